@@ -1,0 +1,28 @@
+"""okl: learn several outputs together, and how they are related.
+
+The estimators are here; the parts they are made of are in `okl.kernels`,
+`okl.losses`, `okl.structures` and `okl.solvers`, the pictures in `okl.plotting`.
+"""
+
+from okl.certificate import Certificate, certify
+from okl.estimators import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelPath,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    output_kernel_path,
+)
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Certificate",
+    "OutputKernelClassifier",
+    "OutputKernelClassifierCV",
+    "OutputKernelPath",
+    "OutputKernelRegressor",
+    "OutputKernelRegressorCV",
+    "certify",
+    "output_kernel_path",
+]

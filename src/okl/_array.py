@@ -1,0 +1,83 @@
+"""The array namespace of the solvers, and LAPACK's own options.
+
+Solver and certificate code is written against the Python array API standard: it
+asks an array for its namespace once and uses nothing else, so the same lines run
+on NumPy and on any other conforming library. The few calls where LAPACK's own
+options pay (an eigensolver chosen by size, work done in place, a Cholesky solve)
+are gathered here; other namespaces get the standard's functions instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+Array = Any  # an array of any namespace that follows the standard
+
+# Divide and conquer is faster on small matrices, but needs a workspace of two
+# more matrices; relatively robust representations take one matrix for the
+# vectors and are as fast from a few hundred rows on.
+_DIVIDE_AND_CONQUER_UP_TO = 512
+
+
+def namespace(array: Array) -> Any:
+    """Return the array API namespace of an array."""
+    return array.__array_namespace__()
+
+
+def is_numpy(array: Array) -> bool:
+    """Tell whether LAPACK's own options can be used on this array."""
+    return isinstance(array, np.ndarray)
+
+
+def epsilon(array: Array) -> float:
+    """Return the machine epsilon of the array's real floating-point type."""
+    return float(namespace(array).finfo(array.dtype).eps)
+
+
+def eigh(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
+    """Return ascending eigenvalues and eigenvectors of a symmetric matrix.
+
+    Parameters
+    ----------
+    matrix : array (n, n)
+        Symmetric; only one triangle is read.
+    overwrite : bool, default=False
+        Whether the matrix may be destroyed, which saves a copy.
+    """
+    if is_numpy(matrix):
+        driver = "evd" if matrix.shape[0] <= _DIVIDE_AND_CONQUER_UP_TO else "evr"
+        # the transpose of a C-ordered symmetric matrix is the same matrix in the
+        # order LAPACK works in: no copy
+        columns = matrix.T if matrix.flags.c_contiguous else matrix
+        return scipy.linalg.eigh(
+            columns, driver=driver, overwrite_a=overwrite, check_finite=False
+        )
+    values, vectors = namespace(matrix).linalg.eigh(matrix)
+    return values, vectors
+
+
+def solve_definite(matrix: Array, right: Array, *, overwrite: bool = False) -> Array:
+    """Solve with a symmetric positive definite matrix (n, n); right is (n, p).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not numerically positive definite.
+    """
+    if is_numpy(matrix):
+        columns = matrix.T if matrix.flags.c_contiguous else matrix
+        factor = scipy.linalg.cho_factor(
+            columns, lower=True, overwrite_a=overwrite, check_finite=False
+        )
+        return scipy.linalg.cho_solve(factor, right, check_finite=False)
+    return namespace(matrix).linalg.solve(matrix, right)
+
+
+def inner(left: Array, right: Array) -> float:
+    """Return the sum of the entrywise product of two arrays of the same shape."""
+    if is_numpy(left):
+        return float(np.vdot(left, right))
+    return float(namespace(left).sum(left * right))

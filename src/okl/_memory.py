@@ -1,0 +1,73 @@
+"""Say before a large allocation that it will not fit, and what to do instead."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_FILES = (
+    # a limit set on the process group, under either version of control groups
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
+
+
+def available_memory() -> int | None:
+    """Return the bytes that can still be allocated, None where nobody says."""
+    free = [
+        bytes_ for bytes_ in (_system_memory(), _limited_memory()) if bytes_ is not None
+    ]
+    return min(free) if free else None
+
+
+def require_memory(n_bytes: int, purpose: str, remedy: str) -> None:
+    """Raise MemoryError if an allocation cannot succeed.
+
+    Parameters
+    ----------
+    n_bytes : int
+        The estimated peak.
+    purpose, remedy : str
+        What the memory is for, and what the user can do instead.
+    """
+    free = available_memory()
+    if free is not None and n_bytes > free:
+        raise MemoryError(
+            f"{purpose} needs about {_readable(n_bytes)}, but only {_readable(free)} "
+            f"are free. {remedy}"
+        )
+
+
+def _readable(n_bytes: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024 or unit == "GiB":
+            return (
+                f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
+            )
+        n_bytes /= 1024
+    raise AssertionError
+
+
+def _system_memory() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _limited_memory() -> int | None:
+    for limit, usage in _FILES:
+        try:
+            return int(Path(limit).read_text()) - int(Path(usage).read_text())
+        except (OSError, ValueError):
+            continue
+    return None

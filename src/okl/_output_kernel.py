@@ -1,0 +1,103 @@
+"""An output kernel L kept as its eigenvalues and eigenvectors.
+
+L is (m, m), symmetric and positive semi-definite. Kept as ``V diag(l) V'`` with
+only the q eigenvalues above zero it needs no m x m array when m is large, and
+everything the solvers and the certificate ask of it (products, rank, inverse on
+its range) is one or two products with V. The identity needs no V at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from okl._array import Array, eigh, epsilon, namespace
+
+
+@dataclass(frozen=True)
+class OutputKernel:
+    """L = V diag(l) V' on its range.
+
+    Attributes
+    ----------
+    eigenvalues : array (q,)
+        Positive, descending.
+    basis : array (m, q) or None
+        Orthonormal columns V; None stands for the coordinate axes (q = m).
+    """
+
+    eigenvalues: Array
+    basis: Array | None = None
+
+    @classmethod
+    def from_matrix(cls, matrix: Array) -> OutputKernel:
+        """Decompose a PSD matrix (m, m); eigenvalues at rounding level are dropped."""
+        xp = namespace(matrix)
+        values, vectors = eigh(matrix)
+        return cls(xp.flip(values), xp.flip(vectors, axis=1)).on_range()
+
+    @classmethod
+    def from_factor(cls, factor: Array) -> OutputKernel:
+        """Decompose B B' for B of shape (m, p) through the smaller of its two sides."""
+        xp = namespace(factor)
+        m, p = factor.shape
+        if p >= m:
+            return cls.from_matrix(factor @ factor.T)
+        if p == 0:
+            return cls(xp.zeros((0,), dtype=factor.dtype), factor)
+        inside = cls.from_matrix(factor.T @ factor)
+        return cls(
+            inside.eigenvalues, factor @ (inside.basis / xp.sqrt(inside.eigenvalues))
+        )
+
+    def on_range(self) -> OutputKernel:
+        """Drop the eigenvalues that are zero up to rounding."""
+        values = self.eigenvalues
+        if self.rank == 0:
+            return self
+        xp = namespace(values)
+        kept = values > max(float(values[0]), 0.0) * epsilon(values) * self.rank
+        rank = int(xp.sum(xp.astype(kept, xp.int64)))
+        if rank == self.rank:
+            return self
+        basis = _diagonal(xp.ones_like(values)) if self.basis is None else self.basis
+        return OutputKernel(values[:rank], basis[:, :rank])
+
+    @property
+    def rank(self) -> int:
+        """The number of positive eigenvalues."""
+        return int(self.eigenvalues.shape[0])
+
+    def coordinates(self, rows: Array) -> Array:
+        """Return ``rows V`` of shape (n, q)."""
+        return rows if self.basis is None else rows @ self.basis
+
+    def multiply(self, rows: Array) -> Array:
+        """Return ``rows L`` of shape (n, m)."""
+        if self.basis is None:
+            return rows * self.eigenvalues
+        return ((rows @ self.basis) * self.eigenvalues) @ self.basis.T
+
+    def factor(self) -> Array:
+        """Return B (m, q) with L = B B'."""
+        xp = namespace(self.eigenvalues)
+        roots = xp.sqrt(self.eigenvalues)
+        return _diagonal(roots) if self.basis is None else self.basis * roots
+
+    def matrix(self) -> Array:
+        """Return L (m, m), exactly symmetric."""
+        if self.basis is None:
+            return _diagonal(self.eigenvalues)
+        factor = self.factor()
+        return factor @ factor.T
+
+    def embed(self, basis: Array | None) -> OutputKernel:
+        """Return Q L Q' for Q (m, r) with orthonormal columns; None stands for I."""
+        if basis is None:
+            return self
+        inside = basis if self.basis is None else basis @ self.basis
+        return OutputKernel(self.eigenvalues, inside)
+
+
+def _diagonal(values: Array) -> Array:
+    xp = namespace(values)
+    return xp.eye(values.shape[0], dtype=values.dtype) * values

@@ -1,0 +1,103 @@
+"""The checks of numbers and matrices that come from users.
+
+Each error says what came, what was expected and what to do. The checks of X and y
+themselves are scikit-learn's (`sklearn.utils.validation.validate_data`).
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from okl._array import Array, eigh, is_numpy, namespace
+
+# What a Gram matrix may miss symmetry or positive semi-definiteness by, relative
+# to its largest entry or eigenvalue, before it is refused.
+_GRAM_TOLERANCE = 1e-5
+# Negative eigenvalues below this (relative) are rounding and need no projection.
+_ROUNDING = 1e-12
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return a finite number > 0, else raise ValueError."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < value < float("inf"):
+        raise ValueError(f"{name} must be a finite number > 0, got {value!r}.")
+    return float(value)
+
+
+def check_count(value: Any, name: str) -> int:
+    """Return an integer >= 1, else raise ValueError."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1, got {value!r}.")
+    return int(value)
+
+
+def check_alpha(value: Any) -> float:
+    """Return the regularisation strength."""
+    return check_positive(value, "alpha")
+
+
+def check_tolerance(value: Any) -> float:
+    """Return the tolerance on the relative duality gap."""
+    return check_positive(value, "tol")
+
+
+def check_gram(matrix: Array) -> None:
+    """Raise ValueError unless a kernel matrix is square and symmetric."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            "A precomputed kernel must be square, (n_samples, n_samples); got an "
+            f"array of shape {tuple(matrix.shape)}. Pass K(X, X) to fit and "
+            "K(X_new, X) to predict."
+        )
+    xp = namespace(matrix)
+    if matrix.shape[0] == 0:
+        return
+    scale = float(xp.max(xp.abs(matrix)))
+    asymmetry = float(xp.max(xp.abs(matrix - matrix.T)))
+    if asymmetry > _GRAM_TOLERANCE * scale:
+        raise ValueError(
+            f"The precomputed kernel is not symmetric: entries differ from their "
+            f"mirror images by up to {asymmetry:.3g}, the largest entry is "
+            f"{scale:.3g}. Pass (K + K.T) / 2 if that is what you mean."
+        )
+
+
+def positive_part(matrix: np.ndarray) -> np.ndarray:
+    """Return a symmetric matrix that is PSD: itself, or with eigenvalues clipped.
+
+    One Cholesky factorisation decides for nearly every matrix. Eigenvalues down to
+    -1e-5 of the largest count as zero.
+
+    Raises
+    ------
+    ValueError
+        If an eigenvalue is below that; the message names the most negative.
+    """
+    scale = np.trace(matrix)
+    if _is_definite(matrix, _ROUNDING * max(scale, np.finfo(float).tiny)):
+        return matrix
+    values, vectors = eigh(matrix)
+    smallest, largest = float(values[0]), float(np.max(np.abs(values)))
+    if smallest < -_GRAM_TOLERANCE * largest:
+        raise ValueError(
+            "The kernel matrix is not positive semi-definite: its most negative "
+            f"eigenvalue is {smallest:.6g}, its largest {float(values[-1]):.6g}. Pass "
+            "a valid kernel, or clip the eigenvalues of the matrix at zero."
+        )
+    if smallest >= -_ROUNDING * largest:
+        return matrix
+    root = vectors * np.sqrt(np.clip(values, 0, None))
+    return root @ root.T
+
+
+def _is_definite(matrix: np.ndarray, shift: float) -> bool:
+    assert is_numpy(matrix)
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += shift
+    _, info = scipy.linalg.lapack.dpotrf(shifted.T, lower=True, overwrite_a=True)
+    return info == 0

@@ -1,0 +1,298 @@
+r"""The proof of optimality that comes with every fit.
+
+Output kernel learning is the convex problem (F = K Theta + 1 b' are the
+predictions, Theta = C L the coefficients)
+
+.. math::
+
+    P = \sum_i V(y_i, F_i)
+        + \alpha \left(\tfrac12 \operatorname{tr}(L^+ \Theta' K \Theta)
+        + R(L)\right),
+
+and every matrix C bounds its minimum from below by
+
+.. math::
+
+    D(C) = - \sum_i V^*(y_i, -\alpha c_i) - \alpha R^*(\tfrac12 C' K C),
+    \qquad 1'C = 0 \text{ if } b \text{ is free}.
+
+So a model proves by itself how far it is from the optimum: P at its own L,
+coefficients and intercept; D at the C that its residuals imply, alpha C = minus
+the gradient of the loss, scaled into the domain of R* where that is bounded. The
+gap P - D is never negative and bounds what any better model could gain. Nothing
+here knows how the model was found, and no solver is imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl._array import Array, eigh, epsilon, inner, namespace
+from okl._output_kernel import OutputKernel
+from okl._validation import check_alpha, check_gram, check_tolerance
+from okl.losses import Loss, as_loss
+from okl.structures import Structure, as_structure
+
+# A coefficient matrix this far (relative) outside the range of L has an infinite
+# norm; below, it is what rounding leaves.
+_OUTSIDE_RANGE = 1e-6
+
+_MESSAGES = {
+    "optimal": "The relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}: "
+    "no other model has an objective lower by more than that.",
+    "rank_limited": "Stationary under the bound on the rank; without the bound the "
+    "objective could be lower by at most {gap:.2g} of it. A larger rank closes the "
+    "gap.",
+    "max_iter": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}. "
+    "Increase max_iter, or tol, or alpha; at very small alpha rounding sets the limit.",
+}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a model proves about itself.
+
+    Attributes
+    ----------
+    primal : float
+        The objective P of the model.
+    dual : float
+        The lower bound D that its residuals imply.
+    gap : float
+        ``primal - dual``.
+    relative_gap : float
+        The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0).
+    status : {"optimal", "rank_limited", "max_iter"}
+        Whether the relative gap is at most the tolerance; if not, whether a bound
+        on the rank or the end of the iterations is the reason.
+    message : str
+        The status in a sentence, with advice.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    status: str
+    message: str
+
+    @classmethod
+    def of(
+        cls,
+        primal: float,
+        dual: float,
+        reference: float,
+        *,
+        tol: float,
+        rank_limited: bool = False,
+    ) -> Certificate:
+        """Judge a pair of values; ``reference`` is epsilon x the loss at f = 0."""
+        gap = primal - dual
+        relative = relative_gap(primal, dual, reference)
+        if relative <= tol:
+            status = "optimal"
+        else:
+            status = "rank_limited" if rank_limited else "max_iter"
+        message = _MESSAGES[status].format(gap=relative, tol=tol)
+        return cls(primal, dual, gap, relative, status, message)
+
+
+def relative_gap(primal: float, dual: float, reference: float) -> float:
+    """Return the gap relative to the objective, 0 where both are 0."""
+    gap = primal - dual
+    scale = max(abs(primal), abs(dual), reference)
+    if not np.isfinite(scale):
+        return float("inf")
+    return gap / scale if scale > 0 else 0.0
+
+
+def certify(
+    K: Any,
+    Y: Any,
+    dual_coef: Any,
+    *,
+    alpha: float,
+    structure: str | Structure,
+    output_kernel: Any = None,
+    output_kernel_factor: Any = None,
+    intercept: Any = None,
+    loss: str | Loss = "squared",
+    tol: float = 1e-6,
+) -> Certificate:
+    """Compute primal, dual and gap of a model from its public attributes alone.
+
+    Parameters
+    ----------
+    K : array (n_samples, n_samples)
+        The input kernel matrix of the training rows.
+    Y : array (n_samples, n_outputs) or (n_samples,)
+        The targets as the loss codes them (-1 and +1 for classes).
+    dual_coef : array of the shape of Y
+        The coefficients Theta = C L: predictions are ``K @ dual_coef + intercept``.
+    alpha : float
+        Strength of the regularisation.
+    structure : str or Structure
+        The penalty on the output kernel.
+    output_kernel, output_kernel_factor : array (n_outputs, n_outputs) or (n_outputs, p)
+        L, or a factor B with L = B B'; one of them for a learned structure,
+        neither for one that fixes L.
+    intercept : array (n_outputs,) or float, optional
+        The intercept, if one was fitted; None says that there is none.
+    loss : str or Loss, default="squared"
+        The loss.
+    tol : float, default=1e-6
+        The relative gap up to which the status is ``"optimal"``.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, K is not symmetric, or L is missing, given twice or
+        given to a structure that fixes it.
+    """
+    check_alpha(alpha)
+    check_tolerance(tol)
+    structure, loss = as_structure(structure), as_loss(loss)
+    K, Y, dual_coef = _as_float(K), _as_columns(_as_float(Y)), _as_float(dual_coef)
+    dual_coef = _as_columns(dual_coef)
+    check_gram(K)
+    if dual_coef.shape != Y.shape or K.shape[0] != Y.shape[0]:
+        raise ValueError(
+            f"K, Y and dual_coef must agree: got K {K.shape}, Y {Y.shape} and "
+            f"dual_coef {dual_coef.shape}."
+        )
+    n_outputs = Y.shape[1]
+    structure.validate(n_outputs)
+    given = [L for L in (output_kernel, output_kernel_factor) if L is not None]
+    if len(given) != (0 if "known" in structure.capabilities else 1):
+        raise ValueError(
+            "Give exactly one of output_kernel and output_kernel_factor for a learned "
+            f"structure, and none for one that fixes it; got {len(given)} for "
+            f"{structure}."
+        )
+    learned: OutputKernel | None
+    if output_kernel is not None:
+        learned = OutputKernel.from_matrix(_as_float(output_kernel))
+    elif output_kernel_factor is not None:
+        learned = OutputKernel.from_factor(_as_float(output_kernel_factor))
+    else:
+        learned = structure.known(Y)
+    assert learned is not None
+    xp = namespace(Y)
+    free = intercept is not None
+    offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1,)) if free else 0.0
+    primal, dual = bounds(
+        K,
+        Y,
+        dual_coef,
+        learned,
+        alpha=alpha,
+        structure=structure,
+        loss=loss,
+        intercept=offset,
+        free_intercept=free,
+    )
+    reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y))
+    return Certificate.of(primal, dual, reference, tol=tol)
+
+
+def bounds(
+    K: Any,
+    targets: Array,
+    dual_coef: Array,
+    output_kernel: OutputKernel,
+    *,
+    alpha: float,
+    structure: Structure,
+    loss: Loss,
+    intercept: Array | float = 0.0,
+    free_intercept: bool = False,
+) -> tuple[float, float]:
+    """Return the primal value of a model and the dual value its residuals imply.
+
+    The same as `certify` on arrays that were checked before; K is anything that
+    multiplies a matrix from the left.
+    """
+    xp = namespace(targets)
+    products = K @ dual_coef
+    scores = products + intercept
+
+    primal = loss.value(targets, scores) + alpha * (
+        _squared_norm(dual_coef, products, output_kernel) / 2
+        + _penalty(structure, output_kernel)
+    )
+
+    implied = loss.negative_gradient(targets, scores)
+    if free_intercept:
+        # the loss is minimised over b first, which centres the squared loss'
+        # gradient: then 1'C = 0
+        implied = implied - xp.mean(implied, axis=0, keepdims=True)
+    rotated, targets = _compressed(implied, targets, structure)
+    half_gram = rotated.T @ (K @ rotated) / (2 * alpha**2)
+    half_gram = (half_gram + half_gram.T) / 2
+    domain = structure.dual_domain(half_gram)
+    if domain is None:
+        dual = loss.dual_value(targets, rotated) - alpha * structure.conjugate(
+            half_gram
+        )
+    else:
+        vectors, limits = domain
+        rotated, targets = rotated @ vectors, targets @ vectors
+        scales = loss.dual_scales(targets, rotated, limits)
+        dual = loss.dual_value(targets, rotated * scales)
+    return primal, dual
+
+
+def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> float:
+    """Return tr(L^+ Theta' K Theta), infinite where Theta leaves the range of L."""
+    inside = kernel.coordinates(dual_coef)
+    total = inner(dual_coef, dual_coef)
+    if total - inner(inside, inside) > _OUTSIDE_RANGE**2 * total:
+        return float("inf")
+    return inner(inside / kernel.eigenvalues, kernel.coordinates(products))
+
+
+def _penalty(structure: Structure, kernel: OutputKernel) -> float:
+    if "rotation_invariant" in structure.capabilities:
+        kernel = OutputKernel(kernel.eigenvalues)
+    return structure.penalty(kernel.matrix())
+
+
+def _compressed(
+    rows: Array, targets: Array, structure: Structure
+) -> tuple[Array, Array]:
+    """Rotate more outputs than samples into the span of the dual rows.
+
+    A rotation of the outputs changes neither the conjugate of a rotation invariant
+    structure nor a quadratic loss; what of the targets lies outside the span has no
+    product with the dual point.
+    """
+    n, m = rows.shape
+    if m <= n or "rotation_invariant" not in structure.capabilities:
+        return rows, targets
+    xp = namespace(rows)
+    values, vectors = eigh(rows @ rows.T)
+    roots = xp.sqrt(xp.clip(values, 0.0, None))
+    safe = xp.where(roots > 0, roots, xp.ones_like(roots))
+    # rows = W diag(roots) Q'; targets Q = targets rows' W / roots
+    return vectors * roots, ((targets @ rows.T) @ vectors) / safe
+
+
+def _as_float(array: Any) -> Array:
+    """Keep an array of any namespace; make anything else a float64 NumPy array."""
+    if hasattr(array, "__array_namespace__"):
+        xp = namespace(array)
+        if xp.isdtype(array.dtype, "real floating"):
+            return array
+        return xp.astype(array, xp.float64)
+    return np.asarray(array, dtype=np.float64)
+
+
+def _as_columns(array: Array) -> Array:
+    return array[:, None] if array.ndim == 1 else array

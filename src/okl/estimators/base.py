@@ -1,0 +1,204 @@
+"""The one fit behind the estimators: validate, operator, problem, solver, attributes.
+
+`OutputKernelModel` knows nothing of regression or classification: it maps rows of X
+to scores (n_samples, n_outputs). The estimators code targets before it and map
+scores to predictions after it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from okl._output_kernel import OutputKernel
+from okl._validation import check_alpha, check_count, check_gram, check_tolerance
+from okl.certificate import Certificate
+from okl.kernels import Kernel, as_kernel
+from okl.losses import Loss, as_loss
+from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
+from okl.problems import Formulation, Inputs, formulate
+from okl.solvers import Solution, Solver, choose_solver
+from okl.structures import Structure, as_structure
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training rows as the fit uses them.
+
+    Attributes
+    ----------
+    operator : KernelOperator
+        The kernel matrix; it owns its memory.
+    kernel : Kernel or "precomputed"
+        With its data-dependent parameters resolved.
+    rows : array, sparse matrix or None
+        What new rows are compared with; None for a precomputed kernel.
+    """
+
+    operator: KernelOperator
+    kernel: Kernel | str
+    rows: Any
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any) -> Training:
+        """Evaluate a kernel, given as estimators take it, on the rows of X."""
+        if is_precomputed(kernel):
+            check_gram(X)
+            return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
+        resolved = as_kernel(kernel).resolve(X)
+        return cls(operator_of(resolved, X), resolved, X)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def warn_unless_certified(certificate: Certificate) -> None:
+    """Warn with the gap reached if the iterations ended before the tolerance."""
+    if certificate.status == "max_iter":
+        warnings.warn(certificate.message, ConvergenceWarning, stacklevel=4)
+
+
+class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
+    """Base of the estimators: from rows to scores.
+
+    Shapes: X is (n_samples, n_features), targets and scores are
+    (n_samples, n_outputs).
+    """
+
+    kernel: Any
+    fit_intercept: bool
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse input, and pairwise input for a precomputed kernel."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+    def _validate_rows(self, X: Any, *, reset: bool, **check_params: Any) -> Any:
+        """Check X (and y, if it is among the parameters) as scikit-learn does."""
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=False if is_precomputed(self.kernel) else "csr",
+            dtype=np.float64,
+            **check_params,
+        )
+
+    def _adopt(
+        self,
+        training: Training,
+        formulation: Formulation,
+        solution: Solution,
+        *,
+        one_dimensional: bool,
+    ) -> None:
+        """Set the fitted attributes from the solution of a problem."""
+        dual_coef = formulation.coefficients(solution.dual_coef)
+        intercept = formulation.intercept(dual_coef)
+        self._output_kernel = formulation.output_kernel(solution.output_kernel)
+        self.kernel_ = training.kernel
+        self.X_fit_ = training.rows
+        self.structure_ = formulation.problem.structure
+        self.rank_ = solution.output_kernel.rank
+        self.n_iter_ = solution.n_iter
+        self.certificate_ = solution.certificate
+        self.history_ = solution.history
+        self.dual_coef_ = dual_coef[:, 0] if one_dimensional else dual_coef
+        if intercept is None:
+            self.intercept_: Any = 0.0
+        else:
+            self.intercept_ = float(intercept[0]) if one_dimensional else intercept
+
+    @property
+    def output_kernel_(self) -> np.ndarray:
+        """L (n_outputs, n_outputs), computed when asked for."""
+        return self._fitted_output_kernel().matrix()
+
+    @property
+    def output_kernel_factor_(self) -> np.ndarray:
+        """B (n_outputs, rank_) with L = B B', computed when asked for."""
+        return self._fitted_output_kernel().factor()
+
+    def _fitted_output_kernel(self) -> OutputKernel:
+        try:
+            return self._output_kernel
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
+            ) from None
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return K(X, X_fit) Theta + b, of the dimension of the targets."""
+        check_is_fitted(self)
+        X = self._validate_rows(X, reset=False)
+        dual_coef = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1)
+        if isinstance(self.kernel_, Kernel):
+            products = multiply_rows(self.kernel_, X, self.X_fit_, dual_coef)
+        else:
+            products = X @ dual_coef
+        return products.reshape(-1, *self.dual_coef_.shape[1:]) + self.intercept_
+
+
+class SingleFit(OutputKernelModel):
+    """Base of the estimators that fit at one alpha."""
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        structure: str | Structure = "frobenius",
+        alpha: float = 1.0,
+        *,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        solver: str | Solver = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.kernel = kernel
+        self.structure = structure
+        self.alpha = alpha
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _checked_loss(self) -> Loss:
+        """Check what can be checked before looking at the data."""
+        check_alpha(self.alpha)
+        check_tolerance(self.tol)
+        check_count(self.max_iter, "max_iter")
+        if not is_precomputed(self.kernel):
+            as_kernel(self.kernel)
+        return as_loss(self.loss)
+
+    def _fit(
+        self, X: Any, targets: np.ndarray, loss: Loss, *, one_dimensional: bool
+    ) -> None:
+        """Fit to coded targets (n_samples, n_outputs)."""
+        structure = clone(as_structure(self.structure))
+        structure.validate(targets.shape[1])
+        training = Training.of(self.kernel, X)
+        inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
+        formulation = formulate(inputs, targets, loss, structure)
+        solver = choose_solver(self.solver, formulation.problem)
+        solution = solver.solve(
+            solver.prepare(formulation.problem),
+            self.alpha,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=None,
+        )
+        self._adopt(training, formulation, solution, one_dimensional=one_dimensional)
+        warn_unless_certified(solution.certificate)

@@ -1,0 +1,176 @@
+"""Classification: binary, multiclass and multilabel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from okl.estimators.base import OutputKernelModel, SingleFit
+from okl.estimators.targets import classification_kind, encode, set_output_names
+from okl.losses import Loss, as_loss
+from okl.losses.base import Kind
+
+
+class ClassificationMixin(ClassifierMixin, OutputKernelModel):
+    """From labels to targets, and from scores to labels."""
+
+    _kind: Kind
+    loss: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that label indicator matrices are taken."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _validate_labels(self, X: Any, y: Any) -> tuple[Any, np.ndarray, Kind]:
+        """Check X and y; return X, the labels and their kind."""
+        names = y
+        X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
+        labels, kind = classification_kind(y)
+        set_output_names(self, names if kind == "multilabel" else None)
+        return X, labels, kind
+
+    def _set_classes(self, classes: np.ndarray, kind: Kind) -> None:
+        self.classes_ = classes
+        self._kind = kind
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        array (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            One score per row for two classes, positive for ``classes_[1]``; else
+            one per class, or one per label, positive where the label is present.
+        """
+        return self._scores(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the class, or the label indicators, of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        array (n_samples,) or (n_samples, n_labels)
+        """
+        check_is_fitted(self)
+        scores = self._scores(X)
+        return labels_of(scores, self._kind, self.classes_, as_loss(self.loss))
+
+
+def labels_of(
+    scores: np.ndarray, kind: Kind, classes: np.ndarray, loss: Loss
+) -> np.ndarray:
+    """Map scores, a vector for two classes, to labels."""
+    decisions = loss.decide(scores.reshape(scores.shape[0], -1), kind)
+    return decisions if kind == "multilabel" else classes[decisions]
+
+
+class OutputKernelClassifier(ClassificationMixin, SingleFit):
+    """Kernel classification that learns how the classes, or labels, are related.
+
+    Labels are coded as numbers by the loss (for the squared loss -1 and +1: one
+    output for two classes, else one per class or label), and the scores are those
+    of `OutputKernelRegressor` on these targets: the same problem, the same
+    certificate. The predicted class is the one with the largest score; a label is
+    predicted where its score is positive.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        The input kernel: a name or object of `okl.kernels`, a function of two
+        matrices, a kernel of `sklearn.gaussian_process.kernels`, or
+        ``"precomputed"`` (X is the kernel matrix).
+    structure : str or Structure, default="frobenius"
+        The penalty R on the output kernel, see `okl.structures`.
+    alpha : float, default=1.0
+        Strength of the regularisation, > 0.
+    loss : str or Loss, default="squared"
+        The loss V, see `okl.losses`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    solver : str or Solver, default="auto"
+        See `okl.solvers`.
+    tol : float, default=1e-6
+        Relative duality gap to stop at.
+    max_iter : int, default=1000
+        Most iterations of the solver.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes; ``arange(n_labels)`` for label indicators.
+    dual_coef_, intercept_, output_kernel_, output_kernel_factor_, rank_
+        As in `OutputKernelRegressor`, with one output per class or label; for two
+        classes there is one output, ``dual_coef_`` is (n_samples,) and
+        ``output_kernel_`` is (1, 1).
+    certificate_, history_, n_iter_, kernel_, structure_, X_fit_
+        As in `OutputKernelRegressor`.
+    output_names_ : array of str (n_labels,)
+        The column names of y, if it was a DataFrame of label indicators.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Dinuzzo, Ong, Gehler & Pillonetto (2011), Learning output kernels with block
+    coordinate descent. ICML, section 2.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from okl import OutputKernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OutputKernelClassifier(alpha=0.1).fit(X, y)
+    >>> model.predict(X[:2])
+    array([0, 0])
+    >>> model.output_kernel_.shape
+    (3, 3)
+    """
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> OutputKernelClassifier:
+        """Fit the scores and the output kernel.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Training rows; the kernel matrix for ``kernel="precomputed"``.
+        y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
+            Classes, or label indicators of zeros and ones.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters, shapes or entries that cannot be used, or one class.
+        MemoryError
+            If the kernel matrix cannot fit.
+        """
+        loss = self._checked_loss()
+        context = self._init_callback_context().call_on_fit_task_begin(
+            estimator=self, X=X, y=y
+        )
+        X, labels, kind = self._validate_labels(X, y)
+        classes, targets = encode(labels, kind, loss)
+        self._set_classes(classes, kind)
+        self._fit(X, targets, loss, one_dimensional=kind == "binary")
+        context.call_on_fit_task_end(estimator=self, X=X, y=labels)
+        return self

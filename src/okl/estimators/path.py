@@ -1,0 +1,158 @@
+"""A regularisation path of regressors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from okl._validation import check_tolerance
+from okl.certificate import Certificate
+from okl.estimators.base import Training, warn_unless_certified
+from okl.estimators.regressor import OutputKernelRegressor
+from okl.estimators.targets import regression_targets, set_output_names
+from okl.model_selection.path import alpha_grid, solve_path
+from okl.problems import Formulation, Inputs, formulate
+from okl.solvers import Solution
+from okl.structures import Structure, as_structure
+
+
+@dataclass(frozen=True)
+class OutputKernelPath(Sequence[OutputKernelRegressor]):
+    """Models at decreasing alphas; indexing builds the fitted regressor.
+
+    Kept are the models in the reduced outputs: at most ``n_samples x
+    min(n_samples, n_outputs)`` numbers each, whatever the number of outputs.
+
+    Attributes
+    ----------
+    alphas : array (n_alphas,)
+        Decreasing.
+    certificates : list of Certificate
+        One per alpha.
+    """
+
+    alphas: np.ndarray
+    certificates: list[Certificate]
+    _estimator: OutputKernelRegressor
+    _training: Training
+    _formulation: Formulation
+    _solutions: list[Solution]
+    _one_dimensional: bool
+
+    def __len__(self) -> int:
+        return len(self._solutions)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        model = clone(self._estimator)
+        vars(model).update(
+            {
+                name: value
+                for name, value in vars(self._estimator).items()
+                if name.endswith("_")
+            }
+        )
+        model.set_params(alpha=float(self.alphas[index]))
+        model._adopt(
+            self._training,
+            self._formulation,
+            self._solutions[index],
+            one_dimensional=self._one_dimensional,
+        )
+        return model
+
+
+def output_kernel_path(
+    X: Any,
+    Y: Any,
+    *,
+    kernel: Any = "rbf",
+    structure: str | Structure = "frobenius",
+    alphas: int | Sequence[float] = 25,
+    eps: float = 1e-5,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> OutputKernelPath:
+    """Fit `OutputKernelRegressor` along a path of alphas.
+
+    One eigendecomposition of the kernel matrix serves all alphas, and each fit
+    starts from the one before, at the next larger alpha.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or DataFrame (n_samples, n_features)
+        Training rows; the kernel matrix for ``kernel="precomputed"``.
+    Y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
+        Targets.
+    kernel, structure, fit_intercept, tol, max_iter
+        As in `OutputKernelRegressor`.
+    alphas : int or sequence of float, default=25
+        The values, or how many, evenly spaced on a log scale from alpha_max down
+        to ``eps`` times alpha_max: sqrt(||Y'KY||_2) for a learned output kernel,
+        ||K||_2 ||L||_2 for a known one, K and Y centred if there is an intercept.
+    eps : float, default=1e-5
+        The smallest alpha relative to the largest.
+
+    Returns
+    -------
+    OutputKernelPath
+        Its ``alphas`` (decreasing) and ``certificates``; ``path[i]`` is the fitted
+        regressor at ``path.alphas[i]``.
+
+    Raises
+    ------
+    ValueError
+        As `OutputKernelRegressor.fit`, and for alphas or eps out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okl import output_kernel_path
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 4))
+    >>> path = output_kernel_path(X, Y, structure="low_rank", alphas=5)
+    >>> [model.rank_ for model in path][0]
+    0
+    """
+    check_tolerance(tol)
+    estimator = OutputKernelRegressor(
+        kernel,
+        structure,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+    )
+    loss = estimator._checked_loss()
+    set_output_names(estimator, Y)
+    X, Y = estimator._validate_rows(
+        X, reset=True, y=Y, multi_output=True, y_numeric=True
+    )
+    targets = regression_targets(Y)
+    resolved = clone(as_structure(structure))
+    resolved.validate(targets.shape[1])
+    training = Training.of(kernel, X)
+    inputs = Inputs.of(training.operator, fit_intercept=fit_intercept)
+    formulation = formulate(inputs, targets, loss, resolved)
+    grid = alpha_grid(formulation.problem, alphas, eps)
+    solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
+    certificates = [solution.certificate for solution in solutions]
+    warn_unless_certified(max(certificates, key=_by_failure))
+    return OutputKernelPath(
+        grid,
+        certificates,
+        estimator,
+        training,
+        formulation,
+        solutions,
+        np.ndim(Y) == 1,
+    )
+
+
+def _by_failure(certificate: Certificate) -> tuple[bool, float]:
+    return certificate.status == "max_iter", certificate.relative_gap

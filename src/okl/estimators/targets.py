@@ -1,0 +1,74 @@
+"""Targets as they come in: names, classes, and the arrays the problems take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from okl.losses import Loss
+from okl.losses.base import Kind
+
+
+def set_output_names(estimator: Any, y: Any) -> None:
+    """Keep the column names of a DataFrame; forget those of an earlier fit."""
+    columns = getattr(y, "columns", None)
+    if columns is not None and np.ndim(y) == 2:
+        estimator.output_names_ = np.asarray([str(c) for c in columns], dtype=object)
+    else:
+        vars(estimator).pop("output_names_", None)
+
+
+def regression_targets(y: Any) -> np.ndarray:
+    """Return targets as (n_samples, n_outputs) float64."""
+    if scipy.sparse.issparse(y):
+        y = y.toarray()
+    y = np.asarray(y, dtype=np.float64)
+    return y[:, None] if y.ndim == 1 else y
+
+
+def classification_kind(y: Any) -> tuple[Any, Kind]:
+    """Return labels as an array, and the kind of classification they pose.
+
+    Raises
+    ------
+    ValueError
+        For targets that are not classes, or several multiclass outputs.
+    """
+    if scipy.sparse.issparse(y):
+        y = y.toarray()
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind == "multilabel-indicator":
+        return np.asarray(y), "multilabel"
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            "y has several columns of classes. Give one column of classes, or "
+            "a matrix of zeros and ones with one column per label; several multiclass "
+            "targets need one classifier each."
+        )
+    labels = column_or_1d(y, warn=True)
+    return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
+
+
+def encode(labels: np.ndarray, kind: Kind, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes and the targets (n_samples, n_outputs).
+
+    Raises
+    ------
+    ValueError
+        If there is one class only.
+    """
+    if kind == "multilabel":
+        n_labels = labels.shape[1]
+        return np.arange(n_labels), loss.encode(labels, kind, n_labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only, {classes[0]!r}; a classifier needs at least two "
+            "classes."
+        )
+    return classes, loss.encode(codes, kind, len(classes))

@@ -1,0 +1,81 @@
+"""Kernels: the input side, how similar two samples are.
+
+Wherever the library takes a kernel it takes a name, an object, or a function.
+
+============================  ===============  =========================================
+object                        name             k(x, z)
+============================  ===============  =========================================
+``Gaussian(gamma)``           ``"rbf"``        exp(-gamma ||x - z||^2)
+``Laplacian(gamma)``          ``"laplacian"``  exp(-gamma ||x - z||_1)
+``Matern(length_scale, nu)``  ``"matern"``     p_nu(r) exp(-r), r a scaled distance
+``Polynomial(degree, ...)``   ``"poly"``       (gamma x'z + coef0)^degree
+``Linear()``                  ``"linear"``     x'z
+``Constant(value)``                            value
+``k1 + k2``, ``k + 1``                         sum (`Sum`; a number is a `Constant`)
+``k1 * k2``, ``30 * k``                        product (`Product`)
+``Average(kernels, weights)``                  weighted average of kernels
+``Columns(kernel, columns)``                   kernel on some columns of X
+``Gram(matrix)``                               matrix[x, z], X holds row numbers
+``CallableKernel(function)``                   function(X, Z), also scikit-learn's
+                                               Gaussian-process kernels
+============================  ===============  =========================================
+
+Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)``,
+``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
+``gamma="scale"`` by its number on the training data. The estimators also take
+``kernel="precomputed"``: X is then the kernel matrix, and no kernel is evaluated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from okl._component import from_name, names_of
+from okl.kernels.average import Average as Average
+from okl.kernels.base import Constant as Constant
+from okl.kernels.base import Kernel as Kernel
+from okl.kernels.base import Product as Product
+from okl.kernels.base import Sum as Sum
+from okl.kernels.columns import Columns as Columns
+from okl.kernels.function import CallableKernel as CallableKernel
+from okl.kernels.gaussian import Gaussian as Gaussian
+from okl.kernels.gram import Gram as Gram
+from okl.kernels.laplacian import Laplacian as Laplacian
+from okl.kernels.linear import Linear as Linear
+from okl.kernels.matern import Matern as Matern
+from okl.kernels.polynomial import Polynomial as Polynomial
+
+KERNELS = names_of(globals(), Kernel)  # type: ignore[type-abstract]
+
+
+def as_kernel(spec: Any) -> Kernel:
+    """Turn a name, a kernel or a function into a kernel object.
+
+    Parameters
+    ----------
+    spec : str, Kernel or callable
+        A name from `KERNELS` gives its default object, a kernel passes through, and
+        a function ``(X, Z) -> matrix``, among them the kernels of
+        `sklearn.gaussian_process`, is wrapped in `CallableKernel`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; the message lists the known ones. Also for
+        ``"precomputed"``, which names no function of two samples.
+    TypeError
+        For anything else.
+    """
+    if isinstance(spec, str) and spec == "precomputed":
+        raise ValueError(
+            "kernel='precomputed' means that X is the kernel matrix: only an estimator "
+            "takes it. To combine given matrices use okl.kernels.Gram."
+        )
+    if callable(spec) and not isinstance(spec, Kernel | type):
+        return CallableKernel(spec)
+    # "precomputed" is no kernel, but belongs to the names that messages list.
+    return from_name(spec, {**KERNELS, "precomputed": Kernel}, Kernel)

@@ -1,0 +1,93 @@
+"""Feature weights: what ``gamma`` and ``length_scale`` do to the columns of X.
+
+A weighted distance is the plain distance of rescaled columns,
+sum_j g_j (x_j - z_j)^2 = ||w x - w z||^2 with w_j = sqrt(g_j), and a weighted
+inner product is the plain one of the same columns. So a kernel rescales the
+columns and calls scikit-learn's function with gamma = 1; one number for all
+features and one number per feature need no separate code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import check_pairwise_arrays
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from okl.kernels._checks import is_scale, positive_per_feature
+
+
+def resolved_gamma(kernel: BaseEstimator, X: Any) -> float | np.ndarray:
+    """Return the numbers that ``kernel.gamma`` stands for on the training data.
+
+    ``"scale"`` is 1 / (n_features * X.var()), as in `sklearn.svm.SVC`, or 1 where
+    all entries of X are equal.
+    """
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    if not is_scale(kernel.gamma):
+        return positive_per_feature(kernel, "gamma", X.shape[1])
+    variance = _sparse_variance(X) if sparse.issparse(X) else X.var()
+    return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
+
+
+def rescaled(
+    kernel: BaseEstimator, name: str, power: float, X: Any, Z: Any = None
+) -> tuple[Any, Any]:
+    """Multiply column j of X and Z by the j-th value of a parameter to some power.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel that holds the parameter.
+    name : str
+        Name of the parameter: a number > 0 or one per feature.
+    power : float
+        Exponent, 1/2 where the kernel squares what it gets, -1 for a length.
+    X, Z : array or sparse matrix, (n_samples, n_features), (n_other, n_features)
+        The rows; Z is X if None.
+
+    Returns
+    -------
+    tuple of two arrays or csr matrices
+        Float64; the second *is* the first where Z is X, which is how the callers
+        know that their matrix is square and symmetric.
+    """
+    X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+    factors = positive_per_feature(kernel, name, X.shape[1]) ** power
+    first = _times(X, factors)
+    return first, first if Z is X else _times(Z, factors)
+
+
+def symmetrized(K: np.ndarray) -> np.ndarray:
+    """Replace K in place by (K + K') / 2, which is symmetric to the last bit.
+
+    Strip by strip: NumPy would copy all of K' for ``K += K.T``.
+    """
+    for rows in gen_batches(K.shape[0], 128):
+        strip = K[rows, rows.start :] + K[rows.start :, rows].T
+        strip *= 0.5
+        K[rows, rows.start :] = strip
+        K[rows.start :, rows] = strip.T
+    return K
+
+
+def _sparse_variance(X: Any) -> float:
+    """Return the variance of all entries: within columns, plus between them.
+
+    The mean square minus the squared mean would be shorter, but it cancels: equal
+    entries may give a variance of 1e-15 instead of 0, and a meaningless gamma.
+    """
+    means, variances = mean_variance_axis(X, axis=0)
+    return variances.mean() + means.var()
+
+
+def _times(X: Any, factors: float | np.ndarray) -> Any:
+    if not sparse.issparse(X):
+        return X * factors
+    # One factor per column even if all are equal, so that the result always comes
+    # out of the same conversion: canonical, with sorted indices.
+    return X.multiply(np.broadcast_to(factors, (1, X.shape[1]))).tocsr()

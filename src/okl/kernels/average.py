@@ -1,0 +1,124 @@
+"""Averages of kernels: several descriptions of the same samples, combined.
+
+Each kernel may look at other columns (`Columns`), at a given matrix (`Gram`) or at
+another scale; the average compares samples by all of them. Weights are normalised to
+sum to one, so that they say how much each kernel counts and the overall scale stays
+with the kernels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from okl.kernels._checks import as_numbers
+from okl.kernels.base import Kernel, Matrix, check_is_kernel
+
+
+class Average(Kernel):
+    """Weighted average, k(x, z) = sum_q w_q k_q(x, z) / sum_q w_q.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+        At least one. Their parameters are tuned as ``kernels__0__gamma``,
+        ``kernels__1__gamma`` and so on, and the kernels themselves as
+        ``kernels__0``.
+    weights : array-like of shape (n_kernels,), default=None
+        Nonnegative, not all zero; equal if None.
+    """
+
+    def __init__(self, kernels, weights=None):
+        self.kernels = kernels
+        self.weights = weights
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the average of the matrices."""
+        return self._weighted_sum(lambda kernel: kernel(X, Z))
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return the average of the diagonals."""
+        return self._weighted_sum(lambda kernel: kernel.diagonal(X))
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether all kernels are positive semi-definite by construction."""
+        return all(kernel.is_psd for kernel in self.kernels)
+
+    def resolve(self, X: Matrix) -> Kernel:
+        """Return the average of the resolved kernels, with the given weights."""
+        if not isinstance(self.kernels, list | tuple) or not self.kernels:
+            raise ValueError(
+                "kernels of Average must be a list of at least one kernel, got "
+                f"{self.kernels!r}."
+            )
+        for i, kernel in enumerate(self.kernels):
+            check_is_kernel(kernel, f"kernels[{i}] of Average")
+        self._normalized_weights()
+        return Average([kernel.resolve(X) for kernel in self.kernels], self.weights)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if deep, also ``kernels__0``, ``kernels__0__gamma``.
+
+        scikit-learn looks into components but not into lists of them.
+        """
+        params = super().get_params(deep=deep)
+        if deep and isinstance(self.kernels, list | tuple):
+            for i, kernel in enumerate(self.kernels):
+                inner = kernel.get_params() if isinstance(kernel, Kernel) else {}
+                params[f"kernels__{i}"] = kernel
+                params.update({f"kernels__{i}__{k}": v for k, v in inner.items()})
+        return params
+
+    def set_params(self, **params: Any) -> Average:
+        """Set parameters, also those of the averaged kernels.
+
+        Raises
+        ------
+        ValueError
+            For an unknown parameter.
+        """
+        nested = sorted(key for key in params if key.startswith("kernels__"))
+        super().set_params(**{k: v for k, v in params.items() if k not in nested})
+        for key in nested:  # "kernels__0" sorts before its own "kernels__0__gamma"
+            if key not in self.get_params():
+                raise ValueError(
+                    f"Invalid parameter {key!r} for {self}. Valid parameters are: "
+                    f"{sorted(self.get_params())}."
+                )
+            index, _, inner = key.removeprefix("kernels__").partition("__")
+            if inner:
+                self.kernels[int(index)].set_params(**{inner: params[key]})
+            else:
+                kernels = list(self.kernels)
+                kernels[int(index)] = params[key]
+                self.kernels = kernels
+        return self
+
+    def _weighted_sum(self, evaluate: Any) -> np.ndarray:
+        weights = self._normalized_weights()
+        total = evaluate(self.kernels[0])
+        total *= weights[0]
+        for weight, kernel in zip(weights[1:], self.kernels[1:], strict=True):
+            term = evaluate(kernel)
+            term *= weight
+            total += term
+        return total
+
+    def _normalized_weights(self) -> np.ndarray:
+        n_kernels = len(self.kernels)
+        if self.weights is None:
+            return np.full(n_kernels, 1.0 / n_kernels)
+        weights = as_numbers(self.weights)
+        if (
+            weights is None
+            or weights.shape != (n_kernels,)
+            or not np.all((weights >= 0) & np.isfinite(weights))
+            or not weights.any()
+        ):
+            raise ValueError(
+                f"weights of Average must be {n_kernels} finite numbers >= 0, one per "
+                f"kernel and not all zero, got {self.weights!r}."
+            )
+        return weights / weights.sum()

@@ -1,0 +1,206 @@
+"""Input kernels: how similar two samples are.
+
+A kernel is a function k(x, x') with a positive semi-definite matrix
+``K[i, j] = k(x_i, x_j)`` for any rows. The objects here are functions with
+parameters; they hold no data. ``kernel(X)`` is the square matrix of the rows of
+X, ``kernel(X, Z)`` the rectangular one.
+
+Parameters that depend on the data (``gamma="scale"``) are settled once by
+``resolve(X)``, which returns a kernel whose parameters are all numbers: fit and
+predict then use the same function. ``resolve`` is also where parameters are
+checked. A kernel whose parameters still depend on the data refuses to be called:
+resolving on whatever comes first would compare new samples by another function
+than the training samples.
+
+Sums and products of kernels are kernels, and so is a nonnegative constant; the
+operators ``+`` and ``*`` build them, which is why they live beside the base class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from okl._component import Component
+from okl.kernels._checks import nonnegative_number
+
+Matrix = Any  # a dense array or a SciPy sparse matrix, (n_samples, n_features)
+
+
+class Kernel(Component, ABC):
+    """Base of the input kernels.
+
+    Shapes: X is (n_samples, n_features), Z is (n_other, n_features), dense or
+    sparse; matrices are dense float64 arrays.
+    """
+
+    # NumPy numbers leave ``np.float64(2) * kernel`` to `__rmul__`.
+    __array_ufunc__: ClassVar[None] = None
+
+    @abstractmethod
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the fresh matrix k(x_i, z_j), (n_samples, n_other); Z is X if None."""
+
+    @abstractmethod
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return k(x_i, x_i) of shape (n_samples,) without forming the matrix."""
+
+    def resolve(self, X: Matrix) -> Kernel:
+        """Return a copy whose data-dependent parameters are numbers.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range or does not fit the shape of X.
+        TypeError
+            If something else stands where a kernel is expected.
+        """
+        return clone(self)
+
+    def features(self, X: Matrix) -> Matrix | None:
+        """Return Phi (n_samples, n_features) with K = Phi Phi', if there is one.
+
+        None (the default) means that only the matrix is known.
+        """
+        return None
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether every matrix is positive semi-definite by construction.
+
+        A kernel that cannot say so has its matrix checked at fit time.
+        """
+        return True
+
+    def __add__(self, other: Any) -> Kernel:
+        return Sum(self, _as_operand(other))
+
+    def __radd__(self, other: Any) -> Kernel:
+        return Sum(_as_operand(other), self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        return Product(self, _as_operand(other))
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return Product(_as_operand(other), self)
+
+
+class Constant(Kernel):
+    """The same similarity for all pairs, k(x, z) = value.
+
+    Added to a kernel it acts as a penalized intercept, multiplied it sets the
+    variance. Operators write it as a number: ``30 * kernel + 1``.
+
+    Parameters
+    ----------
+    value : float
+        A number >= 0.
+    """
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the matrix filled with the value."""
+        shape = np.shape(X)[0], np.shape(X if Z is None else Z)[0]
+        return np.full(shape, nonnegative_number(self, "value"))
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return the value for each row."""
+        return np.full(np.shape(X)[0], nonnegative_number(self, "value"))
+
+    def resolve(self, X: Matrix) -> Kernel:
+        """Return a copy after checking that the value is a number >= 0."""
+        return Constant(nonnegative_number(self, "value"))
+
+
+class _Pair(Kernel):
+    """What the sum and the product of two kernels share.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The operands, tuned as ``left__gamma`` and ``right__gamma``.
+    """
+
+    def __init__(self, left, right):
+        self.left = left
+        self.right = right
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether both kernels are positive semi-definite by construction."""
+        return self.left.is_psd and self.right.is_psd
+
+    def resolve(self, X: Matrix) -> Kernel:
+        """Return the same combination of the two resolved kernels."""
+        left = check_is_kernel(self.left, f"left of {type(self).__name__}")
+        right = check_is_kernel(self.right, f"right of {type(self).__name__}")
+        return type(self)(left.resolve(X), right.resolve(X))
+
+
+class Sum(_Pair):
+    """Sum of two kernels, k(x, z) = left(x, z) + right(x, z).
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The summands, tuned as ``left__gamma`` and ``right__gamma``.
+    """
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the sum of the two matrices."""
+        K = self.left(X, Z)
+        K += self.right(X, Z)
+        return K
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return the sum of the two diagonals."""
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+
+class Product(_Pair):
+    """Elementwise product of two kernels, k(x, z) = left(x, z) right(x, z).
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors, tuned as ``left__gamma`` and ``right__gamma``.
+    """
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the elementwise product of the two matrices."""
+        K = self.left(X, Z)
+        K *= self.right(X, Z)
+        return K
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return the product of the two diagonals."""
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+
+def check_is_kernel(value: Any, where: str) -> Kernel:
+    """Return a value that must be a kernel object.
+
+    Raises
+    ------
+    TypeError
+        Otherwise; the message starts with `where`.
+    """
+    if isinstance(value, Kernel):
+        return value
+    raise TypeError(
+        f"{where} must be an object of okl.kernels, got {value!r}; "
+        "okl.kernels.as_kernel turns names and functions into one."
+    )
+
+
+def _as_operand(value: Any) -> Kernel:
+    """Read a number c as Constant(c), so that ``30 * k`` and ``k + 1`` work."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return Constant(value)
+    return check_is_kernel(value, "What is added to or multiplied with a kernel")

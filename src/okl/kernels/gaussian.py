@@ -1,0 +1,48 @@
+"""The Gaussian kernel: similar means close, at a scale set by ``gamma``.
+
+The default choice for dense features. It is bounded by one, infinitely smooth, and
+with enough samples it fits any continuous function.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+
+from okl.kernels._scaling import rescaled, resolved_gamma, symmetrized
+from okl.kernels.base import Kernel, Matrix
+
+
+class Gaussian(Kernel):
+    """Gaussian kernel, k(x, z) = exp(-sum_j gamma_j (x_j - z_j)^2).
+
+    With one gamma it is `sklearn.metrics.pairwise.rbf_kernel`.
+
+    Parameters
+    ----------
+    gamma : "scale", float or array-like of shape (n_features,), default="scale"
+        Inverse squared width: one number > 0 for all features, or one per feature.
+        ``"scale"`` is 1 / (n_features * X.var()) of the training data, as in
+        `sklearn.svm.SVC`; such a kernel must be resolved before it is called.
+    """
+
+    name = "rbf"
+
+    def __init__(self, gamma="scale"):
+        self.gamma = gamma
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the matrix; the one of X alone is exactly symmetric."""
+        X, Z = rescaled(self, "gamma", 0.5, X, Z)
+        K = rbf_kernel(X, Z, gamma=1.0)
+        # scikit-learn adds the norms of rows and columns one after the other, so its
+        # matrix is symmetric up to rounding only.
+        return symmetrized(K) if Z is X else K
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return ones."""
+        return np.ones(np.shape(X)[0])
+
+    def resolve(self, X: Matrix) -> Kernel:
+        """Return a copy whose gamma is numeric."""
+        return Gaussian(resolved_gamma(self, X))

@@ -1,0 +1,67 @@
+"""The polynomial kernel: all products of up to ``degree`` features.
+
+With ``coef0 > 0`` its functions are the polynomials of the features up to the
+degree, with ``coef0 = 0`` the homogeneous ones.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.metrics.pairwise import polynomial_kernel
+from sklearn.utils.extmath import row_norms
+
+from okl.kernels._checks import nonnegative_number
+from okl.kernels._scaling import rescaled, resolved_gamma
+from okl.kernels.base import Kernel, Matrix
+
+
+class Polynomial(Kernel):
+    """Polynomial kernel, k(x, z) = (sum_j gamma_j x_j z_j + coef0)^degree.
+
+    With one gamma it is `sklearn.metrics.pairwise.polynomial_kernel`.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        A whole number >= 1: for others the matrix need not be positive
+        semi-definite.
+    gamma : "scale", float or array-like of shape (n_features,), default="scale"
+        Weight of the inner product: one number > 0 for all features, or one per
+        feature. ``"scale"`` is 1 / (n_features * X.var()) of the training data, as
+        in `sklearn.svm.SVC`; such a kernel must be resolved before it is called.
+    coef0 : float, default=1
+        The constant term, a number >= 0.
+    """
+
+    name = "poly"
+
+    def __init__(self, degree=3, gamma="scale", coef0=1):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return (sum_j gamma_j x_ij z_kj + coef0)^degree for all rows i, k."""
+        X, Z = rescaled(self, "gamma", 0.5, X, Z)
+        return polynomial_kernel(X, Z, gamma=1.0, degree=self.degree, coef0=self.coef0)
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return (sum_j gamma_j x_ij^2 + coef0)^degree."""
+        X, _ = rescaled(self, "gamma", 0.5, X)
+        return (row_norms(X, squared=True) + self.coef0) ** self.degree
+
+    def resolve(self, X: Matrix) -> Kernel:
+        """Return a copy whose gamma is numeric."""
+        if (
+            not isinstance(self.degree, Integral)
+            or isinstance(self.degree, bool)
+            or self.degree < 1
+        ):
+            raise ValueError(
+                "degree of Polynomial must be a whole number >= 1 (of an integer "
+                f"type), got {self.degree!r}."
+            )
+        coef0 = nonnegative_number(self, "coef0")
+        return Polynomial(self.degree, resolved_gamma(self, X), coef0)

@@ -1,0 +1,1 @@
+"""Choosing alpha and the structure: paths and held-out scores."""

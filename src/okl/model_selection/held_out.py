@@ -1,0 +1,88 @@
+"""Scores on held-out rows: every structure at every alpha, one decomposition a fold.
+
+The blocks of a fold come out of the one matrix of all rows. That matrix may be
+centred already: centring the block of the training rows again gives the same as
+centring the block of the raw matrix, and with coefficients that sum to zero the
+held-out predictions agree as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from okl.losses import Loss
+from okl.model_selection.path import solve_path
+from okl.operators import KernelOperator
+from okl.problems import Inputs, formulate
+from okl.structures import Structure
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """What one fold says.
+
+    Attributes
+    ----------
+    scores : array (n_structures, n_alphas)
+        Of the held-out rows.
+    largest_gap : float
+        The largest relative gap among the fits that ended at ``max_iter``, else 0.
+    """
+
+    scores: np.ndarray
+    largest_gap: float
+
+
+def score_fold(
+    operator: KernelOperator,
+    targets: np.ndarray,
+    structures: Sequence[Structure],
+    grids: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    judge: Callable[[np.ndarray, np.ndarray], float],
+    *,
+    loss: Loss,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int,
+) -> FoldScores:
+    """Fit on some rows along the grid of each structure; judge on the others.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        The kernel matrix of all rows, centred or not.
+    targets : array (n_samples, n_outputs)
+        As coded by the loss.
+    structures : sequence of Structure
+    grids : array (n_structures, n_alphas)
+        Decreasing alphas of each structure.
+    train, test : array of int
+        Row numbers.
+    judge : callable
+        From held-out scores (n_test, n_outputs) and row numbers to one number, the
+        larger the better.
+    loss, fit_intercept, tol, max_iter
+        As in the estimators.
+    """
+    inputs = Inputs.of(operator.restrict(train), fit_intercept=fit_intercept)
+    cross = operator.cross(test, train)
+    scores = np.empty(grids.shape)
+    gaps = [0.0]
+    for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
+        formulation = formulate(inputs, targets[train], loss, structure)
+        solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
+        for column, solution in enumerate(solutions):
+            dual_coef = formulation.coefficients(solution.dual_coef)
+            predictions = cross @ dual_coef
+            intercept = formulation.intercept(dual_coef)
+            if intercept is not None:
+                predictions = predictions + intercept
+            scores[row, column] = judge(predictions, test)
+            if solution.certificate.status == "max_iter":
+                gaps.append(solution.certificate.relative_gap)
+    return FoldScores(scores, max(gaps))

@@ -1,0 +1,80 @@
+"""A regularisation path: one problem at many alphas, from the largest down.
+
+One eigendecomposition serves all alphas, and each solve starts where the one
+before ended. What is kept per alpha is small: a model in the reduced outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from okl._array import Array, eigh, namespace
+from okl._validation import check_alpha, check_count, check_positive
+from okl.problems import Problem
+from okl.solvers import Solution, Solver, choose_solver
+
+
+def largest_alpha(problem: Problem) -> float:
+    """Return alpha_max, from where on little is learned.
+
+    sqrt(||Y'KY||_2) for a learned L (beyond it the trace structure gives L = 0),
+    ||K||_2 ||L||_2 for a known one; K and Y centred if there is an intercept.
+    """
+    known = problem.structure.known(problem.targets)
+    if known is not None:
+        xp = namespace(problem.targets)
+        largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
+        return problem.operator.spectrum.norm * largest
+    moment = problem.targets.T @ (problem.operator @ problem.targets)
+    values, _ = eigh((moment + moment.T) / 2)
+    return max(float(values[-1]), 0.0) ** 0.5
+
+
+def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> Array:
+    """Return decreasing alphas: the given ones, or so many down to eps alpha_max.
+
+    Raises
+    ------
+    ValueError
+        If alphas or eps are out of range.
+    """
+    if isinstance(alphas, int | np.integer):
+        n_alphas = check_count(alphas, "alphas")
+        check_positive(eps, "eps")
+        if eps >= 1 and n_alphas > 1:
+            raise ValueError(f"eps must be below 1, got {eps!r}.")
+        # a kernel or targets of zero leave nothing to scale by
+        top = largest_alpha(problem) or 1.0
+        return np.geomspace(top, eps * top if n_alphas > 1 else top, n_alphas)
+    given = np.asarray(alphas, dtype=np.float64)
+    if given.ndim != 1 or given.shape[0] == 0:
+        raise ValueError(
+            "alphas must be a number of values or a sequence of values; got "
+            f"{alphas!r}."
+        )
+    for alpha in given:
+        check_alpha(float(alpha))
+    return np.sort(given)[::-1]
+
+
+def solve_path(
+    problem: Problem,
+    alphas: Sequence[float],
+    *,
+    solver: str | Solver = "auto",
+    tol: float,
+    max_iter: int,
+) -> Iterator[Solution]:
+    """Solve at decreasing alphas, each from the solution before."""
+    chosen = choose_solver(solver, problem, n_alphas=len(alphas))
+    prepared = chosen.prepare(problem)
+    start: Any = None
+    for alpha in alphas:
+        solution = chosen.solve(
+            prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
+        )
+        start = solution.start
+        yield solution

@@ -1,0 +1,17 @@
+"""The kernel matrix as something that multiplies, solves and decomposes.
+
+============ ============================== ===================================
+class        the matrix                     used when
+============ ============================== ===================================
+`Dense`      stored, (n, n)                 only k(x, x') is known
+`Features`   Phi Phi', never formed         the kernel has features, fewer than
+                                            samples
+============ ============================== ===================================
+"""
+
+from okl.operators.base import KernelOperator as KernelOperator
+from okl.operators.base import Spectrum as Spectrum
+from okl.operators.build import multiply_rows as multiply_rows
+from okl.operators.build import operator_of as operator_of
+from okl.operators.dense import Dense as Dense
+from okl.operators.features import Features as Features

@@ -1,0 +1,107 @@
+"""The kernel matrix as something that multiplies, solves and decomposes.
+
+A solver never asks how K is stored. An operator offers products, one
+eigendecomposition that is computed once and kept, solves with a shift, and the
+three changes that estimators need: centring (for a free intercept), restriction
+to some rows (the training part of a fold) and products with the rows left out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from okl._array import Array, epsilon, namespace
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """K = U diag(d) U' on its range.
+
+    Attributes
+    ----------
+    eigenvalues : array (k,)
+        d > 0, ascending; values at rounding level are left out.
+    vectors : array (n_samples, k)
+        Orthonormal columns U.
+    """
+
+    eigenvalues: Array
+    vectors: Array
+
+    @classmethod
+    def above_rounding(cls, values: Array, vectors: Array, n_rows: int) -> Spectrum:
+        """Keep the eigenvalues above what rounding leaves of a zero."""
+        xp = namespace(values)
+        largest = float(values[-1]) if values.shape[0] else 0.0
+        keep = values > max(largest, 0.0) * epsilon(values) * n_rows
+        first = values.shape[0] - int(xp.sum(xp.astype(keep, xp.int64)))
+        return cls(values[first:], vectors[:, first:])
+
+    @property
+    def norm(self) -> float:
+        """The largest eigenvalue of K."""
+        return float(self.eigenvalues[-1]) if self.eigenvalues.shape[0] else 0.0
+
+
+class KernelOperator(ABC):
+    """Base of the operators, symmetric PSD matrices (n_samples, n_samples)."""
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """The number of rows."""
+
+    @abstractmethod
+    def __matmul__(self, right: Array) -> Array:
+        """Return K times a matrix (n_samples, p)."""
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The eigendecomposition, computed at the first use and kept."""
+        return self._decompose()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the decomposition behind: it is as large as the matrix."""
+        return {k: v for k, v in vars(self).items() if k != "spectrum"}
+
+    @abstractmethod
+    def _decompose(self) -> Spectrum: ...
+
+    @abstractmethod
+    def solve(self, right: Array, shift: float) -> Array:
+        """Return (K + shift I)^-1 times a matrix (n_samples, p), for shift > 0.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the shifted matrix is numerically singular.
+        """
+
+    @abstractmethod
+    def centered(self) -> tuple[KernelOperator, Array]:
+        """Return H K H, H = I - 11'/n, and the column means of K (n_samples,).
+
+        The operator may take over the memory of this one, which must not be used
+        afterwards.
+        """
+
+    def verified(self) -> KernelOperator:
+        """Return the operator, made PSD if it is not so by construction.
+
+        Raises
+        ------
+        ValueError
+            If an eigenvalue is negative beyond what rounding explains.
+        """
+        return self
+
+    @abstractmethod
+    def restrict(self, rows: Any) -> KernelOperator:
+        """Return a fresh operator of some of the rows."""
+
+    @abstractmethod
+    def cross(self, rows: Any, columns: Any) -> Any:
+        """Return K[rows, columns] as something that multiplies from the left."""

@@ -1,0 +1,113 @@
+"""A kernel matrix given by features, K = Phi Phi', never formed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from okl._array import Array, eigh, namespace, solve_definite
+from okl.operators.base import KernelOperator, Spectrum
+
+
+class Features(KernelOperator):
+    """K = (Phi - 1 mu') (Phi - 1 mu')' for Phi (n_samples, n_features).
+
+    A sparse Phi is centred on the fly, never in memory. Everything costs
+    O(n_features) per sample and the eigendecomposition is that of a matrix
+    (n_features, n_features); no array is (n_samples, n_samples).
+
+    Parameters
+    ----------
+    features : array or SciPy sparse matrix (n_samples, n_features)
+        Phi, kept by reference.
+    means : array (n_features,), optional
+        mu; None for zero.
+    """
+
+    def __init__(self, features: Any, means: Array | None = None) -> None:
+        self._features = features
+        self._means = means
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(self._features.shape[0])
+
+    def _forward(self, right: Array) -> Array:
+        """Return the centred features times a matrix (n_features, p)."""
+        product = self._features @ right
+        return product if self._means is None else product - self._means @ right
+
+    def _adjoint(self, right: Array) -> Array:
+        """Return the transposed centred features times a matrix (n_samples, p)."""
+        product = self._features.T @ right
+        if self._means is None:
+            return product
+        xp = namespace(right)
+        return product - self._means[:, None] * xp.sum(right, axis=0)
+
+    def _gram(self) -> Array:
+        """Return the centred Phi'Phi (n_features, n_features)."""
+        gram = self._features.T @ self._features
+        if scipy.sparse.issparse(gram):
+            gram = gram.toarray()
+        if self._means is not None:
+            gram = gram - self.n_samples * (self._means[:, None] * self._means)
+        return gram
+
+    def __matmul__(self, right: Array) -> Array:
+        """Return Phi (Phi' times a matrix)."""
+        return self._forward(self._adjoint(right))
+
+    def _decompose(self) -> Spectrum:
+        if scipy.sparse.issparse(self._features):
+            values, vectors = eigh(self._gram(), overwrite=True)
+            kept = Spectrum.above_rounding(values, vectors, self.n_samples)
+            roots = np.sqrt(kept.eigenvalues)
+            return Spectrum(kept.eigenvalues, self._forward(kept.vectors / roots))
+        # the singular values themselves keep twice the digits of their squares
+        xp = namespace(self._features)
+        left, values, _ = xp.linalg.svd(self._features, full_matrices=False)
+        kept = Spectrum.above_rounding(
+            xp.flip(values), xp.flip(left, axis=1), self.n_samples
+        )
+        return Spectrum(kept.eigenvalues**2, kept.vectors)
+
+    def solve(self, right: Array, shift: float) -> Array:
+        """Solve by a Cholesky factorisation in feature space."""
+        gram = self._gram()
+        xp = namespace(gram)
+        gram = gram + shift * xp.eye(gram.shape[0], dtype=gram.dtype)
+        inside = solve_definite(gram, self._adjoint(right), overwrite=True)
+        return (right - self._forward(inside)) / shift
+
+    def centered(self) -> tuple[Features, Array]:
+        """Return the centred features, and the column means of K."""
+        if scipy.sparse.issparse(self._features):
+            means = np.asarray(self._features.mean(axis=0)).reshape(-1)
+            return Features(self._features, means), self._features @ means
+        xp = namespace(self._features)
+        means = xp.mean(self._features, axis=0)
+        return Features(self._features - means), self._features @ means
+
+    def restrict(self, rows: Any) -> Features:
+        """Return the features of some rows."""
+        return Features(self._features[rows], self._means)
+
+    def cross(self, rows: Any, columns: Any) -> _Cross:
+        """Return the product of the features of both sets of rows, not formed."""
+        return _Cross(self.restrict(rows), self.restrict(columns))
+
+
+@dataclass(frozen=True)
+class _Cross:
+    """Phi_rows Phi_columns'."""
+
+    rows: Features
+    columns: Features
+
+    def __matmul__(self, right: Array) -> Array:
+        return self.rows._forward(self.columns._adjoint(right))

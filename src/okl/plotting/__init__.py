@@ -1,0 +1,22 @@
+"""Pictures of fitted estimators, as scikit-learn Display objects.
+
+Each display holds the data of one picture. ``from_estimator`` takes it from a
+fitted estimator and draws it; the constructor takes it as arrays. ``plot`` draws on
+new or given axes and returns the display, whose attributes ending in an underscore
+(``ax_``, ``figure_`` and the artists) can then be restyled.
+
+Importing this package imports neither matplotlib nor networkx: only drawing does.
+They come with ``pip install "okl[plot]"``.
+"""
+
+from okl.plotting.convergence import ConvergenceDisplay as ConvergenceDisplay
+from okl.plotting.output_graph import OutputGraphDisplay as OutputGraphDisplay
+from okl.plotting.output_kernel import OutputKernelDisplay as OutputKernelDisplay
+from okl.plotting.path import RegularizationPathDisplay as RegularizationPathDisplay
+
+__all__ = [
+    "ConvergenceDisplay",
+    "OutputGraphDisplay",
+    "OutputKernelDisplay",
+    "RegularizationPathDisplay",
+]

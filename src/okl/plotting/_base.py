@@ -1,0 +1,70 @@
+"""What the displays of the output kernel share: their data, and where it comes from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from okl.plotting._output_names import check_output_names, output_names_of
+from okl.plotting._similarity import check_output_kernel
+
+
+class OutputDisplay(ABC):
+    """A picture of the output kernel.
+
+    Parameters
+    ----------
+    output_kernel : array-like of shape (n_outputs, n_outputs)
+        The output kernel L.
+    output_names : sequence of length n_outputs, default=None
+        Names of the outputs, their numbers if None.
+    """
+
+    def __init__(
+        self, output_kernel: Any, *, output_names: Sequence[Any] | None = None
+    ) -> None:
+        self.output_kernel = check_output_kernel(output_kernel)
+        self.output_names = check_output_names(output_names, len(self.output_kernel))
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        output_names: Sequence[Any] | None = None,
+        ax: Any = None,
+        **plot_params: Any,
+    ) -> Self:
+        """Draw the output kernel of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted estimator, with ``output_kernel_``.
+        output_names : sequence of length n_outputs, default=None
+            Names of the outputs. If None, those the estimator knows: the columns of
+            the targets, else the classes when there is one output per class, else
+            numbers.
+        ax : matplotlib Axes, default=None
+            Axes to draw on, those of a new figure if None.
+        **plot_params : dict
+            The other parameters of ``plot``.
+
+        Returns
+        -------
+        display
+            The display, drawn.
+        """
+        message = "This %(name)s has no output_kernel_: call fit before drawing it."
+        check_is_fitted(estimator, "output_kernel_", msg=message)
+        L = estimator.output_kernel_
+        if output_names is None:
+            output_names = output_names_of(estimator, len(L))
+        return cls(L, output_names=output_names).plot(ax, **plot_params)
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on axes, and return the display."""

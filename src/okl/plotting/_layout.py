@@ -1,0 +1,137 @@
+"""Where to put the nodes of a graph so that their labels can be read.
+
+A label is a box, and two boxes must not overlap. So nodes are placed as boxes, in three
+steps, each simple:
+
+1. the nodes of a connected component are placed as points (`_component_layout.py`);
+2. boxes that overlap are pushed apart, while the component grows a little at each turn,
+   which makes the pushing end;
+3. components, now rectangles, are packed one by one where the whole stays smallest.
+
+Lengths are in points, the unit of fonts: what does not overlap at the size planned here
+does not overlap at any scale.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from okl.plotting._component_layout import component_layout
+from okl.plotting._drawing import require
+
+
+def layout_components(
+    graph: Any, sizes: dict[int, np.ndarray], *, gap: float, aspect: float, seed: int
+) -> tuple[dict[int, np.ndarray], np.ndarray]:
+    """Place the nodes of a graph, no two boxes and no two components overlapping.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Any graph with at least one node.
+    sizes : dict of node to ndarray of shape (2,)
+        Width and height of each node.
+    gap : float
+        Space between two boxes, where edges are seen.
+    aspect : float
+        The ratio of width to height to aim for.
+    seed : int
+        Seed of the order on circles, and of noise where the other layouts start.
+
+    Returns
+    -------
+    centers : dict of node to ndarray of shape (2,)
+        The middle of each box.
+    extent : ndarray of shape (2,)
+        Width and height of the rectangle with its corner at (0, 0) around all boxes.
+    """
+    nx = require("networkx", "OutputGraphDisplay.plot")
+    components = [sorted(nodes) for nodes in nx.connected_components(graph)]
+    placed, rectangles = [], []
+    for nodes in components:
+        boxes = np.array([sizes[node] for node in nodes]) + gap
+        points = component_layout(graph, nodes, seed)
+        centers = push_apart(points * boxes.mean(axis=0), boxes)
+        corner = (centers - boxes / 2).min(axis=0)
+        placed.append(centers - corner)
+        rectangles.append((centers + boxes / 2).max(axis=0) - corner)
+    corners = pack(np.array(rectangles), aspect)
+    positions = {
+        node: center + corner
+        for nodes, centers, corner in zip(components, placed, corners, strict=True)
+        for node, center in zip(nodes, centers, strict=True)
+    }
+    return positions, (corners + rectangles).max(axis=0)
+
+
+def push_apart(centers: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Move boxes as little as it takes for no two of them to overlap, or about.
+
+    Parameters
+    ----------
+    centers, boxes : ndarray of shape (n_boxes, 2)
+        The middle of each box, and its width and height.
+
+    Returns
+    -------
+    ndarray of shape (n_boxes, 2)
+        The new centers.
+    """
+    index = np.arange(len(centers))
+    before = np.sign(index[:, np.newaxis] - index)  # parts boxes of equal centers
+    reach = (boxes[:, np.newaxis] + boxes) / 2
+    while True:
+        offset = centers[:, np.newaxis] - centers
+        overlap = reach - np.abs(offset)
+        overlap[index, index] = 0
+        colliding = (overlap > 1e-9 * reach).all(axis=2)
+        if not colliding.any():
+            return centers
+        # Each pair parts along the axis where the way out is shorter.
+        sideways = overlap[..., 0] < overlap[..., 1]
+        along = np.stack([colliding & sideways, colliding & ~sideways], axis=2)
+        direction = np.where(offset == 0, before[..., np.newaxis], np.sign(offset))
+        push = (along * direction * overlap).sum(axis=1) / 4
+        centers = 1.005 * centers + push
+
+
+def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:
+    """Put rectangles side by side in little space, the tallest first.
+
+    Parameters
+    ----------
+    rectangles : ndarray of shape (n_rectangles, 2)
+        Widths and heights.
+    aspect : float
+        The ratio of width to height to aim for.
+
+    Returns
+    -------
+    ndarray of shape (n_rectangles, 2)
+        The lower left corner of each rectangle.
+    """
+    corners = np.zeros_like(rectangles)
+    order = np.lexsort([-rectangles[:, 0], -rectangles[:, 1]])
+    for count, current in enumerate(order[1:], start=1):
+        low = corners[order[:count]]
+        high = low + rectangles[order[:count]]
+        # A corner of the new one touches a corner of an old one, to its right or above.
+        spots = np.vstack(
+            [
+                np.column_stack([high[:, 0], low[:, 1]]),
+                np.column_stack([low[:, 0], high[:, 1]]),
+            ]
+        )
+        ends = spots + rectangles[current]
+        overlaps = (
+            (spots[:, np.newaxis] < high - 1e-9) & (ends[:, np.newaxis] > low + 1e-9)
+        ).all(axis=2)
+        spots, ends = spots[~overlaps.any(axis=1)], ends[~overlaps.any(axis=1)]
+        width, height = np.maximum(ends, high.max(axis=0)).T
+        # The smallest whole wins; among equals, the spot nearest to the corner.
+        size = np.maximum(width / aspect, height)
+        nearness = np.maximum(ends[:, 0] / aspect, ends[:, 1])
+        corners[current] = spots[np.lexsort([nearness, size])[0]]
+    return corners

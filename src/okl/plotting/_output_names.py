@@ -1,0 +1,86 @@
+"""How the outputs are called in a picture.
+
+A fitted estimator knows its outputs by the columns of the targets when these were a
+DataFrame, by its classes when there is one output per class, and otherwise by number.
+Names are data, not markup: pictures show them literally, so ``"$"`` is a dollar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def output_names_of(estimator: Any, n_outputs: int) -> list[str]:
+    """Name the outputs of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator; ``output_names_`` and ``classes_`` are used if present.
+    n_outputs : int
+        Number of outputs.
+
+    Returns
+    -------
+    list of str
+        ``output_names_`` if present; else ``classes_`` when it holds one label per
+        output; else ``"0", "1", ...``.
+    """
+    names = getattr(estimator, "output_names_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    classes = getattr(estimator, "classes_", ())
+    # Binary classifiers have two classes and one output, and multilabel ones may keep
+    # an array of classes per output: neither names the outputs.
+    if len(classes) == n_outputs and all(np.ndim(label) == 0 for label in classes):
+        return [str(label) for label in classes]
+    return [str(index) for index in range(n_outputs)]
+
+
+def check_output_names(output_names: Sequence[Any] | None, n_outputs: int) -> list[str]:
+    """Return one name per output, the numbers of the outputs by default.
+
+    Parameters
+    ----------
+    output_names : sequence of length n_outputs, or None
+        The names given by the caller.
+    n_outputs : int
+        Number of outputs.
+
+    Returns
+    -------
+    list of str
+        The names.
+    """
+    if output_names is None:
+        return [str(index) for index in range(n_outputs)]
+    if len(output_names) != n_outputs:
+        raise ValueError(
+            f"output_names has {len(output_names)} names but output_kernel relates "
+            f"{n_outputs} outputs; give one name per output."
+        )
+    return [str(name) for name in output_names]
+
+
+def shorten(name: str, length: int = 24) -> str:
+    """Cut the middle out of a long name, so that both of its ends stay visible.
+
+    Parameters
+    ----------
+    name : str
+        A name of any length.
+    length : int, default=24
+        The longest result.
+
+    Returns
+    -------
+    str
+        `name`, or its two ends around an ellipsis.
+    """
+    if len(name) <= length:
+        return name
+    head = length // 2
+    return f"{name[:head]}…{name[len(name) - (length - head - 1) :]}"

@@ -1,0 +1,83 @@
+"""What a search tried and found: structures, mean scores, the point chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def mean_and_standard_error(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Average over folds, without the missing scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (..., n_folds)
+        The scores; those that are not finite are missing.
+
+    Returns
+    -------
+    mean : ndarray of shape (...)
+        Mean of the scores present, NaN where there is none.
+    standard_error : ndarray of shape (...)
+        Its standard error, zero where a single score is present.
+    """
+    present = np.isfinite(scores)
+    count = present.sum(axis=-1)
+    mean = np.where(present, scores, 0).sum(axis=-1) / np.maximum(count, 1)
+    deviations = np.where(present, scores - mean[..., np.newaxis], 0)
+    variance = (deviations**2).sum(axis=-1) / np.maximum(count - 1, 1)
+    error = np.sqrt(variance / np.maximum(count, 1))
+    return np.where(count > 0, mean, np.nan), error
+
+
+def structure_labels_of(estimator: Any) -> list[str]:
+    """Name the structures that a cross-validated estimator searched.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted cross-validated estimator. Its ``structures`` is one structure or a
+        list of them, each an object or a name.
+
+    Returns
+    -------
+    list of str
+        ``structure_labels_`` if present, else how each structure prints.
+    """
+    labels = getattr(estimator, "structure_labels_", None)
+    if labels is None:
+        labels = estimator.structures
+        labels = labels if isinstance(labels, list | tuple) else [labels]
+    return [str(label) for label in labels]
+
+
+def chosen_point(estimator: Any, labels: Sequence[str]) -> tuple[int, int] | None:
+    """Find the point of the grid that a cross-validated estimator chose.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted cross-validated estimator.
+    labels : sequence of length n_structures
+        Names of the structures it searched.
+
+    Returns
+    -------
+    tuple of two ints, or None
+        Structure and position in its grid; None if ``alpha_`` is not in the grid.
+    """
+    mean, _ = mean_and_standard_error(np.asarray(estimator.scores_, dtype=float))
+    eligible = np.isclose(estimator.alphas_, estimator.alpha_) & np.isfinite(mean)
+    # A structure given by its name does not print as the object it stands for.
+    structure = estimator.structure_
+    names = str(structure), getattr(structure, "name", None)
+    chosen = [label in names for label in labels]
+    if any(chosen):
+        eligible &= np.array(chosen)[:, np.newaxis]
+    if not eligible.any():
+        return None
+    best = np.argmax(np.where(eligible, mean, -np.inf))
+    row, column = np.unravel_index(best, mean.shape)
+    return int(row), int(column)

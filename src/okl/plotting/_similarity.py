@@ -1,0 +1,81 @@
+"""The output kernel as a similarity between outputs.
+
+The output kernel L is, up to a factor, a prior covariance of the outputs. Its
+correlation, L_ij / sqrt(L_ii L_jj), compares outputs whatever their scale, and is what
+the displays show unless asked for the covariance itself.
+
+An output that L sets to zero is related to nothing: its correlations are zero, its own
+included. "Zero" means up to round-off, for a variance of 1e-17 left by an
+eigendecomposition would otherwise be divided into correlations of one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+ASYMMETRY = 1e-5  # what rounding may do, relative to the largest entry
+KINDS = ("correlation", "covariance")
+
+
+def check_output_kernel(output_kernel: Any) -> np.ndarray:
+    """Return the output kernel as a floating-point array, after checking it.
+
+    Parameters
+    ----------
+    output_kernel : array-like of shape (n_outputs, n_outputs)
+        A symmetric matrix of finite numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_outputs)
+        The same matrix.
+    """
+    L = np.asarray(output_kernel)
+    L = L if L.dtype.kind == "f" else L.astype(float)
+    if L.ndim != 2 or L.shape[0] != L.shape[1] or L.shape[0] == 0:
+        raise ValueError(
+            f"output_kernel has shape {L.shape}; expected (n_outputs, n_outputs), "
+            "such as the output_kernel_ of a fitted estimator."
+        )
+    if not np.isfinite(L).all():
+        raise ValueError(
+            "output_kernel holds NaN or infinity; expected finite numbers: check that "
+            "the fit converged."
+        )
+    asymmetry, scale = np.abs(L - L.T).max(), np.abs(L).max()
+    if asymmetry > ASYMMETRY * scale:
+        raise ValueError(
+            f"output_kernel differs from its transpose by {asymmetry:.3g}; expected a "
+            "symmetric matrix: pass (L + L.T) / 2 if that is what you mean."
+        )
+    return L
+
+
+def similarity(L: np.ndarray, kind: str) -> np.ndarray:
+    """Compare outputs two by two.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_outputs, n_outputs)
+        The output kernel.
+    kind : {"correlation", "covariance"}
+        L_ij / sqrt(L_ii L_jj), or L_ij.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_outputs)
+        The similarities.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    if kind == "covariance":
+        return L
+    variances = np.diag(L)
+    round_off = len(L) * np.finfo(L.dtype).eps * variances.max()
+    varies = (variances > 0) & (variances > round_off)
+    scale = np.zeros_like(variances)
+    scale[varies] = 1 / np.sqrt(variances[varies])
+    # One factor at a time: their product overflows for tiny variances.
+    return np.clip(L * scale[:, np.newaxis] * scale, -1, 1)

@@ -1,0 +1,143 @@
+"""Heat map of the output kernel, related outputs side by side.
+
+The order of the outputs is arbitrary, so a heat map in that order hides its groups.
+Hierarchical clustering (average linkage of the distances 1 - correlation, leaves
+ordered so that neighbours are as close as possible [1]_) brings related outputs
+together, and groups show up as blocks on the diagonal. The order depends on the
+correlation only: the heat maps of correlation and covariance can be compared.
+
+References
+----------
+.. [1] Bar-Joseph, Gifford and Jaakkola, "Fast optimal leaf ordering for hierarchical
+   clustering", Bioinformatics, 2001.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+from okl.plotting._base import OutputDisplay
+from okl.plotting._drawing import DIVERGING, axes_or_new
+from okl.plotting._output_names import shorten
+from okl.plotting._similarity import similarity
+
+SMALLEST_FONT, LARGEST_FONT = 5.0, 10.0
+
+
+class OutputKernelDisplay(OutputDisplay):
+    """Heat map of the matrix that relates the outputs.
+
+    Parameters
+    ----------
+    output_kernel : array-like of shape (n_outputs, n_outputs)
+        The output kernel L.
+    output_names : sequence of length n_outputs, default=None
+        Names of the outputs, their numbers if None.
+
+    Attributes
+    ----------
+    order_ : ndarray of shape (n_outputs,)
+        The output shown in each row.
+    im_ : matplotlib AxesImage
+        The heat map. Its colours span [-1, 1] for the correlation; when L is almost
+        diagonal, ``im_.set_clim(-0.1, 0.1)`` brings out the small entries.
+    colorbar_ : matplotlib Colorbar or None
+        The scale of colours.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the heat map is.
+
+    Examples
+    --------
+    >>> from okl.plotting import OutputKernelDisplay
+    >>> display = OutputKernelDisplay([[1, 0.8], [0.8, 1]], output_names=["cat", "dog"])
+    >>> display.plot()  # doctest: +SKIP
+    """
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        kind: str = "correlation",
+        reorder: bool = True,
+        cmap: Any = None,
+        colorbar: bool = True,
+    ) -> Self:
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on, those of a new figure if None.
+        kind : {"correlation", "covariance"}, default="correlation"
+            Whether entries are divided by the standard deviations of their outputs.
+            Outputs of zero variance have correlation zero, even with themselves.
+        reorder : bool, default=True
+            Put related outputs side by side, rather than in their own order.
+        cmap : str or matplotlib Colormap, default=None
+            Diverging colours, whose middle stands for zero; ``"RdBu_r"`` if None.
+        colorbar : bool, default=True
+            Draw the scale of colours.
+
+        Returns
+        -------
+        OutputKernelDisplay
+            This display.
+        """
+        values = similarity(self.output_kernel, kind)
+        n_outputs = len(values)
+        side = float(np.clip(0.05 * n_outputs, 5.0, 10.0))
+        ax = axes_or_new(ax, "OutputKernelDisplay.plot", figsize=(1.2 * side, side))
+        order = closeness_order(self.output_kernel) if reorder else np.arange(n_outputs)
+        limit = 1.0 if kind == "correlation" else np.abs(values).max() or 1.0
+        self.im_ = ax.imshow(
+            values[np.ix_(order, order)],
+            cmap=DIVERGING if cmap is None else cmap,
+            vmin=-limit,
+            vmax=limit,
+        )
+        self.order_, self.ax_, self.figure_ = order, ax, ax.figure
+        self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax) if colorbar else None
+        if self.colorbar_:
+            self.colorbar_.set_label(kind)
+        self._label_rows_and_columns()
+        return self
+
+    def _label_rows_and_columns(self) -> None:
+        """Write as many names as can be read: all of them, or one in every few."""
+        names = [shorten(self.output_names[output]) for output in self.order_]
+        box = self.ax_.get_window_extent()
+        inches = min(box.width, box.height) / self.figure_.dpi
+        points_per_row = 72 * inches / len(names) / 1.2  # 1.2: space between lines
+        step = int(np.ceil(SMALLEST_FONT / points_per_row))
+        ticks = np.arange(0, len(names), step)
+        style = {
+            "fontsize": np.clip(step * points_per_row, SMALLEST_FONT, LARGEST_FONT),
+            "parse_math": False,
+        }
+        shown = [names[tick] for tick in ticks]
+        upright = max(map(len, shown)) <= 2 and step == 1
+        self.ax_.set_xticks(ticks, shown, rotation=0 if upright else 90, **style)
+        self.ax_.set_yticks(ticks, shown, **style)
+
+
+def closeness_order(L: np.ndarray) -> np.ndarray:
+    """Order the outputs so that related ones are neighbours.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_outputs, n_outputs)
+        The output kernel.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+        A permutation of the outputs.
+    """
+    if len(L) == 1:  # linkage wants two
+        return np.array([0])
+    distances = squareform(1 - similarity(L, "correlation"), checks=False)
+    return leaves_list(linkage(distances, method="average", optimal_ordering=True))

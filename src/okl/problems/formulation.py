@@ -1,0 +1,126 @@
+"""From operator and targets to a problem, and from its solution to a model.
+
+Two things are done before a solver sees the data, and undone afterwards.
+
+*The intercept.* It is free and not penalised. For the squared loss, whatever the
+structure, the problem with an intercept is exactly the one without for HKH and HY,
+H = I - 11'/n.
+
+*The outputs.* Where loss and structure allow, they are reduced to rank(Y)
+directions (see `reduce_outputs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from okl._array import Array, epsilon, namespace
+from okl._output_kernel import OutputKernel
+from okl.losses import Loss
+from okl.operators import KernelOperator
+from okl.problems.problem import Problem, Term
+from okl.problems.reduction import reduce_outputs
+from okl.structures import Structure
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """An operator, centred if the intercept is free; shared by many problems.
+
+    Attributes
+    ----------
+    operator : KernelOperator
+        K, or HKH.
+    kernel_means : array (n_samples,) or None
+        The column means of K, None without intercept.
+    """
+
+    operator: KernelOperator
+    kernel_means: Array | None
+
+    @classmethod
+    def of(cls, operator: KernelOperator, *, fit_intercept: bool) -> Inputs:
+        """Centre the operator, which must not be used afterwards, if asked to.
+
+        What must be PSD is the matrix that the problem sees, HKH with an intercept.
+        """
+        if not fit_intercept:
+            return cls(operator.verified(), None)
+        centered, means = operator.centered()
+        return cls(centered.verified(), means)
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """A problem and the way back.
+
+    Attributes
+    ----------
+    problem : Problem
+        Without intercept, in r <= n_outputs outputs.
+    kernel_means : array (n_samples,) or None
+        The column means of the kernel matrix, None without intercept.
+    target_means : array (n_outputs,) or None
+        The column means of the targets, None without intercept.
+    basis : array (n_outputs, r) or None
+        Q with orthonormal columns; None for the identity.
+    """
+
+    problem: Problem
+    kernel_means: Array | None
+    target_means: Array | None
+    basis: Array | None
+
+    def coefficients(self, dual_coef: Array) -> Array:
+        """Return Theta of the model (n_samples, n_outputs) from the problem's."""
+        return dual_coef if self.basis is None else dual_coef @ self.basis.T
+
+    def intercept(self, dual_coef: Array) -> Array | None:
+        """Return b (n_outputs,), given Theta of the model."""
+        if self.kernel_means is None or self.target_means is None:
+            return None
+        return self.target_means - self.kernel_means @ dual_coef
+
+    def output_kernel(self, output_kernel: OutputKernel) -> OutputKernel:
+        """Return L of the model from the problem's."""
+        return output_kernel.embed(self.basis)
+
+
+def formulate(
+    inputs: Inputs, targets: Array, loss: Loss, structure: Structure
+) -> Formulation:
+    """Remove the intercept from the targets, and reduce the outputs.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        The input kernel on the training rows.
+    targets : array (n_samples, n_outputs)
+        As coded by the loss.
+    loss : Loss
+    structure : Structure
+    """
+    xp = namespace(targets)
+    reference = epsilon(targets) * loss.value(targets, xp.zeros_like(targets))
+    target_means = None
+    if inputs.kernel_means is not None:
+        target_means = xp.mean(targets, axis=0)
+        targets = targets - target_means
+    basis = None
+    if _reducible(targets, loss, structure):
+        targets, basis = reduce_outputs(targets)
+    term = Term(inputs.operator, structure)
+    problem = Problem(loss, targets, (term,), target_means is not None, reference)
+    return Formulation(problem, inputs.kernel_means, target_means, basis)
+
+
+def _reducible(targets: Array, loss: Loss, structure: Structure) -> bool:
+    """Tell whether a reduction is exact, and worth its while.
+
+    A known L gains nothing from a few outputs less, only from many.
+    """
+    exact = "quadratic" in loss.capabilities and (
+        "rotation_invariant" in structure.capabilities
+    )
+    n, m = targets.shape
+    return exact and (m > n or "known" not in structure.capabilities)

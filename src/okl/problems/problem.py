@@ -1,0 +1,90 @@
+"""The problem that solvers see.
+
+    minimise over L, Theta:  sum_i V(y_i, F_i) + alpha (||f||^2_{K,L} / 2 + R(L)),
+    F = K Theta
+
+A problem is a loss, targets and terms; a term is an operator K and a structure R.
+There is one term today; a model with several input kernels is a sum of terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from okl._array import Array
+from okl._output_kernel import OutputKernel
+from okl.certificate import Certificate, bounds
+from okl.losses import Loss
+from okl.operators import KernelOperator
+from okl.structures import Structure
+
+
+@dataclass(frozen=True)
+class Term:
+    """One kernel on the inputs with one structure on the outputs."""
+
+    operator: KernelOperator
+    structure: Structure
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A loss, targets and terms.
+
+    Attributes
+    ----------
+    loss : Loss
+        How predictions are judged.
+    targets : array (n_samples, n_outputs)
+        What they are judged against.
+    terms : tuple of Term
+        Where predictions come from.
+    centered : bool
+        Whether an intercept was removed by centring targets and operators, so that
+        dual points have columns that sum to zero.
+    reference : float
+        Machine epsilon times the loss of f = 0 on the targets as given: objectives
+        below it are zero up to rounding.
+    """
+
+    loss: Loss
+    targets: Array
+    terms: tuple[Term, ...]
+    centered: bool
+    reference: float
+
+    @property
+    def operator(self) -> KernelOperator:
+        """The operator of the only term."""
+        (term,) = self.terms
+        return term.operator
+
+    @property
+    def structure(self) -> Structure:
+        """The structure of the only term."""
+        (term,) = self.terms
+        return term.structure
+
+    def certificate(
+        self,
+        dual_coef: Array,
+        output_kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        rank_limited: bool = False,
+    ) -> Certificate:
+        """Certify a model of this problem: coefficients (n_samples, n_outputs), L."""
+        primal, dual = bounds(
+            self.operator,
+            self.targets,
+            dual_coef,
+            output_kernel,
+            alpha=alpha,
+            structure=self.structure,
+            loss=self.loss,
+            free_intercept=self.centered,
+        )
+        return Certificate.of(
+            primal, dual, self.reference, tol=tol, rank_limited=rank_limited
+        )

@@ -1,0 +1,27 @@
+"""Solvers: how a problem is minimised.
+
+========================== ============================ ==========================
+class                      name                         needs
+========================== ============================ ==========================
+`Cholesky`                 "cholesky"                   L = I, one alpha
+`Spectral`                 "spectral"                   L known
+`DualNewton`               "dual_newton"                R = ||L||_F^2 / 2
+`FactoredNewton`           "factored_newton"            R = tr(L) / 2
+`BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
+========================== ============================ ==========================
+
+All need the squared loss today. ``"auto"`` takes the first that fits, see
+`okl.solvers.automatic`.
+"""
+
+from okl.solvers.automatic import choose_solver as choose_solver
+from okl.solvers.base import Solver as Solver
+from okl.solvers.block_coordinate_descent import (
+    BlockCoordinateDescent as BlockCoordinateDescent,
+)
+from okl.solvers.cholesky import Cholesky as Cholesky
+from okl.solvers.dual_newton import DualNewton as DualNewton
+from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
+from okl.solvers.solution import Record as Record
+from okl.solvers.solution import Solution as Solution
+from okl.solvers.spectral import Spectral as Spectral

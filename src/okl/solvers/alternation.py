@@ -1,0 +1,63 @@
+"""The two halves of the problem: the best f for a given L, the best L for a given f.
+
+In the eigenbases K = U diag(d) U' and L = V diag(l) V' the first falls apart into
+scalars, U'CV = U'YV / (d l' + alpha) and Theta = C L. The second is the structure's
+step at P = F'K^+F = Theta'K Theta. Either lowers the same convex objective.
+"""
+
+from __future__ import annotations
+
+from okl._array import Array, namespace
+from okl._output_kernel import OutputKernel
+from okl.problems import Rotated
+
+# Fixed-point rounds for the scale of a first output kernel, and when to stop them.
+_SCALE_ROUNDS = 20
+_SCALE_CHANGE = 0.1
+
+
+def known_coefficients(
+    rotated: Rotated, output_kernel: OutputKernel, alpha: float
+) -> Array:
+    """Return U'Theta V (k, q) of the best f for the eigenvectors V of L."""
+    targets = output_kernel.coordinates(rotated.targets)
+    weights = output_kernel.eigenvalues
+    return targets * (weights / (rotated.eigenvalues * weights + alpha))
+
+
+def in_outputs(coordinates: Array, output_kernel: OutputKernel) -> Array:
+    """Return rows of outputs (k, n_outputs) from their coordinates (k, q) in V."""
+    basis = output_kernel.basis
+    return coordinates if basis is None else coordinates @ basis.T
+
+
+def best_output_kernel(
+    rotated: Rotated, coefficients: Array, *, tol: float
+) -> OutputKernel:
+    """Return the structure's step for U'Theta (k, n_outputs)."""
+    moment = coefficients.T @ (rotated.eigenvalues * coefficients)
+    step = rotated.problem.structure.step((moment + moment.T) / 2, tol=tol)
+    return OutputKernel.from_matrix(step)
+
+
+def first_output_kernel(rotated: Rotated, alpha: float, *, tol: float) -> OutputKernel:
+    """Return a full-rank output kernel of the right scale, and somewhat of its shape.
+
+    The scale is that of the best multiple of the identity (found by alternating,
+    one number at a time); one alternation from there gives the shape.
+    """
+    targets = rotated.targets
+    xp = namespace(targets)
+    one = xp.ones((targets.shape[1],), dtype=targets.dtype)
+    energy = rotated.eigenvalues * targets * targets
+    scale = alpha / float(xp.mean(rotated.eigenvalues)) if energy.shape[0] else 1.0
+    for _ in range(_SCALE_ROUNDS):
+        shrunk = scale / (rotated.eigenvalues * scale + alpha)
+        moment = xp.reshape(xp.sum(energy * shrunk**2) / targets.shape[1], (1, 1))
+        previous = scale
+        scale = float(rotated.problem.structure.step(moment, tol=tol)[0, 0])
+        if scale <= 0 or abs(scale - previous) <= _SCALE_CHANGE * previous:
+            break
+    kernel = OutputKernel(max(scale, 0.0) * one)
+    coefficients = known_coefficients(rotated, kernel, alpha)
+    return best_output_kernel(rotated, coefficients, tol=tol)

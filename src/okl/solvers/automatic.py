@@ -1,0 +1,59 @@
+"""Which solver for which problem."""
+
+from __future__ import annotations
+
+from okl._component import from_name
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
+from okl.solvers.cholesky import Cholesky
+from okl.solvers.dual_newton import DualNewton
+from okl.solvers.factored_newton import FactoredNewton
+from okl.solvers.spectral import Spectral
+
+# The first that fits is taken: the most special first.
+_PREFERENCE: tuple[type[Solver], ...] = (
+    Cholesky,
+    Spectral,
+    DualNewton,
+    FactoredNewton,
+    BlockCoordinateDescent,
+)
+SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
+
+
+def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) -> Solver:
+    """Return the solver asked for, or the first that fits the problem.
+
+    Parameters
+    ----------
+    spec : str or Solver
+        A name, ``"auto"``, or a solver.
+    problem : Problem
+        What is to be solved.
+    n_alphas : int, default=1
+        For how many alphas: a factorisation of K + alpha I serves one only.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or the solver asked for does not fit.
+    """
+    if isinstance(spec, str) and spec == "auto":
+        for cls in _PREFERENCE:
+            solver = cls()
+            if not solver.missing(problem) and (n_alphas == 1 or cls is not Cholesky):
+                return solver
+        raise ValueError(
+            f"No solver fits the loss {problem.loss} with the structure "
+            f"{problem.structure}."
+        )
+    solver = from_name(spec, SOLVERS, Solver)  # type: ignore[type-abstract]
+    missing = solver.missing(problem)
+    if missing:
+        raise ValueError(
+            f"The solver {solver.name!r} needs the capability {', '.join(missing)}, "
+            f"which {problem.loss} and {problem.structure} do not have. Use "
+            "solver='auto'."
+        )
+    return solver

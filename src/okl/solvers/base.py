@@ -1,0 +1,61 @@
+"""Solvers: how a problem is minimised.
+
+Work is split in two, because paths and folds share the first part: ``prepare``
+looks at the problem alone, ``solve`` at one alpha. Each solver says which
+capabilities of the loss and the structure it needs, and every solution carries
+the certificate of the model it returns.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from okl._component import Component
+from okl.problems import Problem
+from okl.solvers.solution import Solution
+
+
+class Solver(Component):
+    """Base of the solvers.
+
+    Attributes
+    ----------
+    loss_requires, structure_requires : frozenset of str
+        The capabilities without which the solver does not work.
+    """
+
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset()
+
+    def missing(self, problem: Problem) -> list[str]:
+        """Return the required capabilities that a problem lacks."""
+        loss = self.loss_requires - problem.loss.capabilities
+        structure = self.structure_requires - problem.structure.capabilities
+        return [f"{name!r} of the loss" for name in sorted(loss)] + [
+            f"{name!r} of the structure" for name in sorted(structure)
+        ]
+
+    @abstractmethod
+    def prepare(self, problem: Problem) -> Any:
+        """Do what does not depend on alpha."""
+
+    @abstractmethod
+    def solve(
+        self, prepared: Any, alpha: float, *, tol: float, max_iter: int, start: Any
+    ) -> Solution:
+        """Solve at one alpha.
+
+        Parameters
+        ----------
+        prepared : object
+            From `prepare`.
+        alpha : float
+            Strength of the regularisation, > 0.
+        tol : float
+            Relative duality gap to stop at.
+        max_iter : int
+            Most iterations.
+        start : object or None
+            `Solution.start` of the same solver at a neighbouring alpha.
+        """

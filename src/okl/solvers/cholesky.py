@@ -1,0 +1,52 @@
+"""Independent outputs at one alpha: one Cholesky factorisation."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.solution import History, Solution
+from okl.solvers.spectral import Spectral
+
+
+class Cholesky(Solver):
+    """Solve (K + alpha I) C = Y directly.
+
+    Six to nine times faster than an eigendecomposition, but of use for one alpha
+    only. Where K + alpha I is numerically singular it gives way to `Spectral`.
+    """
+
+    name: ClassVar[str | None] = "cholesky"
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"identity"})
+
+    def prepare(self, problem: Problem) -> Problem:
+        """Leave the problem as it is."""
+        return problem
+
+    def solve(
+        self,
+        prepared: Problem,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Any = None,
+    ) -> Solution:
+        """Factorise and solve."""
+        problem = prepared
+        history = History(problem.reference)
+        known = problem.structure.known(problem.targets)
+        assert known is not None
+        try:
+            dual_coef = problem.operator.solve(problem.targets, alpha)
+        except np.linalg.LinAlgError:
+            spectral = Spectral()
+            return spectral.solve(
+                spectral.prepare(problem), alpha, tol=tol, max_iter=max_iter
+            )
+        certificate = problem.certificate(dual_coef, known, alpha, tol=tol)
+        history.add(certificate.primal, certificate.dual)
+        return Solution(dual_coef, known, certificate, 1, history.records, None)

@@ -1,0 +1,99 @@
+"""What a solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, TypedDict
+
+from okl._array import Array
+from okl._output_kernel import OutputKernel
+from okl.certificate import Certificate, relative_gap
+from okl.problems import Rotated
+
+
+class Record(TypedDict):
+    """One iteration: primal, dual, their relative gap, seconds since the start."""
+
+    primal: float
+    dual: float
+    relative_gap: float
+    seconds: float
+
+
+class History:
+    """The iterations of one solve, timed from its beginning."""
+
+    def __init__(self, reference: float) -> None:
+        self.records: list[Record] = []
+        self._reference = reference
+        self._start = perf_counter()
+
+    def add(self, primal: float, dual: float) -> float:
+        """Add an iteration; return its relative gap."""
+        gap = relative_gap(primal, dual, self._reference)
+        self.records.append(
+            Record(
+                primal=primal,
+                dual=dual,
+                relative_gap=gap,
+                seconds=perf_counter() - self._start,
+            )
+        )
+        return gap
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A model of a problem, and how it was found.
+
+    Attributes
+    ----------
+    dual_coef : array (n_samples, n_outputs)
+        Theta = C L.
+    output_kernel : OutputKernel
+        L.
+    certificate : Certificate
+        What this very model proves.
+    n_iter : int
+        Iterations; 1 for a closed form.
+    history : list of Record
+        What the solver knew after each iteration.
+    start : object
+        Where the same solver may start at another alpha.
+    """
+
+    dual_coef: Array
+    output_kernel: OutputKernel
+    certificate: Certificate
+    n_iter: int
+    history: list[Record]
+    start: Any
+
+
+def conclude(
+    rotated: Rotated,
+    coefficients: Array,
+    output_kernel: OutputKernel,
+    alpha: float,
+    *,
+    tol: float,
+    history: History,
+    start: Any = None,
+    rank_limited: bool = False,
+) -> Solution:
+    """Lift U'Theta (k, n_outputs) out of the eigenbasis and certify the model."""
+    dual_coef = rotated.lift(coefficients, output_kernel, alpha)
+    certificate = rotated.problem.certificate(
+        dual_coef, output_kernel, alpha, tol=tol, rank_limited=rank_limited
+    )
+    if not history.records:
+        history.add(certificate.primal, certificate.dual)
+    return Solution(
+        dual_coef,
+        output_kernel,
+        certificate,
+        len(history.records),
+        history.records,
+        start,
+    )

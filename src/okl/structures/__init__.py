@@ -1,0 +1,27 @@
+"""Structures: what is known, or wished, of the output kernel L.
+
+============= ============= =============================== ====================
+class         name          penalty R(L)                    meaning
+============= ============= =============================== ====================
+`Identity`    "identity"    L = I                           independent outputs
+`Fixed`                     L given                         known covariance
+`Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
+`Frobenius`   "frobenius"   ||L||_F^2 / 2                   full rank, learned
+`LowRank`     "low_rank"    tr(L) / 2, rank L <= rank       few factors, learned
+============= ============= =============================== ====================
+"""
+
+from okl._component import from_name, names_of
+from okl.structures.base import Structure as Structure
+from okl.structures.fixed import Fixed as Fixed
+from okl.structures.frobenius import Frobenius as Frobenius
+from okl.structures.graph import Graph as Graph
+from okl.structures.identity import Identity as Identity
+from okl.structures.low_rank import LowRank as LowRank
+
+STRUCTURES = names_of(globals(), Structure)  # type: ignore[type-abstract]
+
+
+def as_structure(spec: str | Structure) -> Structure:
+    """Turn a name into its default structure; pass a `Structure` through."""
+    return from_name(spec, STRUCTURES, Structure)  # type: ignore[type-abstract]

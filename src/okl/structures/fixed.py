@@ -1,0 +1,54 @@
+"""A given output kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from okl.structures.given import Given
+
+_TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a PSD matrix
+
+
+class Fixed(Given):
+    """The output kernel is given: a covariance of the outputs known beforehand.
+
+    Parameters
+    ----------
+    output_kernel : array-like (n_outputs, n_outputs)
+        Symmetric and positive semi-definite.
+    """
+
+    def __init__(self, output_kernel: Any) -> None:
+        self.output_kernel = output_kernel
+
+    def validate(self, n_outputs: int) -> None:
+        """Check that the matrix fits the outputs, is finite, symmetric and PSD."""
+        matrix = self.matrix()
+        if matrix.shape != (n_outputs, n_outputs):
+            raise ValueError(
+                f"The output kernel must have one row and one column per output, "
+                f"({n_outputs}, {n_outputs}); got an array of shape {matrix.shape}."
+            )
+        if not np.all(np.isfinite(matrix)):
+            raise ValueError(
+                "The output kernel has NaN or infinite entries; replace them."
+            )
+        scale = np.max(np.abs(matrix))
+        if np.max(np.abs(matrix - matrix.T)) > _TOLERANCE * scale:
+            raise ValueError(
+                "The output kernel is not symmetric; pass (L + L.T) / 2 if that is "
+                "what you mean."
+            )
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
+        if smallest < -_TOLERANCE * scale:
+            raise ValueError(
+                f"The output kernel is not positive semi-definite: its smallest "
+                f"eigenvalue is {smallest:.6g}. Pass a covariance matrix, or clip its "
+                "eigenvalues at zero."
+            )
+
+    def matrix(self) -> np.ndarray:
+        """Return the given matrix as float64."""
+        return np.asarray(self.output_kernel, dtype=np.float64)

@@ -1,0 +1,38 @@
+"""A full-rank output kernel, penalised by its squared Frobenius norm."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from okl._array import Array, eigh, inner, namespace
+from okl.structures.base import Structure
+
+
+class Frobenius(Structure):
+    r"""Learn a full output kernel, R(L) = ||L||_F^2 / 2.
+
+    R*(S) = ||S||_F^2 / 2 for PSD S, and the step is (P / 2)^(1/3). Dinuzzo, Ong,
+    Gehler & Pillonetto (2011), *Learning output kernels with block coordinate
+    descent*, equation (1); the update printed there as Lemma 4.1 does not hold, and
+    is replaced by the step.
+    """
+
+    name: ClassVar[str | None] = "frobenius"
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"rotation_invariant", "half_squared_norm", "step"}
+    )
+
+    def penalty(self, output_kernel: Array) -> float:
+        """Return ||L||_F^2 / 2."""
+        return inner(output_kernel, output_kernel) / 2
+
+    def conjugate(self, matrix: Array) -> float:
+        """Return ||S||_F^2 / 2."""
+        return inner(matrix, matrix) / 2
+
+    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+        """Return (P / 2)^(1/3)."""
+        xp = namespace(matrix)
+        values, vectors = eigh(matrix)
+        roots = (xp.clip(values, 0.0, None) / 2) ** (1 / 3)
+        return (vectors * roots) @ vectors.T

@@ -1,0 +1,44 @@
+"""What the structures that fix the output kernel to a matrix have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from okl._array import Array, inner, namespace
+from okl._output_kernel import OutputKernel
+from okl.structures.base import Structure
+
+
+class Given(Structure):
+    """Base of the structures whose L is a matrix known before the fit.
+
+    R is zero at that matrix and infinite elsewhere, R*(S) = <S, L>.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"known", "step"})
+
+    @abstractmethod
+    def matrix(self) -> np.ndarray:
+        """Return L, (n_outputs, n_outputs), symmetric and PSD."""
+
+    def known(self, like: Array) -> OutputKernel:
+        """Return the matrix, decomposed."""
+        return OutputKernel.from_matrix(self._in_namespace_of(like))
+
+    def penalty(self, output_kernel: Array) -> float:
+        """Return 0, the penalty of the given matrix."""
+        return 0.0
+
+    def conjugate(self, matrix: Array) -> float:
+        """Return <S, L>."""
+        return inner(matrix, self._in_namespace_of(matrix))
+
+    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+        """Return the given matrix."""
+        return self._in_namespace_of(matrix)
+
+    def _in_namespace_of(self, like: Array) -> Array:
+        return namespace(like).asarray(self.matrix(), dtype=like.dtype)

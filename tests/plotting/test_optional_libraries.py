@@ -1,0 +1,56 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import okl.plotting
+
+DISPLAYS = {
+    "OutputKernelDisplay": (np.eye(2),),
+    "OutputGraphDisplay": (np.eye(2),),
+    "RegularizationPathDisplay": (np.ones((1, 2)), np.ones((1, 2, 3))),
+    "ConvergenceDisplay": ([{"relative_gap": 1.0, "seconds": 0.0}],),
+}
+
+
+def test_importing_imports_no_drawing_library():
+    source = str(Path(okl.plotting.__file__).parents[2])
+    code = (
+        "import sys, okl.plotting\n"
+        "loaded = {'matplotlib', 'networkx'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+        "okl.plotting.OutputGraphDisplay([[1.0]]).plot()\n"
+        "assert {'matplotlib', 'networkx'} <= set(sys.modules)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": source, "MPLBACKEND": "Agg"}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_all_displays_are_exported():
+    assert sorted(DISPLAYS) == sorted(okl.plotting.__all__)
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_without_matplotlib(name, monkeypatch):
+    display = getattr(okl.plotting, name)(*DISPLAYS[name])
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    message = rf'{name}.plot requires matplotlib.*pip install "okl\[plot\]"'
+    with pytest.raises(ImportError, match=message):
+        display.plot()
+
+
+def test_without_networkx(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    message = r'requires networkx.*pip install "okl\[plot\]"'
+    with pytest.raises(ImportError, match=message):
+        okl.plotting.OutputGraphDisplay(np.eye(2)).plot()

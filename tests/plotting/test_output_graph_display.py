@@ -1,0 +1,196 @@
+import time
+
+import matplotlib.colors
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+import pytest
+
+from okl.plotting import OutputGraphDisplay
+
+# Correlations, strongest first: (1, 3) -0.8, (0, 2) 0.5, (0, 1) 0.3, (2, 3) -0.1.
+L4 = np.array(
+    [
+        [1.0, 0.3, 0.5, 0.0, 0.0],
+        [0.3, 1.0, 0.0, -0.8, 0.0],
+        [0.5, 0.0, 1.0, -0.1, 0.0],
+        [0.0, -0.8, -0.1, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0],
+    ]
+)
+RANKED = [(1, 3), (0, 2), (0, 1), (2, 3)]
+
+
+def edges(display):
+    return [tuple(pair) for pair in display.edges_.tolist()]
+
+
+def drawn_edges(display):
+    """The pairs of nodes whose positions the segments join."""
+    node_at = {tuple(xy): node for node, xy in display.positions_.items()}
+    return [
+        tuple(sorted(node_at[tuple(end)] for end in segment))
+        for segment in display.lines_.get_segments()
+    ]
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 3, 4])
+def test_edges_are_the_strongest_entries(top_k):
+    display = OutputGraphDisplay(L4).plot(top_k=top_k)
+    assert edges(display) == RANKED[:top_k]
+    assert drawn_edges(display) == RANKED[:top_k]
+    np.testing.assert_allclose(display.weights_, [-0.8, 0.5, 0.3, -0.1][:top_k])
+
+
+def test_edges_of_a_random_matrix_are_its_largest_entries(clustered):
+    L = clustered(30)
+    scale = np.sqrt(np.diag(L))
+    strengths = np.abs(np.triu(L / np.outer(scale, scale), k=1))
+    expected = np.unravel_index(np.argsort(-strengths, axis=None)[:17], L.shape)
+    display = OutputGraphDisplay(L).plot(top_k=17)
+    np.testing.assert_array_equal(display.edges_, np.column_stack(expected))
+    assert sorted(drawn_edges(display)) == sorted(edges(display))
+
+
+def test_zeros_are_never_edges():
+    display = OutputGraphDisplay(L4).plot(top_k=100)
+    assert edges(display) == RANKED
+    assert edges(OutputGraphDisplay(L4).plot(threshold=0)) == RANKED
+
+
+@pytest.mark.parametrize(
+    ("threshold", "n_edges"), [(0.8, 0), (0.79, 1), (0.3, 2), (0.2, 3), (0, 4)]
+)
+def test_threshold_is_strict_and_on_absolute_values(threshold, n_edges):
+    display = OutputGraphDisplay(L4).plot(threshold=threshold)
+    assert edges(display) == RANKED[:n_edges]
+
+
+def test_threshold_and_top_k_together():
+    display = OutputGraphDisplay(L4)
+    assert edges(display.plot(threshold=0.2, top_k=2)) == RANKED[:2]
+    assert edges(display.plot(threshold=0.4, top_k=3)) == RANKED[:2]
+
+
+def test_default_is_an_edge_per_output(clustered):
+    assert len(OutputGraphDisplay(clustered(10)).plot().edges_) == 10
+
+
+def test_covariance_ranks_by_the_entries_themselves():
+    scale = np.array([1.0, 1.0, 100.0, 1.0, 1.0])
+    display = OutputGraphDisplay(L4 * np.outer(scale, scale))
+    assert edges(display.plot(top_k=1)) == [(1, 3)]
+    assert edges(display.plot(top_k=1, kind="covariance")) == [(0, 2)]
+    np.testing.assert_allclose(display.weights_, [50])
+
+
+def test_singletons_are_hidden_on_demand():
+    display = OutputGraphDisplay(L4, output_names=list("abcde"))
+    hidden = display.plot(top_k=1)
+    assert sorted(text.get_text() for text in hidden.texts_.values()) == ["b", "d"]
+    shown = display.plot(top_k=1, hide_singletons=False)
+    assert sorted(text.get_text() for text in shown.texts_.values()) == list("abcde")
+    assert sorted(shown.graph_) == [0, 1, 2, 3, 4]
+
+
+def test_round_off_variance_is_not_a_relation():
+    L = np.diag([1.0, 1e-17, 1.0])
+    L[0, 1] = L[1, 0] = 1e-9
+    L[0, 2] = L[2, 0] = 0.1
+    assert edges(OutputGraphDisplay(L).plot()) == [(0, 2)]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_without_edges_all_outputs_are_shown(n_outputs):
+    display = OutputGraphDisplay(np.eye(n_outputs)).plot()
+    assert sorted(display.texts_) == list(range(n_outputs))
+    assert len(display.lines_.get_segments()) == 0
+    assert display.ax_.get_legend() is None
+
+
+def test_colour_is_sign_and_width_is_strength():
+    display = OutputGraphDisplay(L4).plot()
+    reddish = [r > b for r, _, b, _ in display.lines_.get_colors()]
+    assert reddish == [False, True, True, False]
+    assert (np.diff(display.lines_.get_linewidths()) < 0).all()
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["positive, up to 0.5", "negative, down to -0.8"]
+
+
+def test_legend_names_only_the_signs_present():
+    display = OutputGraphDisplay(L4).plot(top_k=1)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["negative, down to -0.8"]
+    handle = display.ax_.get_legend().legend_handles[0]
+    np.testing.assert_allclose(
+        matplotlib.colors.to_rgb(handle.get_color()),
+        display.lines_.get_colors()[0][:3],
+    )
+
+
+def test_drawing_is_deterministic_and_depends_on_the_seed(clustered):
+    L = clustered(60)
+    first, again, other = (
+        OutputGraphDisplay(L).plot(layout_seed=seed).positions_ for seed in (3, 3, 4)
+    )
+    assert list(first) == list(again)
+    for node in first:
+        np.testing.assert_array_equal(first[node], again[node])
+    assert any((first[node] != other[node]).any() for node in first)
+
+
+def test_equal_strengths_are_taken_in_order():
+    L = np.full((6, 6), 0.5) + 0.5 * np.eye(6)
+    display = OutputGraphDisplay(L).plot(top_k=3)
+    assert edges(display) == [(0, 1), (0, 2), (0, 3)]
+
+
+@pytest.mark.parametrize("n_outputs", [2, 5, 10, 101, 250])
+def test_labels_do_not_collide(clustered, n_outputs):
+    names = [f"output {i}" for i in range(n_outputs)]
+    start = time.perf_counter()
+    display = OutputGraphDisplay(clustered(n_outputs), output_names=names).plot()
+    display.figure_.draw_without_rendering()
+    assert time.perf_counter() - start < 10
+    boxes = np.array(
+        [text.get_window_extent().extents for text in display.texts_.values()]
+    )
+    low, high = boxes[:, :2], boxes[:, 2:]
+    overlap = (low[:, np.newaxis] < high).all(axis=2) & (low < high[:, np.newaxis]).all(
+        axis=2
+    )
+    np.testing.assert_array_equal(overlap, np.eye(len(boxes), dtype=bool))
+    assert (low >= 0).all()
+    assert (high <= display.figure_.bbox.size).all()
+
+
+def test_labels_shrink_to_fit_small_axes(clustered):
+    L = clustered(101)
+    figure, ax = plt.subplots(figsize=(4, 3))
+    small = OutputGraphDisplay(L).plot(ax)
+    large = OutputGraphDisplay(L).plot()
+    assert small.ax_ is ax
+    assert small.figure_ is figure
+    size = {d: next(iter(d.texts_.values())).get_fontsize() for d in (small, large)}
+    assert size[small] < size[large]
+
+
+def test_graph_attribute_has_weights(fitted):
+    estimator = fitted(output_kernel_=L4, output_names_=list("abcde"))
+    display = OutputGraphDisplay.from_estimator(estimator, top_k=2)
+    assert display.output_names == list("abcde")
+    assert nx.utils.graphs_equal(
+        display.graph_, nx.Graph([(1, 3, {"weight": -0.8}), (0, 2, {"weight": 0.5})])
+    )
+
+
+@pytest.mark.parametrize("top_k", [0, -1, 2.5, "3"])
+def test_bad_top_k(top_k):
+    with pytest.raises(ValueError, match="top_k must be an integer >= 1"):
+        OutputGraphDisplay(L4).plot(top_k=top_k)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, float("nan"), "0.3"])
+def test_bad_threshold(threshold):
+    with pytest.raises(ValueError, match=r"threshold is .*; expected a number"):
+        OutputGraphDisplay(L4).plot(threshold=threshold)

@@ -1,0 +1,185 @@
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from okl.plotting import OutputGraphDisplay, OutputKernelDisplay
+
+
+def correlation(L):
+    scale = np.sqrt(np.diag(L))
+    return L / np.outer(scale, scale)
+
+
+def image(display):
+    return np.asarray(display.im_.get_array())
+
+
+def row_labels(display):
+    return [label.get_text() for label in display.ax_.get_yticklabels()]
+
+
+def test_heat_map_shows_the_reordered_correlation(clustered):
+    L = clustered(12)
+    display = OutputKernelDisplay(L).plot()
+    assert sorted(display.order_) == list(range(12))
+    expected = correlation(L)[np.ix_(display.order_, display.order_)]
+    np.testing.assert_allclose(image(display), expected, atol=1e-12)
+    assert display.im_.get_clim() == (-1, 1)
+    assert row_labels(display) == [str(i) for i in display.order_]
+
+
+def test_heat_map_of_the_covariance_in_its_own_order(clustered):
+    L = clustered(7)
+    display = OutputKernelDisplay(L).plot(kind="covariance", reorder=False)
+    np.testing.assert_array_equal(image(display), L)
+    low, high = display.im_.get_clim()
+    assert high == -low == np.abs(L).max()
+
+
+def test_order_brings_groups_together_and_ignores_scales():
+    group = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
+    L = 0.2 * np.eye(9) + (group[:, np.newaxis] == group)
+    scale = np.logspace(-2, 2, 9)
+    order = OutputKernelDisplay(L * np.outer(scale, scale)).plot().order_
+    assert np.count_nonzero(np.diff(group[order])) == 2
+    np.testing.assert_array_equal(order, OutputKernelDisplay(L).plot().order_)
+
+
+@pytest.mark.parametrize("variance", [0.0, 1e-17, -1e-17])
+def test_outputs_without_variance_are_related_to_nothing(clustered, variance):
+    L = clustered(5)
+    L[2] = L[:, 2] = variance
+    display = OutputKernelDisplay(L).plot(reorder=False)
+    expected = np.zeros((5, 5))
+    kept = np.ix_([0, 1, 3, 4], [0, 1, 3, 4])
+    expected[kept] = correlation(L[kept])
+    np.testing.assert_allclose(image(display), expected, atol=1e-12)
+
+
+def test_tiny_output_kernels_do_not_overflow():
+    display = OutputKernelDisplay(1e-310 * np.array([[1, 0.5], [0.5, 1]])).plot()
+    np.testing.assert_allclose(image(display), [[1, 0.5], [0.5, 1]])
+
+
+def test_zero_output_kernel():
+    display = OutputKernelDisplay(np.zeros((3, 3))).plot(kind="covariance")
+    assert display.im_.get_clim() == (-1, 1)
+    np.testing.assert_array_equal(image(display), np.zeros((3, 3)))
+
+
+def test_single_output():
+    display = OutputKernelDisplay([[2.0]], output_names=["only"]).plot()
+    np.testing.assert_allclose(image(display), [[1]])
+    assert row_labels(display) == ["only"]
+
+
+def test_labels_are_thinned_when_they_do_not_fit(clustered):
+    display = OutputKernelDisplay(clustered(250)).plot()
+    labels = display.ax_.get_yticklabels()
+    ticks = display.ax_.get_yticks()
+    assert 20 <= len(labels) < 250
+    assert [t.get_text() for t in labels] == [str(i) for i in display.order_[ticks]]
+    display.figure_.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in labels]
+    assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+
+
+def test_labels_fit_inside_the_figure(clustered):
+    names = [f"a rather long name {i}" for i in range(10)]
+    display = OutputKernelDisplay(clustered(10), output_names=names).plot()
+    assert len(row_labels(display)) == 10
+    figure = display.figure_
+    for _ in range(2):  # the layout is settled while drawing
+        figure.draw_without_rendering()
+    labels = display.ax_.get_yticklabels() + display.ax_.get_xticklabels()
+    boxes = np.array([label.get_window_extent().extents for label in labels])
+    assert boxes.min() >= -1  # pixels
+    assert (boxes[:, 2:].max(axis=0) <= figure.bbox.size + 1).all()
+
+
+def test_given_axes_colours_and_no_colorbar(clustered):
+    _, ax = plt.subplots()
+    display = OutputKernelDisplay(clustered(4)).plot(ax, cmap="PiYG", colorbar=False)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert display.colorbar_ is None
+    assert display.im_.get_cmap().name == "PiYG"
+    assert ax.figure.axes == [ax]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({}, ["0", "1"]),
+        ({"output_names_": ["x", "y"], "classes_": ["c", "d"]}, ["x", "y"]),
+        ({"classes_": np.array(["c", "d"])}, ["c", "d"]),
+        ({"classes_": np.array([3, 7, 9])}, ["0", "1"]),
+        ({"classes_": [np.array([0, 1]), np.array([0, 1, 2])]}, ["0", "1"]),
+    ],
+)
+def test_names_known_to_the_estimator(fitted, attributes, expected):
+    estimator = fitted(output_kernel_=np.eye(2), **attributes)
+    display = OutputKernelDisplay.from_estimator(estimator, reorder=False)
+    assert display.output_names == expected
+    assert row_labels(display) == expected
+
+
+def test_binary_classifier_has_one_output_and_two_classes(fitted):
+    estimator = fitted(output_kernel_=np.eye(1), classes_=np.array(["no", "yes"]))
+    assert OutputKernelDisplay.from_estimator(estimator).output_names == ["0"]
+
+
+def test_from_estimator_passes_parameters_on(fitted, clustered):
+    _, ax = plt.subplots()
+    estimator = fitted(output_kernel_=clustered(3))
+    display = OutputKernelDisplay.from_estimator(
+        estimator, output_names=list("abc"), ax=ax, kind="covariance", reorder=False
+    )
+    np.testing.assert_array_equal(image(display), estimator.output_kernel_)
+    assert row_labels(display) == ["a", "b", "c"]
+    assert display.ax_ is ax
+
+
+def test_names_are_shown_literally(clustered):
+    names = ["$", "a_{$", "x" * 20 + "y" * 20]
+    display = OutputKernelDisplay(clustered(3), output_names=names).plot(reorder=False)
+    display.figure_.draw_without_rendering()
+    assert row_labels(display)[:2] == names[:2]
+    shortened = row_labels(display)[2]
+    assert len(shortened) == 24
+    assert shortened.startswith("xxxx")
+    assert shortened.endswith("yyyy")
+
+
+@pytest.mark.parametrize("display", [OutputKernelDisplay, OutputGraphDisplay])
+class TestErrors:
+    def test_shape(self, display):
+        with pytest.raises(ValueError, match=r"shape \(2, 3\); expected \(n_outputs"):
+            display(np.ones((2, 3)))
+
+    def test_empty(self, display):
+        with pytest.raises(ValueError, match=r"shape \(0, 0\)"):
+            display(np.ones((0, 0)))
+
+    def test_not_finite(self, display):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            display([[1, np.nan], [np.nan, 1]])
+
+    def test_asymmetric(self, display):
+        with pytest.raises(ValueError, match=r"differs from its transpose by 0\.5"):
+            display([[1, 0.5], [0, 1]])
+
+    def test_number_of_names(self, display):
+        with pytest.raises(ValueError, match="3 names but output_kernel relates 2"):
+            display(np.eye(2), output_names=list("abc"))
+
+    def test_kind(self, display):
+        with pytest.raises(ValueError, match=r"kind is 'cosine'; expected one of"):
+            display(np.eye(2)).plot(kind="cosine")
+
+    def test_unfitted(self, display, fitted):
+        with pytest.raises(NotFittedError, match="has no output_kernel_: call fit"):
+            display.from_estimator(fitted())

@@ -1,0 +1,145 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from okl.plotting import RegularizationPathDisplay
+
+ALPHAS = np.array([[10.0, 1.0, 0.1], [20.0, 2.0, 0.2]])
+SCORES = np.random.RandomState(0).uniform(size=(2, 3, 5))
+
+
+def test_curves_are_mean_scores_in_bands_of_one_standard_error():
+    display = RegularizationPathDisplay(ALPHAS, SCORES).plot()
+    assert len(display.lines_) == len(display.bands_) == 2
+    for structure in range(2):
+        line, band = display.lines_[structure], display.bands_[structure]
+        mean = SCORES[structure].mean(axis=1)
+        error = SCORES[structure].std(axis=1, ddof=1) / np.sqrt(5)
+        np.testing.assert_allclose(line.get_xdata(), np.sort(ALPHAS[structure]))
+        np.testing.assert_allclose(line.get_ydata(), mean[::-1])
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert np.isclose(heights.max(), (mean + error).max())
+        assert np.isclose(heights.min(), (mean - error).min())
+    assert display.ax_.get_xscale() == "log"
+    assert display.chosen_ is None
+
+
+def test_missing_scores_are_skipped():
+    scores = SCORES.copy()
+    scores[0, 1] = np.nan
+    scores[1, 2, :3] = np.nan, -np.inf, np.nan
+    display = RegularizationPathDisplay(ALPHAS, scores).plot()
+    np.testing.assert_allclose(display.lines_[0].get_xdata(), [0.1, 10])
+    np.testing.assert_allclose(
+        display.lines_[0].get_ydata(), SCORES[0, [2, 0]].mean(axis=1)
+    )
+    np.testing.assert_allclose(
+        display.lines_[1].get_ydata()[0], SCORES[1, 2, 3:].mean()
+    )
+
+
+def test_single_score_has_no_band():
+    display = RegularizationPathDisplay(ALPHAS, SCORES[..., :1]).plot()
+    np.testing.assert_allclose(display.lines_[0].get_ydata(), SCORES[0, ::-1, 0])
+    heights = display.bands_[0].get_paths()[0].vertices[:, 1]
+    assert set(heights) == set(SCORES[0, :, 0])
+
+
+def test_from_estimator_marks_the_chosen_point(fitted):
+    _, ax = plt.subplots()
+    estimator = fitted(
+        alphas_=ALPHAS,
+        scores_=SCORES,
+        structures=["identity", "low\n  rank"],
+        structure_="low\n  rank",
+        alpha_=0.2,
+        scoring="r2",
+    )
+    display = RegularizationPathDisplay.from_estimator(estimator, ax=ax)
+    assert display.ax_ is ax
+    assert display.chosen == (1, 2)
+    np.testing.assert_allclose(display.chosen_.get_xdata(), [0.2])
+    np.testing.assert_allclose(display.chosen_.get_ydata(), [SCORES[1, 2].mean()])
+    assert ax.get_ylabel() == "mean r2"
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["identity", "low rank", "chosen: alpha = 0.2"]
+
+
+def test_same_alphas_for_all_structures(fitted):
+    estimator = fitted(
+        alphas_=ALPHAS[[0, 0]],
+        scores_=SCORES,
+        structures=["first", "second"],
+        structure_="first",
+        alpha_=1.0,
+    )
+    display = RegularizationPathDisplay.from_estimator(estimator)
+    assert display.chosen == (0, 1)
+    # A structure that prints as neither: the better of the two at this alpha.
+    estimator.structure_ = "First()"
+    display = RegularizationPathDisplay.from_estimator(estimator)
+    assert display.chosen == (int(SCORES[:, 1].mean(axis=1).argmax()), 1)
+
+
+def test_single_structure_given_by_its_name(fitted):
+    estimator = fitted(
+        alphas_=ALPHAS[:1],
+        scores_=SCORES[:1],
+        structures="low_rank",
+        structure_=fitted(name="low_rank"),
+        alpha_=0.1,
+    )
+    display = RegularizationPathDisplay.from_estimator(estimator)
+    assert display.structure_labels == ["low_rank"]
+    assert display.chosen == (0, 2)
+
+
+def test_structure_given_by_its_name_among_others(fitted):
+    scores = np.zeros((2, 3, 5))
+    scores[0] = 1.0  # the other would win, were the name not understood
+    estimator = fitted(
+        alphas_=ALPHAS[[0, 0]],
+        scores_=scores,
+        structures=["identity", "low_rank"],
+        structure_=fitted(name="low_rank"),
+        alpha_=1.0,
+    )
+    display = RegularizationPathDisplay.from_estimator(estimator)
+    assert display.chosen == (1, 1)
+
+
+def test_structure_labels_of_the_estimator(fitted):
+    estimator = fitted(
+        alphas_=ALPHAS,
+        scores_=SCORES,
+        structure_labels_=["one", "two"],
+        structure_="two",
+        alpha_=3.0,
+    )
+    display = RegularizationPathDisplay.from_estimator(estimator)
+    assert display.structure_labels == ["one", "two"]
+    assert display.chosen_ is None  # 3 is not in the grid
+
+
+@pytest.mark.parametrize(
+    ("alphas", "scores", "match"),
+    [
+        (ALPHAS[0], SCORES[0], r"alphas has shape \(3,\) and scores \(3, 5\)"),
+        (ALPHAS, SCORES[:, :2], r"scores \(2, 2, 5\); expected"),
+        (ALPHAS - 0.1, SCORES, "alphas goes down to 0.0; expected positive"),
+    ],
+)
+def test_bad_arrays(alphas, scores, match):
+    with pytest.raises(ValueError, match=match):
+        RegularizationPathDisplay(alphas, scores)
+
+
+def test_bad_number_of_labels():
+    with pytest.raises(ValueError, match="1 names but alphas has 2 structures"):
+        RegularizationPathDisplay(ALPHAS, SCORES, structure_labels=["one"])
+
+
+def test_unfitted(fitted):
+    with pytest.raises(NotFittedError, match="fit a CV estimator first"):
+        RegularizationPathDisplay.from_estimator(fitted())
