@@ -117,6 +117,13 @@ def test_operators_reject_what_is_no_kernel(other):
             combine()
 
 
+def test_operators_reject_arrays_as_a_whole():
+    # NumPy would otherwise make an array of two kernels.
+    for combine in (np.multiply, np.add, lambda array, kernel: array * kernel):
+        with pytest.raises(TypeError):
+            combine(np.ones(2), Gaussian())
+
+
 @pytest.mark.parametrize("Pair", [Sum, Product])
 def test_operands_are_checked_in_resolve(Pair):
     with pytest.raises(TypeError, match=f"left of {Pair.__name__} must be an object"):

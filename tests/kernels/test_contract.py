@@ -89,6 +89,13 @@ def test_features_explain_the_matrix(instance):
 
 
 @each
+def test_only_what_users_supply_may_fail_to_be_psd(instance):
+    kernel, _, _ = resolved(instance)
+    supplied = any(name in repr(kernel) for name in ("Gram(", "CallableKernel("))
+    assert instance.kernel.is_psd is kernel.is_psd is not supplied
+
+
+@each
 def test_resolve_is_idempotent_and_leaves_the_kernel_alone(instance):
     before = repr(instance.kernel)
     kernel, X, Z = resolved(instance)

@@ -29,6 +29,7 @@ def test_single_precision_and_integer_matrices_give_float64():
         K = Gram(matrix).resolve(ROWS)(ROWS)
         assert K.dtype == np.float64
         assert_array_equal(K, matrix)
+        assert Gram(matrix).diagonal(ROWS).dtype == np.float64
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ class Kernel(Component, ABC):
     sparse; matrices are dense float64 arrays.
     """
 
-    # NumPy numbers leave ``np.float64(2) * kernel`` to `__rmul__`.
+    # NumPy leaves ``np.float64(2) * kernel`` to `__rmul__`, and an array times a
+    # kernel is an error, not an array of kernels.
     __array_ufunc__: ClassVar[None] = None
 
     @abstractmethod

@@ -1,0 +1,80 @@
+"""Run the benchmarks and write the table: ``python -m benchmarks [NAME ...]``.
+
+Each benchmark runs in a process of its own, once for each number of threads, so that
+the libraries below NumPy see the number from their start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.measure import Row, machine
+
+NAMES = ("experiment_1", "many_outputs", "kernel_ridge", "digits", "peak_memory")
+RESULTS = Path(__file__).parent / "results.md"
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=NAMES, help=", ".join(NAMES))
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.inside:
+        (name,) = arguments.names
+        rows = importlib.import_module(f"benchmarks.{name}").run()
+        print(json.dumps([asdict(row) for row in rows]))
+        return
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `python -m benchmarks`. Times are the best of several runs, in one",
+        "process per line group; ratios are theirs / ours within one run.",
+        "",
+        f"Machine: {machine()}.",
+    ]
+    for threads in arguments.threads:
+        lines += ["", f"## {threads} thread{'s' if threads > 1 else ''}", ""]
+        lines += [
+            "| work | ours | yardstick | theirs | ratio | asked | reached |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for name in arguments.names:
+            for row in _run(name, threads):
+                print(_line(row), flush=True)
+                lines.append(_line(row))
+    if tuple(arguments.names) == NAMES:
+        RESULTS.write_text("\n".join(lines) + "\n")
+
+
+def _run(name: str, threads: int) -> list[Row]:
+    environment = os.environ | {variable: str(threads) for variable in _THREADS}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", name, "--inside"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [Row(**fields) for fields in json.loads(done.stdout.splitlines()[-1])]
+
+
+def _line(row: Row) -> str:
+    note = f" ({row.note})" if row.note else ""
+    return (
+        f"| {row.work} | {row.ours:.3g} {row.unit} | {row.yardstick}{note} "
+        f"| {row.theirs:.3g} {row.unit} | {row.ratio:.3g} | {row.reach:.3g} "
+        f"| {'yes' if row.reached else '**no**'} |"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The iterations of the papers, as baselines."""

@@ -1,0 +1,13 @@
+"""Synthetic data on which learning the relations of the outputs can be studied.
+
+=============================== ===================================================
+function                        what it makes
+=============================== ===================================================
+`make_mixed_processes`          noisy time series that are mixtures of a few
+`make_split_classes`            Gaussian classes, some split into several labels
+=============================== ===================================================
+"""
+
+from okl.datasets.mixed_processes import MixedProcesses as MixedProcesses
+from okl.datasets.mixed_processes import make_mixed_processes as make_mixed_processes
+from okl.datasets.split_classes import make_split_classes as make_split_classes
