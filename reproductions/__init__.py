@@ -1,0 +1,1 @@
+"""The papers' experiments, a script and a page each: `python -m reproductions`."""

@@ -1,0 +1,19 @@
+"""Run the reproductions: ``python -m reproductions [NAME ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+NAMES = ("okl_synth", "mixed_processes", "split_classes", "usps")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=NAMES, help=", ".join(NAMES))
+    for name in parser.parse_args().names:
+        importlib.import_module(f"reproductions.{name}").run()
+
+
+if __name__ == "__main__":
+    main()
