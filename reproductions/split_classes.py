@@ -84,7 +84,7 @@ def run() -> None:
 `python -m reproductions split_classes`. {__doc__.split(chr(10) * 2, 1)[1]}
 Peaks are over 31 alphas from 100 alpha_max down, per split and in percent, as in Figure
 2 of the paper; gains are paired over splits, ± one standard error. The paper has no
-intercept. There learning the relations gains on sim1 to sim3 and costs a little on sim0,
+intercept: learning the relations gains on sim1 to sim3 and costs a little on sim0,
 where there is nothing to learn; a free intercept, which takes the frequencies of the
 labels out of what is learned, leaves less to gain.
 

@@ -1,0 +1,102 @@
+"""What a column holds: numbers, truth values or text.
+
+A model remembers the kind of each of its columns, so that a later table is read in the
+same way: the code "12" of a text column does not turn into a number because the codes
+of the new table all look like numbers. Columns of other kinds (dates, lists, ...) and
+cells without a value are refused by name: how to turn them into numbers is a decision
+that nobody should make silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from okl.cli.errors import UserError, listing
+
+Kind = Literal["number", "boolean", "text"]
+
+
+def kinds_of(table: pd.DataFrame) -> dict[str, Kind]:
+    """Return the kind of every column.
+
+    Raises
+    ------
+    UserError
+        Naming the columns of any other kind.
+    """
+    kinds = {name: kind_of(table[name]) for name in table}
+    refused = [f"{name} ({table[name].dtype})" for name in table if kinds[name] is None]
+    if refused:
+        raise UserError(
+            f"cannot use the columns {listing(refused)}; expected numbers, True and "
+            "False, or text. Convert them (a date to days since another, say), or "
+            "remove them from the table."
+        )
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def kind_of(column: pd.Series) -> Kind | None:
+    """Return the kind of a column, None if it is none of the three."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "text"
+    if types.is_bool_dtype(column):
+        return "boolean"
+    if types.is_numeric_dtype(column):
+        return None if types.is_complex_dtype(column) else "number"
+    # A column of any objects may be text, or truth values with a missing one.
+    content = types.infer_dtype(column, skipna=True)
+    if content in ("string", "boolean", "empty"):
+        return "boolean" if content == "boolean" else "text"
+    return None
+
+
+def check_complete(table: pd.DataFrame, names: Iterable[str]) -> None:
+    """Refuse empty cells and infinite numbers, naming their columns."""
+    incomplete = []
+    for name in names:
+        absent = table[name].isna()
+        if kind_of(table[name]) == "number":
+            absent |= np.isinf(table[name].to_numpy(np.float64, na_value=np.nan))
+        if absent.any():
+            incomplete.append(f"{name} ({int(absent.sum())})")
+    if incomplete:
+        raise UserError(
+            f"missing or infinite values in {listing(incomplete)}: the number of rows "
+            f"in brackets, of {len(table)}. Fill them or remove the rows or columns; "
+            "text such as NA, None or null counts as missing in CSV files."
+        )
+
+
+def plain(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> pd.DataFrame:
+    """Return these columns, in this order, as float64, bool or str.
+
+    Raises
+    ------
+    UserError
+        If a column is absent, incomplete, or of another kind.
+    """
+    absent = [name for name in kinds if name not in table]
+    if absent:
+        raise UserError(
+            f"the table has no column {listing(absent)}; the model was fitted with "
+            f"it. The table has: {listing(table)}."
+        )
+    check_complete(table, kinds)
+    columns = {}
+    for name, kind in kinds.items():
+        column, found = table[name], kind_of(table[name])
+        if kind == "text":
+            columns[name] = column.astype(str).astype(object)
+        elif kind == found:
+            columns[name] = column.astype(float if kind == "number" else bool)
+        else:
+            raise UserError(
+                f"the column {name} holds {found or column.dtype} values; expected "
+                f"{kind} values, as in the table the model was fitted to."
+            )
+    return pd.DataFrame(columns, index=table.index)

@@ -1,0 +1,78 @@
+"""A table taken apart: features, targets, and the task they pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from okl.cli.columns import Kind, kinds_of, plain
+from okl.cli.errors import UserError
+from okl.cli.targets import Task, check_task, choose_targets, coded, infer_task
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learned from.
+
+    Attributes
+    ----------
+    features : DataFrame (n_samples, n_features)
+        Columns of float64, bool or str, without missing values.
+    y : DataFrame (n_samples, n_targets) or array (n_samples,)
+        Numbers, label indicators, or one array of classes.
+    feature_kinds, target_kinds : dict of str to str
+        What each column holds.
+    task : {"regression", "classification"}
+        What is learned.
+    reason : str
+        Why this task.
+    """
+
+    features: pd.DataFrame
+    y: Any
+    feature_kinds: dict[str, Kind]
+    target_kinds: dict[str, Kind]
+    task: Task
+    reason: str
+
+    @property
+    def single_classification(self) -> bool:
+        """Whether y is one column of classes."""
+        return self.task == "classification" and len(self.target_kinds) == 1
+
+
+def take_apart(table: pd.DataFrame, patterns: Sequence[str], task: Task | None) -> Data:
+    """Split a table into features and the targets that patterns choose.
+
+    Raises
+    ------
+    UserError
+        For columns that cannot be used, or a task that the targets do not fit.
+    """
+    names = choose_targets(list(table), patterns)
+    if len(names) == len(table.columns):
+        raise UserError(
+            "every column of the table is a target; leave at least one to predict from."
+        )
+    kinds = kinds_of(table)
+    table = plain(table, kinds)
+    target_kinds = {name: kinds.pop(name) for name in names}
+    if task is None:
+        task, reason = infer_task(target_kinds)
+        if task == "regression" and table[names].isin([0, 1]).all(axis=None):
+            reason += "; for classes: --task classification"
+    else:
+        reason = "as asked"
+    targets = table[names]
+    check_task(task, targets, target_kinds)
+    return Data(
+        features=table[list(kinds)],
+        y=coded(task, targets, target_kinds),
+        feature_kinds=kinds,
+        target_kinds=target_kinds,
+        task=task,
+        reason=reason,
+    )

@@ -1,0 +1,138 @@
+"""``okl fit``: from a table to a model, its pictures and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from okl.cli.data import Data, take_apart
+from okl.cli.pictures import draw
+from okl.cli.preprocessing import encoder_for
+from okl.cli.report import write_report
+from okl.cli.search import Outcome, search_structures, splitter
+from okl.cli.settings import parse_settings
+from okl.cli.staging import staged_folder
+from okl.cli.storage import TableModel, save_model
+from okl.cli.tables import read_table
+from okl.cli.targets import Task
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit gives, beside its files.
+
+    Attributes
+    ----------
+    data : Data
+        The table, taken apart.
+    outcome : Outcome
+        The structures compared, each fitted on all rows.
+    models : list of TableModel
+        One per candidate of the outcome.
+    report : str
+        The text of ``report.txt``.
+    """
+
+    data: Data
+    outcome: Outcome
+    models: list[TableModel]
+    report: str
+
+
+def fit_table(
+    table: Path,
+    targets: Sequence[str],
+    out: Path,
+    *,
+    task: Task | None = None,
+    structures: Sequence[str] = ("frobenius",),
+    kernel: str = "rbf",
+    assignments: Sequence[str] = (),
+    n_folds: int = 5,
+    note: Callable[[str], None] = lambda line: None,
+) -> Fit:
+    """Fit a model to a table, and write it with its report into a folder.
+
+    Parameters
+    ----------
+    table : Path
+        A CSV, TSV or Parquet file.
+    targets : sequence of str
+        Names of columns, or patterns.
+    out : Path
+        The folder; it appears when everything is complete.
+    task : {"regression", "classification"}, optional
+        Inferred from the targets if None.
+    structures, kernel, assignments
+        What the options ``--structure``, ``--kernel`` and ``--set`` say.
+    n_folds : int, default=5
+        Folds of the cross-validation.
+    note : callable
+        Takes a line to show before the work begins.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    UserError
+        For anything that the user can mend; then nothing is written.
+    """
+    settings = parse_settings(kernel, structures, assignments)
+    with staged_folder(out) as folder:
+        data = take_apart(read_table(table), targets, task)
+        splitter(data, n_folds)
+        note(f"task: {data.task} ({data.reason})")
+        encoder = encoder_for(data.feature_kinds)
+        X = encoder.fit_transform(data.features)
+        outcome = search_structures(data, X, settings, n_folds)
+        models = [
+            TableModel(
+                Pipeline([("columns", encoder), ("model", candidate.predictor)]),
+                data.feature_kinds,
+                data.target_kinds,
+            )
+            for candidate in outcome.candidates
+        ]
+        outputs = output_names(data, outcome)
+        score_name = name_of_score(data, outcome)
+        save_model(
+            models[outcome.candidates.index(outcome.chosen)], folder / "model.skops"
+        )
+        output_kernel = outcome.chosen.model.output_kernel_
+        pd.DataFrame(output_kernel, index=outputs, columns=outputs).to_csv(
+            folder / "output_kernel.csv"
+        )
+        report = write_report(
+            source=table.name,
+            data=data,
+            outcome=outcome,
+            n_encoded=X.shape[1],
+            outputs=outputs,
+            relations=draw(folder, outcome, outputs, score_name),
+            score_name=score_name,
+        )
+        (folder / "report.txt").write_text(report, encoding="utf-8")
+    return Fit(data, outcome, models, report)
+
+
+def output_names(data: Data, outcome: Outcome) -> list[str]:
+    """Name the outputs: targets, or classes; the second class where there are two."""
+    if not data.single_classification:
+        return list(data.target_kinds)
+    classes = [str(label) for label in outcome.search.classes_]
+    return classes[1:] if len(classes) == 2 else classes
+
+
+def name_of_score(data: Data, outcome: Outcome) -> str:
+    """Say what the scores of the search are."""
+    if outcome.search.scoring is not None:
+        return str(outcome.search.scoring)
+    if data.task == "regression":
+        return "R^2 of the targets"
+    return "accuracy" if data.single_classification else "accuracy of whole rows"

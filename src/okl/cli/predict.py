@@ -1,0 +1,61 @@
+"""``okl predict``: from a model and a table to a table of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from okl.cli.errors import UserError, listing
+from okl.cli.staging import staged_file
+from okl.cli.storage import load_model
+from okl.cli.tables import format_of, read_table, write_table
+
+
+def predict_table(
+    model_path: Path,
+    table_path: Path,
+    out: Path,
+    *,
+    note: Callable[[str], None] = lambda line: None,
+) -> pd.DataFrame:
+    """Predict the targets of every row of a table, and write them.
+
+    Parameters
+    ----------
+    model_path : Path
+        The ``model.skops`` of a fit.
+    table_path : Path
+        A table with the columns of features of the fit, in any order. Targets and
+        other columns are not used.
+    out : Path
+        The table to write, its format told by its name.
+    note : callable
+        Takes a line about columns that the model does not know.
+
+    Returns
+    -------
+    DataFrame
+        One column per target, rows in the order of the table.
+
+    Raises
+    ------
+    UserError
+        For anything that the user can mend; then nothing is written.
+    """
+    format_of(out)
+    if out.resolve() in (model_path.resolve(), table_path.resolve()):
+        raise UserError(f"--out {out} would overwrite what is read; give another name.")
+    with staged_file(out) as file:
+        model = load_model(model_path)
+        texts = [name for name, kind in model.features.items() if kind == "text"]
+        table = read_table(table_path, text_columns=texts)
+        unknown = [
+            name for name in table if name not in {**model.features, **model.targets}
+        ]
+        predictions = model.predict(table)
+        if unknown:
+            note(f"ignored columns that the model does not know: {listing(unknown)}")
+        write_table(predictions, file)
+    return predictions

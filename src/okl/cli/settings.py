@@ -1,0 +1,114 @@
+"""From words on the command line to a kernel, structures and search parameters.
+
+``--kernel`` and ``--structure`` are names of `okl.kernels` and `okl.structures`;
+``--set name=value`` sets any of their parameters, or one of the search, by
+scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
+``alphas=10``. A value is read as a Python literal, and as text if it is none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from okl import OutputKernelRegressorCV
+from okl.cli.errors import UserError, listing
+from okl.kernels import KERNELS, Kernel, as_kernel
+from okl.structures import STRUCTURES, Structure, as_structure
+
+# Parameters of the search that have an option of their own.
+_OPTIONS = {"kernel", "structures", "cv"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to fit.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The input kernel.
+    structures : list of Structure
+        Those asked for, each once.
+    search : dict
+        Other parameters of the estimators that choose by cross-validation.
+    """
+
+    kernel: Kernel
+    structures: list[Structure]
+    search: dict[str, Any]
+
+
+def parse_settings(
+    kernel: str, structures: Sequence[str], assignments: Iterable[str]
+) -> Settings:
+    """Build the settings; refuse unknown names, listing the known ones."""
+    settings = Settings(
+        as_kernel(_known(kernel, KERNELS, "--kernel")),
+        [
+            as_structure(_known(name, STRUCTURES, "--structure"))
+            for name in dict.fromkeys(structures)
+        ],
+        {},
+    )
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise UserError(
+                f"--set {assignment} has no '='; expected name=value, such as "
+                "kernel__gamma=0.1."
+            )
+        _set(settings, name.strip(), _value(text.strip()))
+    return settings
+
+
+def label(structure: Structure) -> str:
+    """Return a structure as the command line calls it: ``low_rank(rank=3)``."""
+    arguments = repr(structure).removeprefix(type(structure).__name__)
+    return f"{structure.name}{arguments.removesuffix('()')}"
+
+
+def _set(settings: Settings, name: str, value: Any) -> None:
+    owner, nested, parameter = name.partition("__")
+    objects: Sequence[Kernel | Structure] = []
+    if nested and owner in ("kernel", "structure"):
+        among = [settings.kernel] if owner == "kernel" else settings.structures
+        objects = [thing for thing in among if parameter in thing.get_params()]
+    elif name in _search_parameters():
+        settings.search[name] = value
+        return
+    if not objects:
+        raise UserError(
+            f"--set does not know {name}. With this kernel and these structures it "
+            f"knows: {listing(_known_names(settings), 40)}."
+        )
+    for thing in objects:
+        thing.set_params(**{parameter: value})
+
+
+def _search_parameters() -> set[str]:
+    return set(OutputKernelRegressorCV().get_params(deep=False)) - _OPTIONS
+
+
+def _known_names(settings: Settings) -> list[str]:
+    names = {f"kernel__{name}" for name in settings.kernel.get_params()}
+    for structure in settings.structures:
+        names |= {f"structure__{name}" for name in structure.get_params()}
+    return sorted(names | _search_parameters())
+
+
+def _known(name: str, table: Mapping[str, Any], option: str) -> str:
+    if name not in table:
+        raise UserError(
+            f"{option} {name} is unknown; expected one of: {listing(table)}."
+        )
+    return name
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

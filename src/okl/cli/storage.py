@@ -1,0 +1,106 @@
+"""The file of a model: the pipeline, and the columns it was fitted to.
+
+The format is skops: an archive of arrays and descriptions, not of code. Only types on
+a list are built from it (scikit-learn's estimators, NumPy arrays, and okl's own
+components, named below one by one), so that a file from elsewhere can be opened
+without risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import skops.io
+from sklearn.pipeline import Pipeline
+
+from okl import Certificate, OutputKernelClassifier, OutputKernelRegressor
+from okl._output_kernel import OutputKernel
+from okl.cli.columns import Kind, plain
+from okl.cli.errors import UserError, listing, refusing
+from okl.kernels import KERNELS
+from okl.losses import LOSSES
+from okl.structures import STRUCTURES
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """A model of tables.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+        From the columns of features, as `okl.cli.columns.plain` returns them, to
+        predictions in the units of the table, or labels.
+    features, targets : dict of str to str
+        The columns and what they hold, in order.
+    """
+
+    pipeline: Pipeline
+    features: dict[str, Kind]
+    targets: dict[str, Kind]
+
+    def predict(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Predict the targets of each row of a table that has all features.
+
+        Raises
+        ------
+        UserError
+            If a column of features is missing or unlike the one of the fit.
+        """
+        predictions = self.pipeline.predict(plain(table, self.features))
+        predicted = pd.DataFrame(
+            predictions.reshape(len(table), -1), columns=list(self.targets)
+        )
+        truths = [name for name, kind in self.targets.items() if kind == "boolean"]
+        return predicted.astype(dict.fromkeys(truths, bool))
+
+
+def save_model(model: TableModel, path: Path) -> None:
+    """Write a model."""
+    skops.io.dump(model, path)
+
+
+def load_model(path: Path) -> TableModel:
+    """Read a model that `save_model` wrote.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, it is damaged, or it holds anything else.
+    """
+    if not path.is_file():
+        hint = "it is a folder" if path.is_dir() else "there is no such file"
+        raise UserError(
+            f"cannot read the model {path}: {hint}. Give the model.skops that okl fit "
+            "wrote."
+        )
+    # A file from elsewhere may be wrong in any way, so any exception means that.
+    with refusing(f"{path} is no complete model of okl fit", Exception):
+        foreign = set(skops.io.get_untrusted_types(file=path)) - trusted_types()
+        if foreign:
+            raise UserError(
+                f"it holds {listing(sorted(foreign))}, which okl does not write and "
+                "does not load"
+            )
+        model = skops.io.load(path, trusted=sorted(trusted_types()))
+        if not isinstance(model, TableModel):
+            raise UserError(f"it holds a {type(model).__name__}")
+    return model
+
+
+def trusted_types() -> set[str]:
+    """Return the full names of okl's types that a model may hold."""
+    types: Iterable[type] = [
+        *KERNELS.values(),
+        *STRUCTURES.values(),
+        *LOSSES.values(),
+        Certificate,
+        OutputKernel,
+        OutputKernelClassifier,
+        OutputKernelRegressor,
+        TableModel,
+    ]
+    return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}

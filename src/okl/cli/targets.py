@@ -1,0 +1,94 @@
+"""The columns to predict: which they are, and whether they pose classes or numbers.
+
+Numbers are predicted as numbers (regression). One column of text or truth values is
+predicted as classes, several columns of truth values, or of zeros and ones if so
+asked, as labels of which a row may have any number (multilabel classification).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from okl.cli.columns import Kind
+from okl.cli.errors import UserError, listing
+
+Task = Literal["regression", "classification"]
+
+
+def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Return the columns that are named, or match a pattern such as ``"y_*"``.
+
+    They come in the order of the table. A name that is itself a column is not a
+    pattern.
+    """
+    chosen: set[str] = set()
+    for pattern in patterns:
+        exact = [name for name in columns if name == pattern]
+        matches = exact or [name for name in columns if fnmatchcase(name, pattern)]
+        if not matches:
+            raise UserError(
+                f"no column is called, or matches, --target {pattern}. The table has: "
+                f"{listing(columns, 40)}."
+            )
+        chosen.update(matches)
+    return [name for name in columns if name in chosen]
+
+
+def infer_task(kinds: Mapping[str, Kind]) -> tuple[Task, str]:
+    """Return the task that the kinds of the targets suggest, and the reason."""
+    found = set(kinds.values())
+    if found == {"number"}:
+        return "regression", "the targets are numbers"
+    if found == {"boolean"} and len(kinds) > 1:
+        return "classification", "the targets are truth values"
+    if len(kinds) == 1:
+        return "classification", f"the target is {found.pop()}"
+    described = listing(f"{name} ({kind})" for name, kind in kinds.items())
+    raise UserError(
+        f"the targets {described} are neither all numbers nor all truth values, so "
+        "they cannot be learned together; choose others with --target."
+    )
+
+
+def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
+    """Refuse targets that do not pose the task, naming them."""
+    if task == "regression":
+        wrong = [name for name, kind in kinds.items() if kind != "number"]
+        expected = "regression expects numbers"
+    elif len(kinds) > 1:
+        wrong = [name for name in kinds if not targets[name].isin([0, 1]).all()]
+        expected = "classification of several targets expects only 0 and 1 in each"
+    else:
+        wrong = [name for name in kinds if not _are_classes(targets[name])]
+        expected = "classification expects text, truth values or whole numbers"
+    if wrong:
+        raise UserError(f"the targets {listing(wrong)} do not fit: {expected}.")
+
+
+def coded(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> Any:
+    """Return y as the estimators take it: a DataFrame, or an array of classes."""
+    if task == "regression":
+        return targets
+    if len(kinds) > 1:
+        return targets.astype(int)
+    (name,) = targets
+    labels = targets[name].to_numpy()
+    if kinds[name] == "text":
+        labels = labels.astype(str)
+    if kinds[name] == "number":
+        labels = labels.astype(int)
+    if len(np.unique(labels)) == 1:
+        raise UserError(
+            f"the target {name} is {labels[0]} in every row; classification expects "
+            "at least two classes."
+        )
+    return labels
+
+
+def _are_classes(column: pd.Series) -> bool:
+    return column.dtype != np.float64 or bool((column == column.round()).all())

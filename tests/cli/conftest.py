@@ -1,0 +1,59 @@
+"""Tables to fit, and the command line as a function."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from okl.cli.app import app
+
+FEWER_ALPHAS = ["--set", "alphas=5"]
+
+
+@pytest.fixture(scope="session")
+def okl():
+    """Run okl with these arguments; return exit code, stdout and stderr."""
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        # A SystemExit is how commands end; anything else would be a traceback.
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def related():
+    """Numbers, text and truth values that explain four targets of several units."""
+    rng = np.random.default_rng(0)
+    n = 80
+    table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["height", "width"])
+    table["town"] = rng.choice(["Rome", "Oslo", "Bonn"], n)
+    table["old"] = rng.random(n) < 0.4
+    base = np.sin(2 * table["height"]) + (table["town"] == "Rome") - table["old"]
+    for name, weight, unit in [("y_a", 1, 1), ("y_b", -1, 1e3), ("y_c", 0.8, 1e-2)]:
+        table[name] = unit * (weight * base + 0.3 * rng.normal(size=n))
+    table["other"] = base + rng.normal(size=n)
+    return table
+
+
+@pytest.fixture
+def related_csv(related, tmp_path):
+    path = tmp_path / "related.csv"
+    related.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def fitted(okl, related, tmp_path_factory):
+    """A folder with table.csv, and in it the results of a fit of all y_*."""
+    folder = tmp_path_factory.mktemp("fitted")
+    related.drop(columns="other").to_csv(folder / "table.csv", index=False)
+    result = okl(
+        *("fit", folder / "table.csv", "--target", "y_*", "--out", folder / "out"),
+        *("--structure", "low_rank", "--structure", "frobenius", *FEWER_ALPHAS),
+    )
+    assert result.exit_code == 0, result.stderr
+    return folder, result

@@ -1,0 +1,90 @@
+"""The program itself: version, missing libraries, what imports what, the demo."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import okl as package
+from okl.cli.demo import run_demo
+from okl.cli.storage import load_model
+
+
+def run_python(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+
+
+def test_version(okl):
+    assert okl("--version").stdout.strip() == f"okl {package.__version__}"
+
+
+def test_importing_okl_needs_none_of_the_extra():
+    extra = ["typer", "rich", "pandas", "pyarrow", "skops", "matplotlib", "networkx"]
+    result = run_python(
+        f"import sys; sys.modules.update(dict.fromkeys({extra}))\n"
+        "import okl, okl.cli; print(okl.__version__)"
+    )
+    assert result.stdout.strip() == package.__version__, result.stderr
+
+
+@pytest.mark.parametrize("module", ["typer", "pandas", "skops", "matplotlib", "rich"])
+def test_a_missing_library_is_explained(module, related_csv, tmp_path):
+    arguments = ["okl", "fit", str(related_csv), "--target", "y_a"]
+    result = run_python(
+        f"import sys; sys.modules[{module!r}] = None\n"
+        f"sys.argv = {[*arguments, '--out', str(tmp_path / 'out')]!r}\n"
+        "from okl.cli import main; main()"
+    )
+    assert result.returncode == 2
+    assert 'pip install "okl[cli]"' in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_of_okl_that_is_missing_is_a_bug():
+    result = run_python(
+        "import sys; sys.modules['okl.cli.app'] = None\n"
+        "from okl.cli import main; main()"
+    )
+    assert "Traceback" in result.stderr
+    assert "pip install" not in result.stderr
+
+
+def test_warnings_are_one_line_each(okl, related_csv, tmp_path):
+    result = okl(
+        *("fit", related_csv, "--target", "y_*", "--out", tmp_path / "out"),
+        *("--set", "max_iter=1", "--set", "alphas=3", "--set", "tol=1e-12"),
+    )
+    assert result.exit_code == 0
+    warned = [line for line in result.stderr.splitlines() if "max_iter" in line]
+    assert warned
+    assert all(line.startswith("okl: warning: ") for line in warned)
+    assert "status       max_iter" in result.stdout
+
+
+@pytest.mark.slow
+def test_demo(okl, tmp_path):
+    out = tmp_path / "demo"
+    result = okl("demo", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    unseen = pd.read_csv(out / "digits_test.csv")
+    right = load_model(out / "model.skops").predict(unseen)["digit"] == unseen["digit"]
+    assert len(unseen) == 797
+    assert right.mean() > 0.95
+    assert f"frobenius    {right.mean():.4f}" in result.stdout
+    assert "identity     0." in result.stdout
+    assert str(out / "output_graph.png") in result.stdout
+
+
+def test_demo_takes_the_path_of_fit(monkeypatch, tmp_path):
+    """A demo with few digits, so that the wiring is tested in the quick suite."""
+    monkeypatch.setattr("okl.cli.demo._N_TRAIN", 100)
+    text = run_demo(tmp_path / "demo")
+    L = pd.read_csv(tmp_path / "demo" / "output_kernel.csv", index_col=0)
+    assert list(L.columns) == [str(digit) for digit in range(10)]
+    assert np.linalg.eigvalsh(L).min() > -1e-10
+    assert "Accuracy on the 1697 digits" in text

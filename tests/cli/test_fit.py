@@ -1,0 +1,217 @@
+"""okl fit: what it writes is what it learned."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.preprocessing import StandardScaler
+
+from okl import OutputKernelRegressor
+from okl.cli.fit import fit_table
+from okl.cli.preprocessing import encoder_for
+from okl.cli.report import FILES
+from okl.cli.storage import load_model
+from okl.cli.verdict import verdict
+from tests.cli.conftest import FEWER_ALPHAS
+
+
+def test_writes_exactly_the_files_it_promises(fitted):
+    folder, result = fitted
+    written = {path.name: path.stat().st_size for path in (folder / "out").iterdir()}
+    assert set(written) == set(FILES)
+    assert min(written.values()) > 0
+    assert (folder / "out" / "report.txt").read_text() in result.stdout
+
+
+def test_output_kernel_is_that_of_the_model(fitted):
+    folder, _ = fitted
+    L = pd.read_csv(folder / "out" / "output_kernel.csv", index_col=0)
+    model = load_model(folder / "out" / "model.skops").pipeline[-1].regressor_
+    assert list(L.columns) == list(L.index) == ["y_a", "y_b", "y_c"]
+    np.testing.assert_array_equal(L, L.T)
+    np.testing.assert_allclose(L, model.output_kernel_, rtol=1e-12)
+    assert L.loc["y_a", "y_b"] < 0 < L.loc["y_a", "y_c"]
+
+
+def test_predictions_are_in_the_units_of_the_table(fitted, related):
+    folder, _ = fitted
+    model = load_model(folder / "out" / "model.skops")
+    predicted = model.predict(related)
+    for name in ("y_a", "y_b", "y_c"):
+        residual = related[name] - predicted[name]
+        assert residual.std() < 0.6 * related[name].std()
+        assert abs(residual.mean()) < 0.1 * related[name].std()
+
+
+def test_pictures_are_png(fitted):
+    folder, _ = fitted
+    for name in ("output_kernel", "output_graph", "path"):
+        head = (folder / "out" / f"{name}.png").read_bytes()[:8]
+        assert head == b"\x89PNG\r\n\x1a\n"
+
+
+def test_every_structure_has_its_independent_cross_validation_score(
+    related_csv, tmp_path, related
+):
+    """Scores, and those of the identity nobody asked for, computed again by hand."""
+    fit = fit_table(
+        related_csv, ["y_*", "other"], tmp_path / "out", assignments=["alphas=5"]
+    )
+    features = related[["height", "width", "town", "old"]].astype({"old": str})
+    X = encoder_for(fit.data.feature_kinds).fit_transform(features)
+    Y = StandardScaler().fit_transform(related[["y_a", "y_b", "y_c", "other"]])
+    folds = KFold(5, shuffle=True, random_state=0)
+    assert [c.structure.name for c in fit.outcome.candidates] == [
+        "frobenius",
+        "identity",
+    ]
+    for candidate in fit.outcome.candidates:
+        model = OutputKernelRegressor(
+            fit.outcome.search.kernel_, candidate.structure, candidate.model.alpha
+        )
+        scores = cross_val_score(model, X, Y, cv=folds)
+        np.testing.assert_allclose(candidate.scores, scores, atol=1e-4)
+        row = next(
+            line
+            for line in fit.report.splitlines()
+            if candidate.structure.name in line.split() and "±" in line
+        )
+        numbers = [float(word) for word in row.split() if word[0].isdigit()]
+        assert candidate.model.alpha == pytest.approx(numbers[0], rel=1e-2)
+        assert scores.mean() == pytest.approx(numbers[1], abs=2e-4)
+        error = scores.std(ddof=1) / len(scores) ** 0.5
+        assert error == pytest.approx(numbers[2], abs=2e-4)
+
+
+def test_model_is_the_best_of_those_asked_for_even_if_identity_wins(okl, tmp_path):
+    """Outputs that have nothing in common, at a low rank that cannot hold them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    table = pd.DataFrame(X, columns=list("abcd"))
+    for j in range(4):
+        table[f"y{j}"] = X[:, j] + 0.1 * rng.normal(size=60)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "y?", "--out", tmp_path / "out"),
+        *("--structure", "low_rank", "--set", "structure__rank=1", "--kernel"),
+        *("linear", *FEWER_ALPHAS),
+    )
+    text = " ".join(result.stdout.split())
+    assert "low_rank(rank=1): no." in text
+    assert "The best mean score is that of identity" in text
+    estimator = load_model(tmp_path / "out" / "model.skops").pipeline[-1].regressor_
+    assert estimator.structure_.rank == 1
+    assert estimator.rank_ == 1
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv.gz", "tsv", "tsv.gz"])
+def test_every_format_gives_the_model_of_the_csv(
+    okl, fitted, related, tmp_path, suffix
+):
+    folder, _ = fitted
+    path = tmp_path / f"table.{suffix}"
+    table = related.drop(columns="other")
+    if suffix == "parquet":
+        table.astype({"town": "category"}).to_parquet(path)
+    else:
+        table.to_csv(path, sep="\t" if "tsv" in suffix else ",", index=False)
+    okl(
+        *("fit", path, "--target", "y_*", "--out", tmp_path / "out"),
+        *("--structure", "low_rank", "--structure", "frobenius", *FEWER_ALPHAS),
+    )
+    np.testing.assert_allclose(
+        pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0),
+        pd.read_csv(folder / "out" / "output_kernel.csv", index_col=0),
+        rtol=1e-6,
+    )
+
+
+def test_text_labels_come_back_as_they_were(okl, related, tmp_path):
+    levels = pd.cut(related["y_a"], [-9, 0, 1, 9], labels=["low", "mid", "high"])
+    table = related[["height", "width", "town", "old"]].assign(level=levels)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "level"),
+        *("--out", tmp_path / "out", *FEWER_ALPHAS),
+    )
+    assert "classification (the target is text)" in result.stderr
+    L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
+    assert list(L.columns) == ["high", "low", "mid"]
+    predicted = load_model(tmp_path / "out" / "model.skops").predict(table)["level"]
+    assert (predicted == table["level"]).mean() > 0.7
+
+
+def test_truth_values_are_labels(okl, related, tmp_path):
+    table = related[["height", "town"]].assign(
+        above=related["y_a"] > 0, below=related["y_b"] > 0
+    )
+    table.to_parquet(tmp_path / "table.parquet")
+    result = okl(
+        *("fit", tmp_path / "table.parquet", "--target", "above", "--target", "below"),
+        *("--out", tmp_path / "out", *FEWER_ALPHAS),
+    )
+    assert "classification (the targets are truth values)" in result.stderr
+    predicted = load_model(tmp_path / "out" / "model.skops").predict(table)
+    assert list(predicted.dtypes) == [bool, bool]
+    assert (predicted == table[["above", "below"]]).to_numpy().mean() > 0.7
+
+
+def test_zeros_and_ones_are_labels_when_asked(okl, related, tmp_path):
+    table = related[["height", "town"]].assign(
+        above=(related["y_a"] > 0).astype(int), below=(related["y_b"] > 0).astype(int)
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "[ab]*", "--out", tmp_path / "o"),
+        *("--task", "classification", *FEWER_ALPHAS),
+    )
+    assert "accuracy of whole rows" in result.stdout
+    predicted = load_model(tmp_path / "o" / "model.skops").predict(table)
+    assert list(predicted.columns) == ["above", "below"]
+    assert set(np.unique(predicted)) == {0, 1}
+
+
+def test_two_classes_are_one_output(related, tmp_path):
+    table = related[["height", "town"]].assign(sign=(related["y_a"] > 0) * 2 - 1)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fit = fit_table(
+        tmp_path / "t.csv",
+        ["sign"],
+        tmp_path / "out",
+        task="classification",
+        assignments=["alphas=5"],
+    )
+    L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
+    assert list(L.columns) == ["1"]
+    assert verdict(fit.outcome, 1)[0].startswith("There is one output")
+    assert set(load_model(tmp_path / "out" / "model.skops").predict(table)["sign"]) == {
+        -1,
+        1,
+    }
+
+
+def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
+    result = okl(
+        *("fit", related_csv, "--target", "y_*", "--out", tmp_path / "out"),
+        *("--structure", "low_rank", "--structure", "frobenius", "--cv", "3"),
+        *("--set", "structure__rank=2", "--set", "kernel__gamma=0.25"),
+        *("--set", "alphas=[0.5, 2.0]", "--set", "scoring=neg_mean_squared_error"),
+    )
+    assert "Gaussian(gamma=0.25)" in result.stdout
+    assert "low_rank(rank=2)" in result.stdout
+    assert "2 for each structure" in result.stdout
+    assert "folds   3" in result.stdout
+    assert "held-out neg_mean_squared_error" in result.stdout
+
+
+def test_a_second_fit_replaces_the_first_and_keeps_other_files(
+    okl, related_csv, tmp_path
+):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    (out / "report.txt").write_text("old")
+    okl("fit", related_csv, "--target", "y_a", "--out", out, *FEWER_ALPHAS)
+    assert (out / "notes.txt").read_text() == "mine"
+    assert "report of a fit" in (out / "report.txt").read_text()
+    assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}

@@ -1,0 +1,130 @@
+"""What okl fit refuses: one line, exit code 2, and nothing written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from okl.cli import fit as fit_module
+
+
+@pytest.fixture
+def refused(okl, tmp_path):
+    """Run a fit that must fail; return its one line."""
+
+    def run(table, *arguments, out=tmp_path / "out"):
+        before = sorted(tmp_path.rglob("*"))
+        result = okl("fit", table, "--out", out, *arguments)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        lines = result.stderr.splitlines()
+        assert lines[-1].startswith("okl: error: ")
+        assert all(line.startswith("okl: task: ") for line in lines[:-1])
+        assert sorted(tmp_path.rglob("*")) == before
+        return lines[-1]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "z_*"], "matches, --target z_*. The table has: height, width"),
+        (["--target", "*"], "every column of the table is a target"),
+        (["--target", "y_a", "--target", "town"], "town (text), y_a (number)"),
+        (["--target", "town", "--task", "regression"], "town do not fit: regression"),
+        (["--target", "y_a", "--task", "classification"], "whole numbers"),
+        (["--target", "y_*", "--task", "classification"], "only 0 and 1 in each"),
+        (["--target", "y_a", "--structure", "foo"], "one of: frobenius, identity"),
+        (["--target", "y_a", "--kernel", "foo"], "--kernel foo is unknown; expected"),
+        (["--target", "y_a", "--kernel", "precomputed"], "--kernel precomputed is"),
+        (["--target", "y_a", "--set", "foo=1"], "knows: alphas, eps, fit_intercept"),
+        (["--target", "y_a", "--set", "kernel__foo=1"], "kernel__gamma"),
+        (["--target", "y_a", "--set", "structure__rank=2"], "not know structure__rank"),
+        (["--target", "y_a", "--set", "cv=3"], "not know cv"),
+        (["--target", "y_a", "--set", "tol"], "has no '='"),
+        (["--target", "y_a", "--set", "kernel__gamma=-1"], "finite and > 0"),
+        (["--target", "y_a", "--set", "kernel__gamma=wide"], "got 'wide'"),
+        (["--target", "y_a", "--set", "alphas=0"], "alphas must be an integer >= 1"),
+        (["--target", "y_a", "--set", "scoring=foo"], "Got 'foo' instead"),
+        (["--target", "y_a", "--cv", "1"], "at least 2 folds"),
+        (["--target", "y_a", "--cv", "60"], "the table has 80 rows"),
+    ],
+)
+def test_arguments(refused, related_csv, arguments, message):
+    line = refused(related_csv, *arguments)
+    assert message in line
+    assert len(line) < 500
+
+
+def test_columns_of_other_kinds_are_named(refused, related, tmp_path):
+    table = related.assign(
+        day=pd.Timestamp("2020-01-01"), tags=[[1]] * len(related), phase=1j
+    )
+    table.drop(columns="phase").to_parquet(tmp_path / "table.parquet")
+    line = refused(tmp_path / "table.parquet", "--target", "y_*")
+    assert "day (datetime64" in line
+    assert "tags (object)" in line
+
+
+def test_missing_and_infinite_values_are_named(refused, related, tmp_path):
+    table = related.astype({"old": object})
+    table.loc[[3, 5], "width"] = np.nan
+    table.loc[4, "y_b"] = np.inf
+    table.loc[7, "town"] = None
+    table.to_csv(tmp_path / "table.csv", index=False)
+    line = refused(tmp_path / "table.csv", "--target", "y_*")
+    assert "width (2), town (1), y_b (1)" in line
+
+
+def test_a_class_that_is_alone(refused, related, tmp_path):
+    related.assign(one="same").to_csv(tmp_path / "table.csv", index=False)
+    assert "same in every row" in refused(tmp_path / "table.csv", "--target", "one")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("table.txt", b"a,b\n1,2\n", "none of the known endings (.csv"),
+        ("table.csv", None, "there is no file"),
+        ("table.csv", b"", "No columns to parse"),
+        ("table.csv", b"a,b\n", "has no rows"),
+        ("table.csv", b"a,b\n1,2,3\n4,5,6\n", "more cells than its first line"),
+        ("table.csv", b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
+        ("table.csv", b"a,b\n1,\xff\xfe\n", "cannot read"),
+        ("table.csv.gz", b"a,b\n1,2\n", "Not a gzipped file"),
+        ("table.parquet", b"a,b\n1,2\n", "cannot read"),
+    ],
+)
+def test_tables(refused, tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    assert message in refused(path, "--target", "b")
+
+
+@pytest.mark.parametrize("out", ["file", "file/sub/out"])
+def test_a_file_in_the_way_is_noticed_before_any_work(
+    refused, related_csv, tmp_path, monkeypatch, out
+):
+    (tmp_path / "file").write_text("mine")
+
+    def work(*args):
+        raise AssertionError("the table was read")
+
+    monkeypatch.setattr(fit_module, "read_table", work)
+    line = refused(related_csv, "--target", "y_a", out=tmp_path / out)
+    assert f"{tmp_path / 'file'} is a file" in line
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_nothing_is_left_when_the_last_step_fails(
+    okl, related_csv, tmp_path, monkeypatch
+):
+    def fail(**kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(fit_module, "write_report", fail)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(OSError, match="disk full"):
+        okl("fit", related_csv, "--target", "y_a", "--out", tmp_path / "new" / "out")
+    assert sorted(tmp_path.rglob("*")) == before
