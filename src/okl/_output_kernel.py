@@ -90,10 +90,8 @@ class OutputKernel:
         factor = self.factor()
         return factor @ factor.T
 
-    def embed(self, basis: Array | None) -> OutputKernel:
-        """Return Q L Q' for Q (m, r) with orthonormal columns; None stands for I."""
-        if basis is None:
-            return self
+    def embed(self, basis: Array) -> OutputKernel:
+        """Return Q L Q' for Q (m, r) with orthonormal columns."""
         inside = basis if self.basis is None else basis @ self.basis
         return OutputKernel(self.eigenvalues, inside)
 

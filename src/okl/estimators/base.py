@@ -17,6 +17,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from okl._memory import require_memory
 from okl._output_kernel import OutputKernel
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
@@ -110,7 +111,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.kernel_ = training.kernel
         self.X_fit_ = training.rows
         self.structure_ = formulation.problem.structure
-        self.rank_ = solution.output_kernel.rank
+        self.rank_ = self._output_kernel.rank
         self.n_iter_ = solution.n_iter
         self.certificate_ = solution.certificate
         self.history_ = solution.history
@@ -123,7 +124,14 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
     @property
     def output_kernel_(self) -> np.ndarray:
         """L (n_outputs, n_outputs), computed when asked for."""
-        return self._fitted_output_kernel().matrix()
+        kernel = self._fitted_output_kernel()
+        n_outputs = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1).shape[1]
+        require_memory(
+            8 * n_outputs**2,
+            f"The output kernel of {n_outputs} outputs",
+            "Use output_kernel_factor_, which has n_outputs x rank_ entries.",
+        )
+        return kernel.matrix()
 
     @property
     def output_kernel_factor_(self) -> np.ndarray:

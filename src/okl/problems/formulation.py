@@ -82,8 +82,12 @@ class Formulation:
         return self.target_means - self.kernel_means @ dual_coef
 
     def output_kernel(self, output_kernel: OutputKernel) -> OutputKernel:
-        """Return L of the model from the problem's."""
-        return output_kernel.embed(self.basis)
+        """Return L of the model (n_outputs, n_outputs) from the problem's."""
+        if self.basis is None:
+            return output_kernel
+        # a known L is known for all outputs, not only for those that were kept
+        known = self.problem.structure.known(self.basis.T)
+        return output_kernel.embed(self.basis) if known is None else known
 
 
 def formulate(
