@@ -23,9 +23,10 @@ from okl._validation import check_alpha, check_count, check_gram, check_toleranc
 from okl.certificate import Certificate
 from okl.kernels import Kernel, as_kernel
 from okl.losses import Loss, as_loss
+from okl.model_selection.path import solve_path
 from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
 from okl.problems import Formulation, Inputs, formulate
-from okl.solvers import Solution, Solver, choose_solver
+from okl.solvers import Solution, Solver
 from okl.structures import Structure, as_structure
 
 
@@ -200,13 +201,12 @@ class SingleFit(OutputKernelModel):
         training = Training.of(self.kernel, X)
         inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
         formulation = formulate(inputs, targets, loss, structure)
-        solver = choose_solver(self.solver, formulation.problem)
-        solution = solver.solve(
-            solver.prepare(formulation.problem),
-            self.alpha,
+        (solution,) = solve_path(
+            formulation.problem,
+            [self.alpha],
+            solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
-            start=None,
         )
         self._adopt(training, formulation, solution, one_dimensional=one_dimensional)
         warn_unless_certified(solution.certificate)

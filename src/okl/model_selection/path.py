@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from okl._array import Array, eigh, namespace
+from okl._threads import threads_for
 from okl._validation import check_alpha, check_count, check_positive
 from okl.problems import Problem
 from okl.solvers import Solution, Solver, choose_solver
@@ -73,8 +74,9 @@ def solve_path(
     prepared = chosen.prepare(problem)
     start: Any = None
     for alpha in alphas:
-        solution = chosen.solve(
-            prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
-        )
+        with threads_for(chosen.largest_product(problem)):
+            solution = chosen.solve(
+                prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
+            )
         start = solution.start
         yield solution

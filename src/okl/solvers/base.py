@@ -36,6 +36,11 @@ class Solver(Component):
             f"{name!r} of the structure" for name in sorted(structure)
         ]
 
+    def largest_product(self, problem: Problem) -> float:
+        """Estimate the multiplications of the largest product inside `solve`."""
+        n_samples, n_outputs = problem.targets.shape
+        return float(n_samples * n_outputs * max(n_samples, n_outputs))
+
     @abstractmethod
     def prepare(self, problem: Problem) -> Any:
         """Do what does not depend on alpha."""

@@ -22,6 +22,10 @@ class Cholesky(Solver):
     name: ClassVar[str | None] = "cholesky"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"identity"})
 
+    def largest_product(self, problem: Problem) -> float:
+        """Estimate the multiplications of the factorisation."""
+        return float(problem.targets.shape[0]) ** 3 / 6
+
     def prepare(self, problem: Problem) -> Problem:
         """Leave the problem as it is."""
         return problem

@@ -1,0 +1,32 @@
+"""One BLAS thread for small problems.
+
+On matrices of a few hundred rows a second thread gains nothing, and on a machine
+whose cores are busy waiting for it can cost a factor of ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+# comes with scikit-learn, which needs it for the same purpose
+from threadpoolctl import ThreadpoolController
+
+# Multiplications of the largest product below which threads do not pay.
+_SMALL = 1e8
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def threads_for(multiplications: float) -> Iterator[None]:
+    """Limit BLAS to one thread if the largest product of the work is small."""
+    if multiplications >= _SMALL:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
