@@ -46,25 +46,29 @@ def check_tolerance(value: Any) -> float:
     return check_positive(value, "tol")
 
 
-def check_gram(matrix: Array) -> None:
-    """Raise ValueError unless a kernel matrix is square and symmetric."""
+def check_gram(matrix: Array, name: str) -> None:
+    """Raise ValueError unless a matrix is square and symmetric."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            "A precomputed kernel must be square, (n_samples, n_samples); got an "
-            f"array of shape {tuple(matrix.shape)}. Pass K(X, X) to fit and "
-            "K(X_new, X) to predict."
+            f"{name} must be square and symmetric; got an array of shape "
+            f"{tuple(matrix.shape)}."
         )
-    xp = namespace(matrix)
     if matrix.shape[0] == 0:
         return
+    xp = namespace(matrix)
     scale = float(xp.max(xp.abs(matrix)))
     asymmetry = float(xp.max(xp.abs(matrix - matrix.T)))
     if asymmetry > _GRAM_TOLERANCE * scale:
         raise ValueError(
-            f"The precomputed kernel is not symmetric: entries differ from their "
-            f"mirror images by up to {asymmetry:.3g}, the largest entry is "
-            f"{scale:.3g}. Pass (K + K.T) / 2 if that is what you mean."
+            f"{name} is not symmetric: entries differ from their mirror images by up "
+            f"to {asymmetry:.3g}, the largest entry is {scale:.3g}. Pass "
+            "(K + K.T) / 2 if that is what you mean."
         )
+
+
+def check_psd(matrix: Array) -> None:
+    """Raise ValueError unless a symmetric kernel matrix is PSD up to 1e-5."""
+    positive_part(np.asarray(matrix))
 
 
 def positive_part(matrix: np.ndarray) -> np.ndarray:

@@ -32,13 +32,16 @@ import numpy as np
 
 from okl._array import Array, eigh, epsilon, inner, namespace
 from okl._output_kernel import OutputKernel
-from okl._validation import check_alpha, check_gram, check_tolerance
+from okl._validation import check_alpha, check_gram, check_psd, check_tolerance
 from okl.losses import Loss, as_loss
 from okl.structures import Structure, as_structure
 
 # A coefficient matrix this far (relative) outside the range of L has an infinite
 # norm; below, it is what rounding leaves.
 _OUTSIDE_RANGE = 1e-6
+
+# A relative gap above this is looked at again from a second dual point.
+_DOUBTFUL = 1e-7
 
 _MESSAGES = {
     "optimal": "The relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}: "
@@ -161,7 +164,7 @@ def certify(
     structure, loss = as_structure(structure), as_loss(loss)
     K, Y, dual_coef = _as_float(K), _as_columns(_as_float(Y)), _as_float(dual_coef)
     dual_coef = _as_columns(dual_coef)
-    check_gram(K)
+    check_gram(K, "K")
     if dual_coef.shape != Y.shape or K.shape[0] != Y.shape[0]:
         raise ValueError(
             f"K, Y and dual_coef must agree: got K {K.shape}, Y {Y.shape} and "
@@ -178,15 +181,25 @@ def certify(
         )
     learned: OutputKernel | None
     if output_kernel is not None:
-        learned = OutputKernel.from_matrix(_as_float(output_kernel))
+        matrix = _as_float(output_kernel)
+        check_gram(matrix, "output_kernel")
+        _check_outputs(matrix, n_outputs, "output_kernel")
+        learned = OutputKernel.from_matrix(matrix)
     elif output_kernel_factor is not None:
-        learned = OutputKernel.from_factor(_as_float(output_kernel_factor))
+        factor = _as_float(output_kernel_factor)
+        _check_outputs(factor, n_outputs, "output_kernel_factor")
+        learned = OutputKernel.from_factor(factor)
     else:
         learned = structure.known(Y)
     assert learned is not None
     xp = namespace(Y)
     free = intercept is not None
-    offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1,)) if free else 0.0
+    offset: Array | float = 0.0
+    if free:
+        offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1, 1))
+        _check_outputs(offset, n_outputs, "intercept")
+        offset = offset[:, 0]
+    check_psd(_centered(K) if free else K)
     primal, dual = bounds(
         K,
         Y,
@@ -219,7 +232,6 @@ def bounds(
     The same as `certify` on arrays that were checked before; K is anything that
     multiplies a matrix from the left.
     """
-    xp = namespace(targets)
     products = K @ dual_coef
     scores = products + intercept
 
@@ -228,25 +240,60 @@ def bounds(
         + _penalty(structure, output_kernel)
     )
 
-    implied = loss.negative_gradient(targets, scores)
+    residual = loss.negative_gradient(targets, scores)
+    dual = _dual(K, targets, residual, alpha, structure, loss, free_intercept)
+    if primal - dual > _DOUBTFUL * abs(primal):
+        # At a very small alpha residuals are differences of nearly equal numbers. On
+        # the range of L the same dual point is Theta L^+ as well.
+        implied = _without_cancellation(residual, dual_coef, output_kernel, alpha)
+        other = _dual(K, targets, implied, alpha, structure, loss, free_intercept)
+        dual = max(dual, other)
+    return primal, dual
+
+
+def _without_cancellation(
+    residual: Array, dual_coef: Array, kernel: OutputKernel, alpha: float
+) -> Array:
+    """Return alpha Theta L^+, and outside the range of L the residual."""
+    difference = alpha * kernel.coordinates(
+        dual_coef
+    ) / kernel.eigenvalues - kernel.coordinates(residual)
+    basis = kernel.basis
+    return residual + (difference if basis is None else difference @ basis.T)
+
+
+def _dual(
+    K: Any,
+    targets: Array,
+    implied: Array,
+    alpha: float,
+    structure: Structure,
+    loss: Loss,
+    free_intercept: bool,
+) -> float:
+    """Return D at C = implied / alpha, scaled into the domain of R*."""
     if free_intercept:
         # the loss is minimised over b first, which centres the squared loss'
         # gradient: then 1'C = 0
-        implied = implied - xp.mean(implied, axis=0, keepdims=True)
+        implied = _balanced(implied)
     rotated, targets = _compressed(implied, targets, structure)
     half_gram = rotated.T @ (K @ rotated) / (2 * alpha**2)
     half_gram = (half_gram + half_gram.T) / 2
     domain = structure.dual_domain(half_gram)
     if domain is None:
-        dual = loss.dual_value(targets, rotated) - alpha * structure.conjugate(
+        return loss.dual_value(targets, rotated) - alpha * structure.conjugate(
             half_gram
         )
-    else:
-        vectors, limits = domain
-        rotated, targets = rotated @ vectors, targets @ vectors
-        scales = loss.dual_scales(targets, rotated, limits)
-        dual = loss.dual_value(targets, rotated * scales)
-    return primal, dual
+    vectors, limits = domain
+    rotated, targets = rotated @ vectors, targets @ vectors
+    scaled = rotated * loss.dual_scales(targets, rotated, limits)
+    # a large scale would make of rounding a column that does not sum to zero
+    return loss.dual_value(targets, _balanced(scaled) if free_intercept else scaled)
+
+
+def _balanced(rows: Array) -> Array:
+    """Return rows with columns that sum to zero."""
+    return rows - namespace(rows).mean(rows, axis=0, keepdims=True)
 
 
 def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> float:
@@ -259,6 +306,8 @@ def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> fl
 
 
 def _penalty(structure: Structure, kernel: OutputKernel) -> float:
+    if "known" in structure.capabilities:
+        return 0.0
     if "rotation_invariant" in structure.capabilities:
         kernel = OutputKernel(kernel.eigenvalues)
     return structure.penalty(kernel.matrix())
@@ -282,6 +331,20 @@ def _compressed(
     safe = xp.where(roots > 0, roots, xp.ones_like(roots))
     # rows = W diag(roots) Q'; targets Q = targets rows' W / roots
     return vectors * roots, ((targets @ rows.T) @ vectors) / safe
+
+
+def _check_outputs(array: Array, n_outputs: int, name: str) -> None:
+    if array.ndim != 2 or array.shape[0] != n_outputs:
+        raise ValueError(
+            f"{name} must have one row per output, {n_outputs} here; got an array of "
+            f"shape {tuple(array.shape)}."
+        )
+
+
+def _centered(matrix: Array) -> Array:
+    xp = namespace(matrix)
+    matrix = matrix - xp.mean(matrix, axis=0)
+    return matrix - xp.mean(matrix, axis=1, keepdims=True)
 
 
 def _as_float(array: Any) -> Array:

@@ -52,7 +52,7 @@ class Training:
     def of(cls, kernel: Any, X: Any) -> Training:
         """Evaluate a kernel, given as estimators take it, on the rows of X."""
         if is_precomputed(kernel):
-            check_gram(X)
+            check_gram(X, "The precomputed kernel")
             return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
         resolved = as_kernel(kernel).resolve(X)
         return cls(operator_of(resolved, X), resolved, X)
@@ -63,10 +63,18 @@ def is_precomputed(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def warn_unless_certified(certificate: Certificate) -> None:
-    """Warn with the gap reached if the iterations ended before the tolerance."""
+# From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
+# scikit-learn's callbacks put around it.
+FIT_DEPTH = 4
+
+
+def warn_unless_certified(certificate: Certificate, depth: int) -> None:
+    """Warn with the gap reached if the iterations ended before the tolerance.
+
+    The warning points at the caller ``depth`` calls up.
+    """
     if certificate.status == "max_iter":
-        warnings.warn(certificate.message, ConvergenceWarning, stacklevel=4)
+        warnings.warn(certificate.message, ConvergenceWarning, stacklevel=depth + 1)
 
 
 class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
@@ -209,4 +217,4 @@ class SingleFit(OutputKernelModel):
             max_iter=self.max_iter,
         )
         self._adopt(training, formulation, solution, one_dimensional=one_dimensional)
-        warn_unless_certified(solution.certificate)
+        warn_unless_certified(solution.certificate, FIT_DEPTH)

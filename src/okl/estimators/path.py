@@ -142,7 +142,7 @@ def output_kernel_path(
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
     certificates = [solution.certificate for solution in solutions]
-    warn_unless_certified(max(certificates, key=_by_failure))
+    warn_unless_certified(max(certificates, key=_by_failure), depth=2)
     return OutputKernelPath(
         grid,
         certificates,

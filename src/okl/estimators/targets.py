@@ -43,7 +43,15 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind == "multilabel-indicator":
-        return np.asarray(y), "multilabel"
+        indicators = np.asarray(y)
+        values = np.unique(indicators)
+        if not np.all((values == 0) | (values == 1)):
+            raise ValueError(
+                "Label indicators must be 0 and 1, one column per label; got the "
+                f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
+                "value of a label that is present."
+            )
+        return indicators.astype(np.intp), "multilabel"
     if kind == "multiclass-multioutput":
         raise ValueError(
             "y has several columns of classes. Give one column of classes, or "

@@ -13,7 +13,7 @@ Shapes: targets, scores and dual variables are (n_samples, n_outputs).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
 from okl._array import Array
@@ -22,7 +22,7 @@ from okl._component import Component
 Kind = Literal["binary", "multiclass", "multilabel"]
 
 
-class Loss(Component):
+class Loss(Component, ABC):
     """Base of the losses.
 
     Attributes

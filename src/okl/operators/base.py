@@ -15,6 +15,10 @@ from typing import Any
 
 from okl._array import Array, epsilon, namespace
 
+# Centred values below this multiple of the machine epsilon, relative to what they were
+# before, are rounding: rows that do not differ leave nothing to learn from.
+CENTERING_ROUNDING = 16.0
+
 
 @dataclass(frozen=True)
 class Spectrum:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from okl._array import Array, eigh, namespace, solve_definite
+from okl._array import Array, eigh, epsilon, namespace, solve_definite
 from okl._validation import positive_part
-from okl.operators.base import KernelOperator, Spectrum
+from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 
 
 class Dense(KernelOperator):
@@ -56,13 +56,20 @@ class Dense(KernelOperator):
         xp = namespace(self._matrix)
         matrix = self._matrix if self._owned else xp.asarray(self._matrix, copy=True)
         means = xp.mean(matrix, axis=0)
+        largest = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         matrix -= means
         matrix -= (means - xp.mean(means))[:, None]
+        left = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
+        if left <= CENTERING_ROUNDING * epsilon(matrix) * largest:
+            matrix[...] = 0.0
         return Dense(matrix, trusted=self._trusted), means
 
     def verified(self) -> Dense:
         """Check a matrix that is not trusted, and clip what rounding made negative."""
-        return self if self._trusted else Dense(positive_part(self._matrix))
+        if self._trusted:
+            return self
+        matrix = positive_part(self._matrix)
+        return Dense(matrix, owned=self._owned or matrix is not self._matrix)
 
     def restrict(self, rows: Any) -> Dense:
         """Return the block of some rows."""

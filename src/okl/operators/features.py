@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from okl._array import Array, eigh, namespace, solve_definite
-from okl.operators.base import KernelOperator, Spectrum
+from okl._array import Array, eigh, epsilon, namespace, solve_definite
+from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 
 
 class Features(KernelOperator):
@@ -88,14 +88,23 @@ class Features(KernelOperator):
         """Return the centred features, and the column means of K."""
         if scipy.sparse.issparse(self._features):
             means = np.asarray(self._features.mean(axis=0)).reshape(-1)
-            return Features(self._features, means), self._features @ means
+            moved = means if self._means is None else means - self._means
+            return Features(self._features, means), self._forward(moved)
         xp = namespace(self._features)
         means = xp.mean(self._features, axis=0)
-        return Features(self._features - means), self._features @ means
+        largest = xp.max(xp.abs(self._features), axis=0)
+        centered = self._features - means
+        left = xp.max(xp.abs(centered), axis=0)
+        constant = left <= CENTERING_ROUNDING * epsilon(means) * largest
+        centered = xp.where(constant, xp.zeros_like(centered), centered)
+        return Features(centered), self._features @ means
 
     def restrict(self, rows: Any) -> Features:
         """Return the features of some rows."""
-        return Features(self._features[rows], self._means)
+        if scipy.sparse.issparse(self._features):
+            return Features(self._features[rows], self._means)
+        xp = namespace(self._features)
+        return Features(xp.take(self._features, xp.asarray(rows), axis=0), self._means)
 
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the product of the features of both sets of rows, not formed."""

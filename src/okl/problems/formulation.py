@@ -18,6 +18,7 @@ from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses import Loss
 from okl.operators import KernelOperator
+from okl.operators.base import CENTERING_ROUNDING
 from okl.problems.problem import Problem, Term
 from okl.problems.reduction import reduce_outputs
 from okl.structures import Structure
@@ -109,7 +110,12 @@ def formulate(
     target_means = None
     if inputs.kernel_means is not None:
         target_means = xp.mean(targets, axis=0)
+        largest = xp.max(xp.abs(targets), axis=0)
         targets = targets - target_means
+        # what rounding leaves of a constant output is not to be learned
+        spread = xp.max(xp.abs(targets), axis=0)
+        constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
+        targets = xp.where(constant, xp.zeros_like(targets), targets)
     basis = None
     if _reducible(targets, loss, structure):
         targets, basis = reduce_outputs(targets)

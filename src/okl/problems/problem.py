@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from okl._array import Array
+from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.certificate import Certificate, bounds
 from okl.losses import Loss
@@ -64,6 +64,15 @@ class Problem:
         """The structure of the only term."""
         (term,) = self.terms
         return term.structure
+
+    def balanced(self, dual_coef: Array) -> Array:
+        """Return coefficients whose columns sum to zero if there was an intercept.
+
+        They do so but for rounding, which a kernel with a large mean would amplify.
+        """
+        if not self.centered:
+            return dual_coef
+        return dual_coef - namespace(dual_coef).mean(dual_coef, axis=0)
 
     def certificate(
         self,

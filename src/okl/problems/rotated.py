@@ -1,15 +1,16 @@
 """A problem with the squared loss, seen from the eigenbasis of its operator.
 
-With K = U diag(d) U' everything depends on the data through d and U'Y: the part of
-Y outside the range of K is lost whatever the model, and adds a constant to primal
-and dual alike. A path shares one decomposition among all its alphas.
+With K = U diag(d) U' everything depends on the data through d and U'Y, and on what
+of Y lies outside the range of K only through the inner products of its columns. A
+few rows with d = 0 stand for that part, however many samples there are. A path
+shares one decomposition among all its alphas.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from okl._array import Array, epsilon, inner
+from okl._array import Array, epsilon, inner, namespace
 from okl._output_kernel import OutputKernel
 from okl.certificate import bounds
 from okl.problems.problem import Problem
@@ -24,37 +25,41 @@ class Rotated:
     problem : Problem
         Where it comes from.
     eigenvalues : array (k, 1)
-        d > 0, a column: it scales the rows of what it multiplies.
+        d, positive and then zero, a column: it scales the rows of what it multiplies.
     targets : array (k, n_outputs)
-        U'Y.
-    constant : float
-        The loss of the part of Y outside the range of K.
+        U'Y, and below it the triangular factor of what U misses of Y.
     """
 
     problem: Problem
     eigenvalues: Array
     targets: Array
-    constant: float
     _outside: Array | None
 
     @classmethod
     def of(cls, problem: Problem) -> Rotated:
         """Rotate a problem; the operator keeps its decomposition."""
+        xp = namespace(problem.targets)
         spectrum = problem.operator.spectrum
-        rotated = spectrum.vectors.T @ problem.targets
-        outside = problem.targets - spectrum.vectors @ rotated
-        lost = inner(outside, outside)
+        values, targets = spectrum.eigenvalues, spectrum.vectors.T @ problem.targets
+        outside = problem.targets - spectrum.vectors @ targets
+        rounding = (epsilon(targets) * problem.operator.n_samples) ** 2
         total = inner(problem.targets, problem.targets)
-        rounding = (epsilon(rotated) * problem.operator.n_samples) ** 2
-        if lost <= rounding * total:
-            outside = None
-        return cls(problem, spectrum.eigenvalues[:, None], rotated, lost / 2, outside)
+        if inner(outside, outside) <= rounding * total:
+            return cls(problem, values[:, None], targets, None)
+        _, triangle = xp.linalg.qr(outside, mode="reduced")
+        zeros = xp.zeros((triangle.shape[0],), dtype=values.dtype)
+        return cls(
+            problem,
+            xp.concat([values, zeros])[:, None],
+            xp.concat([targets, triangle], axis=0),
+            outside,
+        )
 
     def bounds(
         self, coefficients: Array, output_kernel: OutputKernel, alpha: float
     ) -> tuple[float, float]:
         """Return primal and dual value of the model with U'Theta (k, n_outputs)."""
-        primal, dual = bounds(
+        return bounds(
             _Diagonal(self.eigenvalues),
             self.targets,
             coefficients,
@@ -63,7 +68,6 @@ class Rotated:
             structure=self.problem.structure,
             loss=self.problem.loss,
         )
-        return primal + self.constant, dual + self.constant
 
     def lift(
         self, coefficients: Array, output_kernel: OutputKernel, alpha: float
@@ -73,10 +77,11 @@ class Rotated:
         Outside the range of K the dual variables are C = Y / alpha: they change no
         prediction, and make alpha C the residual of the model in every direction.
         """
-        lifted = self.problem.operator.spectrum.vectors @ coefficients
-        if self._outside is None:
-            return lifted
-        return lifted + output_kernel.multiply(self._outside) / alpha
+        vectors = self.problem.operator.spectrum.vectors
+        lifted = vectors @ coefficients[: vectors.shape[1], :]
+        if self._outside is not None:
+            lifted = lifted + output_kernel.multiply(self._outside) / alpha
+        return self.problem.balanced(lifted)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def first_output_kernel(rotated: Rotated, alpha: float, *, tol: float) -> Output
     xp = namespace(targets)
     one = xp.ones((targets.shape[1],), dtype=targets.dtype)
     energy = rotated.eigenvalues * targets * targets
-    scale = alpha / float(xp.mean(rotated.eigenvalues)) if energy.shape[0] else 1.0
+    mean = float(xp.mean(rotated.eigenvalues)) if energy.shape[0] else 0.0
+    scale = alpha / mean if mean > 0 else 0.0
     for _ in range(_SCALE_ROUNDS):
         shrunk = scale / (rotated.eigenvalues * scale + alpha)
         moment = xp.reshape(xp.sum(energy * shrunk**2) / targets.shape[1], (1, 1))

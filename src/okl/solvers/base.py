@@ -8,7 +8,7 @@ the certificate of the model it returns.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from okl._component import Component
@@ -16,7 +16,7 @@ from okl.problems import Problem
 from okl.solvers.solution import Solution
 
 
-class Solver(Component):
+class Solver(Component, ABC):
     """Base of the solvers.
 
     Attributes

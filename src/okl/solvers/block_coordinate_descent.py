@@ -4,6 +4,9 @@ With L fixed the best f is a closed form; with f fixed the best L is the structu
 step at P = F'K^+F. Both lower the same convex objective, so the iteration is
 monotone and L stays PSD. Holding the coefficients C instead of f while L is
 updated, as published (Dinuzzo et al. 2011, Lemma 4.1), has neither property.
+
+The range of L can only shrink on the way, so it starts full; under a bound on the
+rank the iteration would never leave the range it starts with, and is refused.
 """
 
 from __future__ import annotations
@@ -23,9 +26,8 @@ from okl.solvers.solution import History, Solution, conclude
 
 # The structure's step is solved to a fraction of the gap asked for.
 _STEP_TOLERANCE = 1e-2
-# Under a bound on the rank the gap does not close: stop where a round gains less
-# than this fraction of the tolerance, relative to the objective.
-_STATIONARY = 1e-2
+# A start that has lost directions is given this much of an L that has them all.
+_FRESH = 1e-2
 
 
 class BlockCoordinateDescent(Solver):
@@ -37,6 +39,12 @@ class BlockCoordinateDescent(Solver):
 
     name: ClassVar[str | None] = "block_coordinate_descent"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
+
+    def missing(self, problem: Problem) -> list[str]:
+        """Return the required capabilities that a problem lacks."""
+        n_outputs = problem.targets.shape[1]
+        bounded = problem.structure.max_rank(n_outputs) < n_outputs
+        return super().missing(problem) + ["'any_rank' of the structure"] * bounded
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K."""
@@ -53,25 +61,17 @@ class BlockCoordinateDescent(Solver):
     ) -> Solution:
         """Alternate, from L of a neighbouring alpha or from a scaled identity."""
         problem = prepared.problem
-        n_outputs = problem.targets.shape[1]
-        max_rank = problem.structure.max_rank(n_outputs)
         history = History(problem.reference)
-        kernel = start
-        if kernel is None:
-            kernel = problem.structure.known(problem.targets) or first_output_kernel(
-                prepared, alpha, tol=_STEP_TOLERANCE * tol
-            )
-        rank_limited = False
+        kernel = problem.structure.known(problem.targets) or self._first(
+            prepared, alpha, start, tol
+        )
         for n_iter in range(1, max_iter + 1):
             coefficients = in_outputs(
                 known_coefficients(prepared, kernel, alpha), kernel
             )
             primal, dual = prepared.bounds(coefficients, kernel, alpha)
             gap = history.add(primal, dual)
-            if n_iter > 1 and kernel.rank == max_rank < n_outputs:
-                gain = history.records[-2]["primal"] - primal
-                rank_limited = gap > tol and gain <= _STATIONARY * tol * primal
-            if gap <= tol or rank_limited or n_iter == max_iter:
+            if gap <= tol or n_iter == max_iter:
                 break
             kernel = best_output_kernel(
                 prepared, coefficients, tol=_STEP_TOLERANCE * tol
@@ -82,7 +82,17 @@ class BlockCoordinateDescent(Solver):
             kernel,
             alpha,
             tol=tol,
-            rank_limited=rank_limited,
             history=history,
             start=kernel,
         )
+
+    def _first(
+        self, prepared: Rotated, alpha: float, start: OutputKernel | None, tol: float
+    ) -> OutputKernel:
+        """Return an L of full range: that of the iterates can only shrink."""
+        fresh = first_output_kernel(prepared, alpha, tol=_STEP_TOLERANCE * tol)
+        if start is None:
+            return fresh
+        if start.rank == prepared.targets.shape[1]:
+            return start
+        return OutputKernel.from_matrix(start.matrix() + _FRESH * fresh.matrix())

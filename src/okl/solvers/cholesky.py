@@ -45,12 +45,13 @@ class Cholesky(Solver):
         known = problem.structure.known(problem.targets)
         assert known is not None
         try:
-            dual_coef = problem.operator.solve(problem.targets, alpha)
+            solved = problem.operator.solve(problem.targets, alpha)
         except np.linalg.LinAlgError:
             spectral = Spectral()
             return spectral.solve(
                 spectral.prepare(problem), alpha, tol=tol, max_iter=max_iter
             )
+        dual_coef = problem.balanced(solved)
         certificate = problem.certificate(dual_coef, known, alpha, tol=tol)
         history.add(certificate.primal, certificate.dual)
         return Solution(dual_coef, known, certificate, 1, history.records, None)

@@ -25,7 +25,11 @@ import numpy as np
 from okl._array import Array, eigh, inner, namespace
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import first_output_kernel
+from okl.solvers.alternation import (
+    first_output_kernel,
+    in_outputs,
+    known_coefficients,
+)
 from okl.solvers.base import Solver
 from okl.solvers.conjugate_gradient import conjugate_gradient
 from okl.solvers.solution import History, Solution, conclude
@@ -81,7 +85,6 @@ class DualNewton(Solver):
             primal = alpha / 2 * (inner(model, targets) + inner(weights, weights))
             defect = model.T @ (d * model) / 2 - _diagonal(weights)
             gap = alpha / 2 * inner(defect, defect)
-            primal += prepared.constant
             relative = history.add(primal, primal - gap)
             best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
             n_iter = len(history.records)
@@ -89,12 +92,12 @@ class DualNewton(Solver):
                 break
             dual = dual + _newton_step(d, targets, dual, values, alpha, relative)
 
-        kernel = OutputKernel(xp.flip(weights), xp.flip(basis, axis=1))
-        coefficients = (model * weights) @ basis.T
+        kernel = OutputKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
+        coefficients = in_outputs(known_coefficients(prepared, kernel, alpha), kernel)
         return conclude(
             prepared,
             coefficients,
-            kernel.on_range(),
+            kernel,
             alpha,
             tol=tol,
             history=history,

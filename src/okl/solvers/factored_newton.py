@@ -34,6 +34,7 @@ from typing import ClassVar
 from okl._array import Array, eigh, inner, namespace, solve_definite
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
+from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.conjugate_gradient import conjugate_gradient
 from okl.solvers.solution import History, Solution, conclude
@@ -82,7 +83,7 @@ class FactoredNewton(Solver):
             prepared, alpha, start, tol=tol, max_iter=max_iter, history=history
         )
         kernel = point.output_kernel()
-        coefficients = (point.dual * point.weights) @ point.basis.T
+        coefficients = in_outputs(known_coefficients(prepared, kernel, alpha), kernel)
         return conclude(
             prepared,
             coefficients,
@@ -160,7 +161,10 @@ class _Point:
         """Rotate into the eigenbasis of L (r, r) and solve for f."""
         xp = namespace(targets)
         values, rotation = eigh((output_kernel + output_kernel.T) / 2)
-        weights = xp.clip(xp.flip(values), 0.0, None)
+        weights = xp.flip(values)
+        # what rounding leaves of a zero would act like a direction of its own
+        rounding = weights <= _RANK_CUT * weights[0]
+        weights = xp.where(rounding, xp.zeros_like(weights), weights)
         rotation = xp.flip(rotation, axis=1)
         return cls.at(d, targets @ rotation, basis @ rotation, weights, alpha)
 
@@ -189,8 +193,7 @@ class _Point:
     def rank(self) -> int:
         """The number of eigenvalues above rounding."""
         xp = namespace(self.weights)
-        kept = self.weights > _RANK_CUT * self.weights[0]
-        return int(xp.sum(xp.astype(kept, xp.int64)))
+        return int(xp.sum(xp.astype(self.weights > 0, xp.int64)))
 
     def output_kernel(self) -> OutputKernel:
         """Return L in the outputs of the problem."""
@@ -219,9 +222,7 @@ def _minimise(
     best, stalled = float("inf"), 0
     while True:
         dual = _dual_value(prepared, point, alpha)
-        relative = history.add(
-            point.objective + prepared.constant, dual + prepared.constant
-        )
+        relative = history.add(point.objective, dual)
         best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
         done = relative <= _SAFETY * tol or stalled >= _PATIENCE
         if done or len(history.records) >= max_iter:
@@ -279,6 +280,10 @@ def _reweight(d: Array, point: _Point, max_rank: int, alpha: float) -> _Point:
         slope = xp.where(slope > 0, slope, xp.ones_like(slope))
         weights = weights + 2 * value * (xp.sqrt(value) - 1) / slope
         weights = xp.clip(weights, 0.0, None)
+    # a weight that changes no divisor is an eigenvalue of S above one by rounding
+    largest = float(xp.max(d)) if d.shape[0] else 0.0
+    negligible = largest * weights <= _RANK_CUT * alpha
+    weights = xp.where(negligible, xp.zeros_like(weights), weights)
     if max_rank < n_outputs:
         gains = xp.sum(energy * weights / (d * weights + alpha), axis=0)
         ranking = xp.argsort(xp.argsort(alpha * weights - gains))

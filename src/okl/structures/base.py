@@ -16,7 +16,7 @@ never data.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from okl._array import Array
@@ -24,7 +24,7 @@ from okl._component import Component
 from okl._output_kernel import OutputKernel
 
 
-class Structure(Component):
+class Structure(Component, ABC):
     """Base of the structures.
 
     Attributes
@@ -86,6 +86,8 @@ class Structure(Component):
     @abstractmethod
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L that minimises tr(L^-1 P) / 2 + R(L), for a PSD P (m, m).
+
+        A bound on the rank is left aside.
 
         Parameters
         ----------

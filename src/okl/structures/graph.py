@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import laplacian
 
+from okl._validation import check_positive
 from okl.structures.given import Given
 
 
@@ -50,11 +51,8 @@ class Graph(Given):
             raise ValueError(
                 "The adjacency matrix is not symmetric; pass (A + A.T) / 2."
             )
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(
-                f"gamma must be a positive number, got {self.gamma!r}: without it the "
-                "Laplacian of a graph has no inverse."
-            )
+        # without it the Laplacian of a graph has no inverse
+        check_positive(self.gamma, "gamma")
 
     def _weights(self) -> np.ndarray:
         matrix = self.adjacency

@@ -56,25 +56,35 @@ class LowRank(Structure):
     def conjugate(self, matrix: Array) -> float:
         """Return 0 if the largest eigenvalue of 2 S is at most 1, else infinity."""
         values, _ = eigh(matrix)
-        slack = 1 + 8 * epsilon(matrix) * matrix.shape[0]
+        slack = 1 + _ROUNDING * epsilon(matrix) * matrix.shape[0]
         return 0.0 if values.shape[0] == 0 or 2 * float(values[-1]) <= slack else _INF
 
     def dual_domain(self, matrix: Array) -> tuple[Array, Array]:
-        """Return the eigenvectors of S and (2 s)^(-1/2)."""
+        """Return the eigenvectors of S and (2 s)^(-1/2).
+
+        An eigenvalue is known up to rounding of the largest only: it counts as the
+        most it may be, so that the scaled dual point is surely feasible.
+        """
         xp = namespace(matrix)
         values, vectors = eigh(matrix)
-        # below this a direction carries nothing; the limit stays finite
-        smallest = epsilon(matrix) ** 2
-        return vectors, 1 / xp.sqrt(xp.clip(2 * values, smallest, None))
+        eps = epsilon(matrix)
+        rounding = _ROUNDING * eps * matrix.shape[0] * xp.max(xp.abs(values))
+        values = xp.clip(2 * values, 0.0, None) + rounding
+        # where S is zero the limit stays finite
+        return vectors, 1 / xp.sqrt(xp.clip(values, eps**2, None))
 
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
-        """Return P^(1/2), cut to the largest eigenvalues where the rank is bounded."""
+        """Return P^(1/2), the bound on the rank aside.
+
+        Eigenvalues of P that are rounding count as zero: their roots would not.
+        """
         xp = namespace(matrix)
         values, vectors = eigh(matrix)
-        first = matrix.shape[0] - self.max_rank(matrix.shape[0])
-        roots = xp.sqrt(xp.clip(values[first:], 0.0, None))
-        vectors = vectors[:, first:]
-        return (vectors * roots) @ vectors.T
+        rounding = _ROUNDING * epsilon(matrix) * matrix.shape[0] * values[-1]
+        kept = xp.where(values > rounding, values, xp.zeros_like(values))
+        return (vectors * xp.sqrt(kept)) @ vectors.T
 
 
 _INF = float("inf")
+# Rounding of eigenvalues, in machine epsilons of the largest times the size.
+_ROUNDING = 8.0
