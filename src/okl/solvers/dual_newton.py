@@ -40,7 +40,7 @@ _SAFETY = 0.9
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
 # Rounds without progress after which rounding is in the way.
-_PATIENCE = 5
+_PATIENCE = 20
 
 
 class DualNewton(Solver):

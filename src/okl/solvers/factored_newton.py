@@ -46,9 +46,8 @@ _PATIENCE = 20
 _RANK_CUT = 1e-13
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
 _GROWTH = 0.3
-# Newton steps for the scalar equations; they start below the root and converge
-# from there within a few.
-_SECULAR_STEPS = 4
+# The scalar equations are solved to this relative change; most need a few steps.
+_SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
 # Line search: sufficient decrease, shrinking, and when to give up.
 _ARMIJO, _SHRINK, _MAX_BACKTRACKS = 1e-4, 0.5, 40
 # A cold start walks down from alpha_max, where L = 0, in factors of this.
@@ -259,9 +258,8 @@ def _reweight(d: Array, point: _Point, max_rank: int, alpha: float) -> _Point:
     """Minimise over all eigenvalues of L for fixed eigenvectors.
 
     The optimal l_j is where S_jj = sum_i d_i y_ij^2 / (d_i l_j + alpha)^2 is one, or
-    zero where S_jj is below one there already. In terms of S_jj^(-1/2), nearly linear
-    in l_j, Newton's method from zero needs a few steps. Under a bound on the rank the
-    directions that lower the objective most are kept.
+    zero where S_jj is below one there already. Under a bound on the rank the directions
+    that lower the objective most are kept.
     """
     xp = namespace(point.weights)
     rank, n_outputs = point.rank, point.weights.shape[0]
@@ -271,22 +269,16 @@ def _reweight(d: Array, point: _Point, max_rank: int, alpha: float) -> _Point:
         targets = xp.concat([targets[:, :rank], targets[:, rank:] @ outside], axis=1)
         basis = xp.concat([basis[:, :rank], basis[:, rank:] @ outside], axis=1)
     energy = d * targets * targets
-    weights = xp.zeros_like(point.weights)
-    for _ in range(_SECULAR_STEPS):
-        inverse = 1 / (d * weights + alpha)
-        terms = energy * inverse * inverse
-        value = xp.sum(terms, axis=0)
-        slope = 2 * xp.sum(d * terms * inverse, axis=0)
-        slope = xp.where(slope > 0, slope, xp.ones_like(slope))
-        weights = weights + 2 * value * (xp.sqrt(value) - 1) / slope
-        weights = xp.clip(weights, 0.0, None)
+    weights = _secular_roots(d, energy, point.weights, alpha)
+    # each output counts by itself: keep what was better before
+    worse = _cost(d, energy, weights, alpha) > _cost(d, energy, point.weights, alpha)
+    weights = xp.where(worse, point.weights, weights)
     # a weight that changes no divisor is an eigenvalue of S above one by rounding
     largest = float(xp.max(d)) if d.shape[0] else 0.0
     negligible = largest * weights <= _RANK_CUT * alpha
     weights = xp.where(negligible, xp.zeros_like(weights), weights)
     if max_rank < n_outputs:
-        gains = xp.sum(energy * weights / (d * weights + alpha), axis=0)
-        ranking = xp.argsort(xp.argsort(alpha * weights - gains))
+        ranking = xp.argsort(xp.argsort(_cost(d, energy, weights, alpha)))
         weights = xp.where(ranking < max_rank, weights, xp.zeros_like(weights))
     order = xp.flip(xp.argsort(weights))
     return _Point.at(
@@ -296,6 +288,35 @@ def _reweight(d: Array, point: _Point, max_rank: int, alpha: float) -> _Point:
         xp.take(weights, order),
         alpha,
     )
+
+
+def _cost(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
+    """Return the part of the objective that depends on each l_j, times 2 / alpha."""
+    xp = namespace(weights)
+    gains = xp.sum(energy * weights / (d * weights + alpha), axis=0)
+    return weights - gains / alpha
+
+
+def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
+    """Return the l_j >= 0 at which S_jj is one, from a guess.
+
+    Newton's method on S_jj^(-1/2), which is concave and nearly linear in l_j, comes
+    from below after at most one step.
+    """
+    xp = namespace(weights)
+    for _ in range(_SECULAR_STEPS):
+        inverse = 1 / (d * weights + alpha)
+        terms = energy * inverse * inverse
+        value = xp.sum(terms, axis=0)
+        slope = 2 * xp.sum(d * terms * inverse, axis=0)
+        slope = xp.where(slope > 0, slope, xp.ones_like(slope))
+        moved = weights + 2 * value * (xp.sqrt(value) - 1) / slope
+        moved = xp.clip(moved, 0.0, None)
+        change = xp.abs(moved - weights) > _SECULAR_CHANGE * moved
+        weights = moved
+        if not bool(xp.any(change)):
+            break
+    return weights
 
 
 def _minus_moment(point: _Point, rank: int) -> Array:
