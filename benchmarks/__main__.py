@@ -18,6 +18,8 @@ from pathlib import Path
 from benchmarks.measure import Row, machine
 
 NAMES = ("experiment_1", "many_outputs", "kernel_ridge", "digits", "peak_memory")
+# Memory does not depend on the number of threads: measured with the last one only.
+_ONCE = ("peak_memory",)
 RESULTS = Path(__file__).parent / "results.md"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -48,6 +50,8 @@ def main() -> None:
             "|---|---|---|---|---|---|---|",
         ]
         for name in arguments.names:
+            if name in _ONCE and threads != arguments.threads[-1]:
+                continue
             for row in _run(name, threads):
                 print(_line(row), flush=True)
                 lines.append(_line(row))
