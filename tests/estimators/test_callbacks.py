@@ -1,0 +1,94 @@
+"""scikit-learn's callbacks see every task once, and leave the model alone."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
+from tests.samples import draw
+
+X, Y, _ = draw(20, 3)
+LABELS = (Y > 0).astype(int)
+
+
+class Counting:
+    """A callback that writes down what it hears."""
+
+    def __init__(self):
+        self.calls = []
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(
+        self,
+        estimator,
+        context,
+        *,
+        X=None,
+        y=None,
+        metadata=None,
+        fitted_estimator=None,
+    ):
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(
+        self,
+        estimator,
+        context,
+        *,
+        X=None,
+        y=None,
+        metadata=None,
+        fitted_estimator=None,
+    ):
+        self.calls.append(f"end {context.task_name}")
+
+
+@pytest.mark.parametrize(
+    ("cls", "y"), [(OutputKernelRegressor, Y), (OutputKernelClassifier, LABELS)]
+)
+def test_a_single_fit_is_one_task(cls, y):
+    callback = Counting()
+    model = cls().set_callbacks(callback).fit(X, y)
+    root = callback.calls[1].removeprefix("begin ")
+    assert callback.calls == ["setup", f"begin {root}", f"end {root}", "teardown"]
+    assert_array_equal(model.predict(X), cls().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("cls", "y"), [(OutputKernelRegressorCV, Y), (OutputKernelClassifierCV, LABELS)]
+)
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_search_is_its_folds_and_the_refit(cls, y, n_jobs):
+    callback = Counting()
+    options = {"alphas": 2, "cv": 4, "n_jobs": n_jobs}
+    model = cls(**options).set_callbacks(callback).fit(X, y)
+    root = callback.calls[1].removeprefix("begin ")
+    assert callback.calls == [
+        "setup",
+        f"begin {root}",
+        *["begin fold", "end fold"] * 4,
+        "begin refit",
+        "end refit",
+        f"end {root}",
+        "teardown",
+    ]
+    assert_array_equal(model.scores_, cls(**options).fit(X, y).scores_)
+
+
+@pytest.mark.parametrize("cls", [OutputKernelRegressor, OutputKernelRegressorCV])
+def test_a_failed_fit_is_torn_down(cls):
+    callback = Counting()
+    model = cls().set_callbacks(callback)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full_like(X, np.nan), Y)
+    assert callback.calls.count("setup") == callback.calls.count("teardown")

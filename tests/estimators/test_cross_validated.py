@@ -1,0 +1,327 @@
+"""The searches against scikit-learn's own loops."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    output_kernel_path,
+)
+from okl.kernels import Gaussian
+from okl.structures import Fixed, LowRank
+from tests.samples import draw, gaussian, psd
+
+ALPHAS = [0.01, 0.3, 5.0]
+STRUCTURES = ["identity", "frobenius", "low_rank", LowRank(1), Fixed(psd(3, 2))]
+
+
+def expected_scores(estimator, structures, X, y, cv, scoring=None):
+    """Score clones one by one."""
+    return np.array(
+        [
+            [
+                cross_val_score(
+                    clone(estimator).set_params(structure=structure, alpha=alpha),
+                    X,
+                    y,
+                    cv=cv,
+                    scoring=scoring,
+                )
+                for alpha in sorted(ALPHAS, reverse=True)
+            ]
+            for structure in structures
+        ]
+    )
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), "linear", "precomputed"], ids=str)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("one_dimensional", [False, True], ids=["2d", "1d"])
+def test_scores_are_those_of_clones(intercept, kernel, sparse, one_dimensional):
+    X, Y, _ = draw(24, 3)
+    X = X + np.array([3.0, 0.0, -1.0])
+    structures = STRUCTURES[:4] if one_dimensional else STRUCTURES
+    Y = Y[:, 0] if one_dimensional else Y
+    if kernel == "precomputed":
+        if sparse:
+            pytest.skip("a precomputed kernel is dense")
+        X = gaussian(X)
+    X = sp.csr_matrix(X) if sparse else X
+    options = {"fit_intercept": intercept, "tol": 1e-9}
+    model = OutputKernelRegressorCV(
+        kernel, structures, alphas=ALPHAS, cv=KFold(4), **options
+    ).fit(X, Y)
+    single = OutputKernelRegressor(kernel, **options)
+    expected = expected_scores(single, structures, X, Y, KFold(4))
+    assert model.scores_.shape == (len(structures), 3, 4)
+    assert_allclose(model.scores_, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_the_best_is_refitted():
+    X, Y, _ = draw(24, 3)
+    model = OutputKernelRegressorCV(
+        Gaussian(0.5), STRUCTURES, alphas=ALPHAS, cv=3, tol=1e-9
+    ).fit(X, Y)
+    means = model.scores_.mean(axis=-1)
+    row, column = np.unravel_index(np.argmax(means), means.shape)
+    assert model.best_score_ == means.max()
+    assert model.alpha_ == model.alphas_[row, column]
+    assert repr(model.structure_) == repr(
+        LowRank(1) if row == 3 else model._checked_structures(3)[row]
+    )
+    assert_array_equal(model.alphas_, np.tile([5.0, 0.3, 0.01], (5, 1)))
+    single = OutputKernelRegressor(
+        Gaussian(0.5), model.structure_, model.alpha_, tol=1e-9
+    ).fit(X, Y)
+    assert_allclose(model.predict(X), single.predict(X), atol=1e-9)
+    assert_allclose(model.dual_coef_, single.dual_coef_, atol=1e-7)
+    assert_allclose(model.output_kernel_, single.output_kernel_, atol=1e-9)
+    assert model.certificate_.primal == pytest.approx(single.certificate_.primal)
+    assert model.score(X, Y) == pytest.approx(single.score(X, Y))
+
+
+def test_grids_are_those_of_paths():
+    X, Y, _ = draw(24, 3)
+    structures = ["identity", "low_rank"]
+    model = OutputKernelRegressorCV(
+        structures=structures, alphas=4, eps=1e-3, cv=3
+    ).fit(X, Y)
+    for grid, structure in zip(model.alphas_, structures, strict=True):
+        path = output_kernel_path(X, Y, structure=structure, alphas=4, eps=1e-3)
+        assert_allclose(grid, path.alphas, rtol=1e-12)
+    # the scale of the kernel comes from all rows, not from each fold
+    gamma = 1 / (3 * X.var())
+    assert model.kernel_.gamma == pytest.approx(gamma)
+
+
+def test_folds_in_parallel_give_the_same():
+    X, Y, _ = draw(24, 3)
+    for rows, kernel in ((X, "rbf"), (sp.csr_matrix(X), "linear")):
+        model = OutputKernelRegressorCV(
+            kernel, ["identity", "frobenius"], alphas=3, cv=3
+        )
+        one = clone(model).fit(rows, Y)
+        two = clone(model).set_params(n_jobs=2).fit(rows, Y)
+        assert_allclose(two.scores_, one.scores_, rtol=1e-9)
+        assert two.alpha_ == one.alpha_
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        "neg_mean_squared_error",
+        "r2",
+        make_scorer(mean_absolute_error, greater_is_better=False),
+        lambda model, rows, y: -np.abs(model.predict(rows) - y).max(),
+    ],
+    ids=["mse", "r2", "mae", "function"],
+)
+@pytest.mark.parametrize("one_dimensional", [False, True], ids=["2d", "1d"])
+def test_scoring(scoring, one_dimensional):
+    X, Y, _ = draw(24, 3)
+    Y = Y[:, 0] if one_dimensional else Y
+    model = OutputKernelRegressorCV(
+        Gaussian(0.5), "low_rank", alphas=ALPHAS, cv=3, scoring=scoring, tol=1e-9
+    ).fit(X, Y)
+    single = OutputKernelRegressor(Gaussian(0.5), tol=1e-9)
+    expected = expected_scores(single, ["low_rank"], X, Y, 3, scoring)
+    assert_allclose(model.scores_, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scoring"),
+    [
+        ("binary", None),
+        ("binary", "roc_auc"),
+        ("binary", "f1"),
+        ("multiclass", None),
+        ("multiclass", "balanced_accuracy"),
+        ("strings", "f1_macro"),
+        ("multilabel", None),
+        ("multilabel", "f1_micro"),
+        ("multilabel", "roc_auc"),
+    ],
+)
+def test_classification(kind, scoring):
+    X, Y, _ = draw(36, 3)
+    y = np.argmax(Y - Y.mean(axis=0), axis=1)
+    if kind == "binary":
+        y = (Y[:, 0] > np.median(Y[:, 0])).astype(int)
+    elif kind == "strings":
+        y = np.array(["x", "a", "m"])[y]
+    elif kind == "multilabel":
+        y = (np.median(Y, axis=0) < Y).astype(int)
+    model = OutputKernelClassifierCV(
+        Gaussian(0.5), ["identity", "frobenius"], alphas=ALPHAS, cv=3, scoring=scoring
+    ).fit(X, y)
+    single = OutputKernelClassifier(Gaussian(0.5))
+    expected = expected_scores(single, ["identity", "frobenius"], X, y, 3, scoring)
+    assert_allclose(model.scores_, expected, atol=1e-12)
+    assert_array_equal(model.classes_, clone(single).fit(X, y).classes_)
+    assert model.predict(X).shape == y.shape
+    assert model.predict(X).dtype.kind == y.dtype.kind
+
+
+@pytest.mark.parametrize(
+    "cv", [2, KFold(3, shuffle=True, random_state=0), ShuffleSplit(2, random_state=0)]
+)
+def test_splitters(cv):
+    X, Y, _ = draw(20, 2)
+    model = OutputKernelRegressorCV(Gaussian(0.5), "identity", alphas=ALPHAS, cv=cv)
+    model.fit(X, Y)
+    single = OutputKernelRegressor(Gaussian(0.5))
+    assert_allclose(
+        model.scores_, expected_scores(single, ["identity"], X, Y, cv), rtol=1e-8
+    )
+
+
+def test_default_folds():
+    X, Y, _ = draw(30, 2)
+    regressor = OutputKernelRegressorCV("linear", "identity", alphas=ALPHAS).fit(X, Y)
+    single = OutputKernelRegressor("linear")
+    expected = expected_scores(single, ["identity"], X, Y, KFold(5))
+    assert_allclose(regressor.scores_, expected, rtol=1e-8)
+    y = np.sort(np.arange(30) % 3)
+    classifier = OutputKernelClassifierCV("linear", "identity", alphas=ALPHAS).fit(X, y)
+    single = OutputKernelClassifier("linear")
+    expected = expected_scores(single, ["identity"], X, y, StratifiedKFold(5))
+    assert_allclose(classifier.scores_, expected, atol=1e-12)
+
+
+def test_given_folds_and_a_generator_of_them():
+    X, Y, _ = draw(20, 2)
+    folds = list(KFold(4).split(X))
+    model = OutputKernelRegressorCV("linear", "identity", alphas=ALPHAS)
+    expected = clone(model).set_params(cv=KFold(4)).fit(X, Y).scores_
+    assert_array_equal(clone(model).set_params(cv=folds).fit(X, Y).scores_, expected)
+    lazy = model.set_params(cv=KFold(4).split(X))
+    assert_array_equal(lazy.fit(X, Y).scores_, expected)
+
+
+def test_leaving_one_out_with_a_score_that_allows_it():
+    X, Y, _ = draw(10, 2)
+    model = OutputKernelRegressorCV(
+        Gaussian(0.5),
+        ["identity", "frobenius"],
+        alphas=ALPHAS,
+        cv=LeaveOneOut(),
+        scoring="neg_mean_squared_error",
+    ).fit(X, Y)
+    assert model.scores_.shape == (2, 3, 10)
+    left_out = [
+        OutputKernelRegressor(Gaussian(0.5), "identity", 0.3)
+        .fit(np.delete(X, i, 0), np.delete(Y, i, 0))
+        .predict(X[[i]])
+        for i in range(10)
+    ]
+    errors = ((np.vstack(left_out) - Y) ** 2).mean(axis=1)
+    assert_allclose(-model.scores_[0, 1], errors, rtol=1e-9)
+
+
+def test_routing_with_the_default_score():
+    # the passthrough scorer of check_scoring(self, None) asks this estimator for its
+    # routing, which must not ask the scorer in turn
+    X, Y, _ = draw(24, 3)
+    model = OutputKernelRegressorCV(
+        Gaussian(0.5), "identity", alphas=ALPHAS, cv=GroupKFold(4)
+    )
+    groups = np.arange(24) % 4
+    expected = clone(model).fit(X, Y, groups=groups).scores_
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = clone(model).fit(X, Y, groups=groups).scores_
+        clone(model).get_metadata_routing()
+    assert_array_equal(found, expected)
+
+
+def test_groups():
+    X, Y, _ = draw(24, 3)
+    groups = np.arange(24) % 4
+    model = OutputKernelRegressorCV(
+        Gaussian(0.5), "identity", alphas=ALPHAS, cv=GroupKFold(4), scoring="r2"
+    )
+    plain = clone(model).fit(X, Y, groups=groups)
+    expected = [
+        OutputKernelRegressor(Gaussian(0.5), "identity", 0.3)
+        .fit(X[train], Y[train])
+        .score(X[test], Y[test])
+        for train, test in GroupKFold(4).split(X, Y, groups)
+    ]
+    assert_allclose(plain.scores_[0, 1], expected, rtol=1e-9)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = clone(model).fit(X, Y, groups=groups)
+        assert_array_equal(routed.scores_, plain.scores_)
+        with pytest.raises(TypeError, match="colour"):
+            clone(model).fit(X, Y, colour=groups)
+    with pytest.raises(ValueError, match="groups"):
+        clone(model).fit(X, Y)
+
+
+def test_weights_reach_the_scorer():
+    X, Y, _ = draw(24, 3)
+    weights = np.random.default_rng(0).uniform(size=24)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(
+            mean_absolute_error, greater_is_better=False
+        ).set_score_request(sample_weight=True)
+        model = OutputKernelRegressorCV(
+            Gaussian(0.5), "identity", alphas=ALPHAS, cv=KFold(3), scoring=scorer
+        ).fit(X, Y, sample_weight=weights)
+    for fold, (train, test) in enumerate(KFold(3).split(X)):
+        single = OutputKernelRegressor(Gaussian(0.5), "identity", 0.3)
+        predictions = single.fit(X[train], Y[train]).predict(X[test])
+        expected = -mean_absolute_error(
+            Y[test], predictions, sample_weight=weights[test]
+        )
+        assert model.scores_[0, 1, fold] == pytest.approx(expected)
+
+
+def test_fits_of_the_folds_that_are_not_certified_are_reported():
+    X, Y, _ = draw(24, 3)
+    model = OutputKernelRegressorCV(alphas=[1e-3], cv=2, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="fits of the cross-validation ended"):
+        model.fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(max_iter=100, alphas=[1e-1]).fit(X, Y)
+    bounded = model.set_params(structures=LowRank(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bounded.fit(X, Y)
+    assert bounded.certificate_.status == "rank_limited"
+
+
+def test_a_class_that_a_fold_has_not_seen():
+    X, _, _ = draw(12, 1)
+    y = np.array([0] * 6 + [1] * 5 + [2])
+    model = OutputKernelClassifierCV(alphas=ALPHAS, cv=KFold(3)).fit(X, y)
+    assert np.all(np.isfinite(model.scores_))
+    assert_array_equal(model.classes_, [0, 1, 2])
+
+
+def test_search_inside_cross_validation_and_with_many_outputs():
+    X, Y, _ = draw(18, 30)
+    model = OutputKernelRegressorCV(
+        structures=["frobenius", "low_rank"], alphas=3, cv=2
+    )
+    scores = cross_val_score(model, X, Y, cv=2)
+    assert np.all(np.isfinite(scores))

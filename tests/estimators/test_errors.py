@@ -1,0 +1,227 @@
+"""Errors say what came, what was expected and what to do; nothing is fitted then."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    output_kernel_path,
+)
+from okl.kernels import Gaussian
+from okl.structures import Fixed
+from tests.samples import draw
+
+X, Y, K = draw(10, 3)
+
+
+def changed(array, index, value):
+    array = np.array(array)
+    array[index] = value
+    return array
+
+
+def indefinite():
+    values, vectors = np.linalg.eigh(K)
+    values[0] = -0.37
+    return (vectors * values) @ vectors.T
+
+
+PARAMETERS = [
+    ({"alpha": 0}, "alpha must be a finite number > 0, got 0"),
+    ({"alpha": -1.0}, "alpha must be a finite number > 0, got -1.0"),
+    ({"alpha": np.nan}, "alpha must be a finite number > 0, got nan"),
+    ({"alpha": np.inf}, "alpha must be a finite number > 0, got inf"),
+    ({"alpha": "1"}, "alpha must be a finite number > 0, got '1'"),
+    ({"alpha": None}, "alpha must be a finite number > 0, got None"),
+    ({"tol": 0.0}, "tol must be a finite number > 0, got 0.0"),
+    ({"tol": -1.0}, "tol must be a finite number > 0"),
+    ({"tol": np.nan}, "tol must be a finite number > 0"),
+    ({"tol": np.inf}, "tol must be a finite number > 0"),
+    ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
+    ({"max_iter": 1.5}, "max_iter must be an integer >= 1, got 1.5"),
+    ({"kernel": "gauss"}, "Unknown kernel 'gauss'. Known names:.*'linear'.*'rbf'"),
+    ({"structure": "lowrank"}, "Unknown structure 'lowrank'.*'frobenius'.*'low_rank'"),
+    ({"solver": "newton"}, "Unknown solver 'newton'.*'cholesky'.*'spectral'"),
+    ({"loss": "hinge"}, "Unknown loss 'hinge'. Known names: 'squared'"),
+    ({"solver": "spectral"}, "needs the capability 'known'"),
+    ({"kernel": Gaussian(-1.0)}, "gamma of Gaussian must be finite and > 0.*-1.0"),
+    ({"kernel": Gaussian([1.0, 2.0])}, r"shape \(3,\), one number per feature.*\(2,\)"),
+    ({"structure": Fixed(np.eye(2))}, r"\(3, 3\); got an array of shape \(2, 2\)"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), PARAMETERS)
+@pytest.mark.parametrize("cls", [OutputKernelRegressor, OutputKernelClassifier])
+def test_parameters(cls, change, message):
+    model = cls(**change)
+    y = Y if cls is OutputKernelRegressor else (Y > 0).astype(int)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "dual_coef_")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kernel": 3}, "kernel must be a name.*got 3"),
+        ({"kernel": Gaussian}, r"did you mean Gaussian\(\)\?"),
+        ({"structure": 3}, "structure must be a name.*got 3"),
+        ({"solver": None}, "solver must be a name.*got None"),
+        ({"loss": np.square}, "loss must be a name"),
+    ],
+)
+def test_things_of_the_wrong_kind(change, message):
+    with pytest.raises(TypeError, match=message):
+        OutputKernelRegressor(**change).fit(X, Y)
+
+
+DATA = [
+    (np.empty((0, 3)), np.empty((0, 2)), "0 sample"),
+    (np.empty((10, 0)), Y, "0 feature"),
+    (X[:, 0], Y, "Expected 2D array, got 1D array"),
+    (X[None], Y, "dim 3"),
+    (X, Y[:-1], r"inconsistent numbers of samples: \[10, 9\]"),
+    (changed(X, (2, 1), np.nan), Y, "Input X contains NaN"),
+    (changed(X, (2, 1), np.inf), Y, "Input X contains infinity"),
+    (X, changed(Y, (2, 1), np.nan), "Input y contains NaN"),
+    (X, changed(Y, (2, 1), np.inf), "Input y contains infinity"),
+    (X, changed(Y, (2, 1), -np.inf), "Input y contains infinity"),
+    (X, None, "requires y to be passed"),
+    (X, Y[..., None], "dim 3|3D"),
+    (np.full((10, 3), "long"), Y, "could not convert string to float: .*long"),
+    (sp.csr_matrix(changed(X, (2, 1), np.nan)), Y, "Input X contains NaN"),
+]
+
+
+@pytest.mark.parametrize(("rows", "targets", "message"), DATA)
+@pytest.mark.parametrize(
+    "model",
+    [OutputKernelRegressor(), OutputKernelRegressorCV(cv=2, alphas=2)],
+    ids=type,
+)
+def test_data(model, rows, targets, message):
+    model = clone(model)
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, targets)
+    with pytest.raises(ValueError, match=message):
+        output_kernel_path(rows, targets)
+    assert not hasattr(model, "dual_coef_")
+
+
+def test_no_columns_of_targets():
+    with pytest.raises(ValueError, match=r"0 feature.*shape=\(10, 0\)"):
+        OutputKernelRegressor().fit(X, np.empty((10, 0)))
+
+
+GRAMS = [
+    (K[:, :6], r"must be square.*\(10, 6\)"),
+    (changed(K, (0, 3), 0.99), "not symmetric"),
+    (indefinite(), "most negative eigenvalue is -0.37"),
+    (-K, "not positive semi-definite"),
+    (changed(K, (0, 3), np.nan), "Input X contains NaN"),
+]
+
+
+@pytest.mark.parametrize(("matrix", "message"), GRAMS)
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_precomputed_kernels(matrix, message, intercept):
+    if intercept and "-0.37" in message:
+        message = "not positive semi-definite: its most negative eigenvalue is -0.3"
+    model = OutputKernelRegressor("precomputed", fit_intercept=intercept)
+    with pytest.raises(ValueError, match=message):
+        model.fit(matrix, Y)
+
+
+def test_a_precomputed_kernel_is_dense():
+    with pytest.raises(TypeError, match="dense data is required"):
+        OutputKernelRegressor("precomputed").fit(sp.csr_matrix(K), Y)
+
+
+def test_with_an_intercept_the_kernel_may_be_conditionally_definite():
+    distances = ((X[:, None] - X[None]) ** 2).sum(-1)
+    model = OutputKernelRegressor("precomputed", "identity", 0.5)
+    linear = OutputKernelRegressor("linear", "identity", 0.5)
+    expected = linear.fit(X, Y).predict(X)
+    found = model.fit(-distances / 2, Y).predict(-distances / 2)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        model.set_params(fit_intercept=False).fit(-distances / 2, Y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+def test_prediction(kernel):
+    model = OutputKernelRegressor(kernel).fit(K if kernel == "precomputed" else X, Y)
+    n = model.n_features_in_
+    for rows, message in [
+        (np.ones((2, n + 1)), f"X has {n + 1} features, but .* expecting {n}"),
+        (np.ones(n), "Expected 2D array"),
+        (np.full((2, n), np.nan), "contains NaN"),
+        (np.empty((0, n)), "0 sample"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.predict(rows)
+
+
+SEARCH = [
+    ({"alphas": 0}, "alphas must be an integer >= 1, got 0"),
+    ({"alphas": -3}, "alphas must be an integer >= 1, got -3"),
+    ({"alphas": True}, "alphas must be an integer >= 1, got True"),
+    ({"alphas": []}, "alphas must be a number of values or a sequence"),
+    ({"alphas": 2.5}, "alphas must be a number of values or a sequence"),
+    ({"alphas": [[1.0]]}, "alphas must be a number of values or a sequence"),
+    ({"alphas": [1.0, -1.0]}, "alpha must be a finite number > 0, got -1.0"),
+    ({"alphas": [1.0, np.nan]}, "alpha must be a finite number > 0, got nan"),
+    ({"eps": 0.0}, "eps must be a finite number > 0, got 0.0"),
+    ({"eps": 1.0}, "eps must be below 1, got 1.0"),
+    ({"eps": np.nan}, "eps must be a finite number > 0"),
+    ({"tol": 0.0}, "tol must be a finite number > 0"),
+    ({"kernel": "gauss"}, "Unknown kernel 'gauss'"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), SEARCH)
+def test_paths_and_searches(change, message):
+    with pytest.raises(ValueError, match=message):
+        OutputKernelRegressorCV(**{"cv": 2, **change}).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        output_kernel_path(X, Y, **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"structures": []}, "structures is an empty list; give at least one"),
+        ({"structures": ["frobenius", "lowrank"]}, "Unknown structure 'lowrank'"),
+        ({"cv": 11}, "Cannot have number of splits n_splits=11"),
+        ({"cv": 1}, "n_splits=1|at least one train/test split"),
+        ({"scoring": "r3"}, "'r3' is not a valid scoring value|r3"),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
+    ],
+)
+def test_searches(change, message):
+    with pytest.raises(ValueError, match=message):
+        OutputKernelRegressorCV(**{"alphas": 2, "cv": 2, **change}).fit(X, Y)
+
+
+def test_scores_that_are_not_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"Every mean score.*NaN"):
+        OutputKernelRegressorCV(
+            alphas=2, cv=2, scoring=lambda model, rows, y: np.nan
+        ).fit(X, Y)
+
+
+def test_metadata_nobody_asked_for():
+    with pytest.raises(ValueError, match=r"unexpected metadata \['colour'\]"):
+        OutputKernelRegressorCV(alphas=2, cv=2).fit(X, Y, colour=1)
+
+
+def test_a_class_in_one_fold_only_is_an_error_of_nobody():
+    y = np.array([0] * 5 + [1] * 4 + [2])
+    with pytest.warns(UserWarning, match="least populated class"):
+        model = OutputKernelClassifierCV(alphas=2, cv=3).fit(X, y)
+    assert np.all(np.isfinite(model.scores_))

@@ -1,0 +1,51 @@
+"""scikit-learn's own checks, on estimators x structures x kernels."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
+from okl.structures import LowRank
+
+SINGLE = [
+    OutputKernelRegressor(),
+    OutputKernelRegressor(structure="low_rank", fit_intercept=False),
+    OutputKernelRegressor(structure=LowRank(2), kernel="linear"),
+    OutputKernelRegressor(structure="identity", kernel="linear", fit_intercept=False),
+    OutputKernelRegressor(kernel="precomputed"),
+    OutputKernelClassifier(),
+    OutputKernelClassifier(structure="low_rank", kernel="linear"),
+    OutputKernelClassifier(structure=LowRank(2), fit_intercept=False),
+    OutputKernelClassifier(structure="identity", kernel="precomputed"),
+]
+SEARCHING = [
+    OutputKernelRegressorCV(cv=3, alphas=3),
+    OutputKernelRegressorCV(
+        structures=["identity", "low_rank"], kernel="linear", cv=3, alphas=3
+    ),
+    OutputKernelClassifierCV(cv=3, alphas=3),
+    OutputKernelClassifierCV(
+        structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
+    ),
+]
+# The checks that may fail, and why; there is no other place for an exception.
+EXPECTED_FAILURES = {
+    "precomputed": {"check_estimators_dtypes": "feeds an indefinite matrix"}
+}
+
+
+def expected_failures(estimator):
+    return EXPECTED_FAILURES.get(estimator.kernel, {})
+
+
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    "ignore::sklearn.exceptions.UndefinedMetricWarning",
+)
+@parametrize_with_checks(SINGLE + SEARCHING, expected_failed_checks=expected_failures)
+def test_scikit_learn(estimator, check):
+    check(estimator)

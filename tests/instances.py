@@ -1,0 +1,60 @@
+"""One line per structure, loss and solver: the contract suites run on these lists.
+
+`tests/test_architecture.py` fails if an exported component is missing here. The
+formulas that a structure is compared with are in `tests/reference.py`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from okl.losses import Loss, Squared
+from okl.solvers import (
+    BlockCoordinateDescent,
+    Cholesky,
+    DualNewton,
+    FactoredNewton,
+    Solver,
+    Spectral,
+)
+from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank, Structure
+from tests.samples import psd
+
+
+def ring(m):
+    """Return the weights of a ring of m outputs, all different."""
+    A = np.zeros((m, m))
+    for i in range(m):
+        A[i, (i + 1) % m] += 1 + 0.1 * i
+    return (A + A.T) * (1 - np.eye(m))
+
+
+class StructureCase(NamedTuple):
+    """A label, and what makes the structure for a number of outputs."""
+
+    label: str
+    make: Callable[[int], Structure]
+
+
+STRUCTURES = [
+    StructureCase("identity", lambda m: Identity()),
+    StructureCase("fixed", lambda m: Fixed(psd(m, seed=5))),
+    StructureCase(
+        "fixed-singular", lambda m: Fixed(psd(m, seed=6, rank=max(m // 2, 1)))
+    ),
+    StructureCase("graph", lambda m: Graph(ring(m), gamma=0.5)),
+    StructureCase("frobenius", lambda m: Frobenius()),
+    StructureCase("low-rank", lambda m: LowRank()),
+    StructureCase("low-rank-2", lambda m: LowRank(2)),
+]
+
+LOSSES: list[Loss] = [Squared()]
+
+SOLVERS: list[Solver] = [
+    Cholesky(),
+    Spectral(),
+    DualNewton(),
+    FactoredNewton(),
+    BlockCoordinateDescent(),
+]

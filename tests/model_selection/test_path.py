@@ -1,0 +1,136 @@
+"""Grids of alphas, and scores of one fold."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from okl.losses import Squared
+from okl.model_selection.held_out import score_fold
+from okl.model_selection.path import alpha_grid, largest_alpha, solve_path
+from okl.operators import Dense, Features
+from okl.problems import Inputs
+from okl.structures import Frobenius, Identity, LowRank
+from tests.samples import alpha_max, draw, solve
+
+
+def problem(structure, K, Y, intercept=False):
+    return solve(K, Y, structure, 1.0, intercept=intercept).formulation.problem
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize(("n", "m"), [(12, 4), (4, 12)])
+def test_largest_alpha(intercept, n, m):
+    _, Y, K = draw(n, m)
+    for structure in (LowRank(), Frobenius()):
+        found = largest_alpha(problem(structure, K, Y, intercept))
+        assert found == pytest.approx(alpha_max(K, Y, intercept), rel=1e-12)
+
+
+def test_grid():
+    _, Y, K = draw(12, 4)
+    of = problem(LowRank(), K, Y)
+    top = alpha_max(K, Y)
+    assert_allclose(alpha_grid(of, 5, 1e-4), top * 10.0 ** -np.arange(5), rtol=1e-12)
+    assert_allclose(alpha_grid(of, 1, 0.5), [top])
+    assert_array_equal(alpha_grid(of, [1, 3, 2], 1e-5), [3, 2, 1])
+
+
+@pytest.mark.parametrize("structure", [Identity(), LowRank(), Frobenius()], ids=repr)
+def test_nothing_to_scale_by(structure):
+    _, Y, K = draw(6, 2)
+    for of in (problem(structure, 0 * K, Y), problem(structure, K, 0 * Y)):
+        grid = alpha_grid(of, 3, 1e-2)
+        assert np.all(np.isfinite(grid) & (grid > 0))
+        assert np.all(np.diff(grid) < 0)
+
+
+@pytest.mark.parametrize("structure", [LowRank(), Frobenius()], ids=repr)
+def test_rounding_is_nothing_to_scale_by(structure):
+    # what centring leaves of constant targets is 1e-15 of them, or 1e-31 with K
+    for n in range(5, 30):
+        of = problem(structure, draw(n, 3).K, np.full((n, 3), 3.3), intercept=True)
+        assert alpha_grid(of, 3, 1e-2)[0] > 1e-8
+
+
+@pytest.mark.parametrize(
+    ("solver", "structure"),
+    [
+        ("auto", LowRank()),
+        ("auto", Frobenius()),
+        ("block_coordinate_descent", Frobenius()),
+    ],
+    ids=str,
+)
+def test_a_path_of_any_solver_is_certified(solver, structure):
+    _, Y, K = draw(14, 4)
+    of = problem(structure, K, Y)
+    alphas = alpha_grid(of, 8, 1e-4)
+    solutions = solve_path(of, alphas, solver=solver, tol=1e-5, max_iter=400)
+    assert [s.certificate.status for s in solutions] == ["optimal"] * 8
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize("centred_before", [False, True])
+def test_scores_of_a_fold(intercept, centred_before):
+    X, Y, _ = draw(16, 3)
+    train, test = np.arange(3, 16), np.arange(3)
+    structures = [Identity(), Frobenius()]
+    grids = np.array([[2.0, 0.1], [3.0, 0.2]])
+    seen = []
+
+    def judge(predictions, rows):
+        assert_array_equal(rows, test)
+        seen.append(predictions)
+        return -float(np.mean((predictions - Y[rows]) ** 2))
+
+    results = []
+    operators = [Dense(X @ X.T), Features(X)]
+    if centred_before and intercept:
+        operators = [Inputs.of(o, fit_intercept=True).operator for o in operators]
+    for operator in operators:
+        results.append(
+            score_fold(
+                operator,
+                Y,
+                structures,
+                grids,
+                train,
+                test,
+                judge,
+                loss=Squared(),
+                fit_intercept=intercept,
+                tol=1e-9,
+                max_iter=100,
+            )
+        )
+    assert results[0].largest_gap == 0.0
+    assert_allclose(results[0].scores, results[1].scores, rtol=1e-5)
+    K = X @ X.T
+    block = K[np.ix_(train, train)]
+    for row, structure in enumerate(structures):
+        for column, alpha in enumerate(grids[row]):
+            found = solve(
+                block, Y[train], structure, alpha, intercept=intercept, tol=1e-9
+            )
+            predictions = K[np.ix_(test, train)] @ found.dual_coef
+            if intercept:
+                predictions = predictions + found.intercept
+            assert_allclose(seen[2 * row + column], predictions, atol=1e-4)
+
+
+def test_the_largest_gap_of_a_fold():
+    X, Y, _ = draw(16, 3)
+    found = score_fold(
+        Dense(X @ X.T),
+        Y,
+        [Frobenius()],
+        np.array([[1e-2, 1e-3]]),
+        np.arange(10),
+        np.arange(10, 16),
+        lambda predictions, rows: 0.0,
+        loss=Squared(),
+        fit_intercept=True,
+        tol=1e-12,
+        max_iter=1,
+    )
+    assert found.largest_gap > 1e-12

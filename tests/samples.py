@@ -1,0 +1,103 @@
+"""Small random problems, and the calls that solve one of them piece by piece."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from okl.losses import Squared
+from okl.operators import Dense
+from okl.problems import Inputs, formulate
+from okl.solvers import choose_solver
+
+
+class Sample(NamedTuple):
+    """Rows, targets and the Gaussian kernel matrix of the rows."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    K: np.ndarray
+
+
+def gaussian(X, Z=None, gamma=0.5):
+    """Return exp(-gamma ||x - z||^2), without the library."""
+    Z = X if Z is None else Z
+    return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(-1))
+
+
+def draw(n=12, m=4, seed=0, n_features=3):
+    """Draw related outputs: two hidden functions, mixed, with noise and offsets."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features))
+    hidden = np.column_stack([np.sin(X[:, 0]), X[:, -1]])
+    Y = hidden @ rng.normal(size=(2, m)) + 0.3 * rng.normal(size=(n, m))
+    return Sample(X, Y + rng.normal(size=m), gaussian(X))
+
+
+def psd(m, seed=0, rank=None):
+    """Draw a PSD matrix (m, m)."""
+    factor = np.random.default_rng(seed).normal(size=(m, rank or m))
+    return factor @ factor.T / m
+
+
+def orthogonal(m, seed=0, columns=None):
+    """Draw a matrix (m, columns) with orthonormal columns."""
+    rng = np.random.default_rng(seed)
+    return np.linalg.qr(rng.normal(size=(m, columns or m)))[0]
+
+
+class Solved(NamedTuple):
+    """A solution, the way back from it, and the model in the outputs of the user."""
+
+    solution: Any
+    formulation: Any
+    dual_coef: Any
+    intercept: Any
+    output_kernel: Any
+
+
+def solve(
+    K,
+    Y,
+    structure,
+    alpha,
+    *,
+    solver="auto",
+    intercept=False,
+    tol=1e-6,
+    max_iter=1000,
+    start=None,
+    xp=np,
+):
+    """Formulate and solve with the pieces, in any array namespace."""
+    operator = Dense(xp.asarray(np.array(K)))
+    inputs = Inputs.of(operator, fit_intercept=intercept)
+    formulation = formulate(inputs, xp.asarray(np.array(Y)), Squared(), structure)
+    chosen = choose_solver(solver, formulation.problem)
+    solution = chosen.solve(
+        chosen.prepare(formulation.problem),
+        alpha,
+        tol=tol,
+        max_iter=max_iter,
+        start=start,
+    )
+    dual_coef = formulation.coefficients(solution.dual_coef)
+    return Solved(
+        solution,
+        formulation,
+        dual_coef,
+        formulation.intercept(dual_coef),
+        formulation.output_kernel(solution.output_kernel),
+    )
+
+
+def centered(K, Y):
+    """Return HKH and HY."""
+    H = np.eye(len(K)) - 1 / len(K)
+    return H @ K @ H, H @ Y
+
+
+def alpha_max(K, Y, intercept=False):
+    """Return sqrt(||Y'KY||_2), from where on the trace structure gives L = 0."""
+    if intercept:
+        K, Y = centered(K, Y)
+    return np.linalg.norm(Y.T @ K @ Y, 2) ** 0.5

@@ -1,0 +1,160 @@
+"""What solvers tell of their way, and that they get there."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from okl import OutputKernelRegressor
+from okl.certificate import relative_gap
+from okl.structures import Frobenius, LowRank
+from tests.instances import STRUCTURES
+from tests.samples import alpha_max, draw, solve
+
+LEARNED = [Frobenius(), LowRank(), LowRank(2)]
+each = pytest.mark.parametrize("structure", LEARNED, ids=repr)
+
+
+@each
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize("n", [14, 3])
+def test_records_are_consistent(structure, intercept, n):
+    X, Y, _ = draw(n, 5)
+    model = OutputKernelRegressor(
+        structure=structure, alpha=0.05, fit_intercept=intercept
+    ).fit(X, Y)
+    history, certificate = model.history_, model.certificate_
+    assert len(history) == model.n_iter_ <= 60
+    for record in history:
+        assert set(record) == {"primal", "dual", "relative_gap", "seconds"}
+        gap = relative_gap(record["primal"], record["dual"], 0.0)
+        assert record["relative_gap"] == pytest.approx(gap, rel=1e-9)
+        assert gap >= -1e-12
+        # every primal value is above every bound, the last one included
+        assert record["primal"] >= certificate.dual * (1 - 1e-12)
+        assert record["dual"] <= certificate.primal * (1 + 1e-12)
+    seconds = [record["seconds"] for record in history]
+    assert np.all(np.diff(seconds) >= 0)
+    assert seconds[0] >= 0
+    assert_allclose(history[-1]["primal"], certificate.primal, rtol=1e-9)
+    assert history[-1]["dual"] == pytest.approx(certificate.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("case", STRUCTURES[:4], ids=lambda case: case.label)
+def test_a_closed_form_is_one_iteration(case):
+    X, Y, _ = draw(10, 4)
+    model = OutputKernelRegressor(structure=case.make(4)).fit(X, Y)
+    assert model.n_iter_ == len(model.history_) == 1
+    assert model.history_[0]["primal"] == model.certificate_.primal
+    assert model.certificate_.relative_gap <= 1e-10
+    assert model.certificate_.status == "optimal"
+
+
+@pytest.mark.parametrize("alpha", [3.0, 0.1, 1e-3])
+@pytest.mark.parametrize("structure", [Frobenius(), LowRank()], ids=repr)
+def test_block_coordinate_descent_is_monotone(structure, alpha):
+    # P^(1/2) of a computed P has no eigenvalues below 1e-8 of the largest, only noise:
+    # where one goes to zero (trace, alpha = 3) the objective must not rise by 1e-9
+    _, Y, K = draw(14, 4)
+    found = solve(
+        K,
+        Y,
+        structure,
+        alpha,
+        solver="block_coordinate_descent",
+        tol=1e-9,
+        max_iter=300,
+    )
+    primal = np.array([record["primal"] for record in found.solution.history])
+    assert len(primal) >= 2
+    assert np.all(np.diff(primal) <= 1e-13 * primal[0])
+
+
+@pytest.mark.parametrize("alpha", [3.0, 0.1, 1e-3])
+def test_newton_steps_of_the_trace_structure_are_monotone(alpha):
+    _, Y, K = draw(14, 4)
+    found = solve(K, Y, LowRank(), alpha, tol=1e-9)
+    primal = np.array([record["primal"] for record in found.solution.history])
+    assert np.all(np.diff(primal) <= 1e-13 * primal[0])
+
+
+@each
+@pytest.mark.parametrize("solver", ["auto", "block_coordinate_descent"])
+@pytest.mark.parametrize("factor", [3.0, 30.0, 1e3])
+def test_warm_start_and_cold_start_meet(structure, solver, factor):
+    # alternation never finds a direction again that the start has lost
+    if solver != "auto" and structure.max_rank(4) < 4:
+        pytest.skip("refused, see test_rank_bound.py")
+    _, Y, K = draw(14, 4)
+    alpha = 0.01
+    larger = solve(K, Y, structure, alpha * factor, solver=solver, max_iter=500)
+    cold = solve(K, Y, structure, alpha, solver=solver, tol=1e-8, max_iter=500)
+    warm = solve(
+        K,
+        Y,
+        structure,
+        alpha,
+        solver=solver,
+        tol=1e-8,
+        max_iter=500,
+        start=larger.solution.start,
+    )
+    expected = cold.solution.certificate
+    assert warm.solution.certificate.status == expected.status
+    assert_allclose(warm.solution.certificate.primal, expected.primal, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "block_coordinate_descent"])
+@pytest.mark.parametrize("structure", [Frobenius(), LowRank()], ids=repr)
+def test_a_start_from_where_nothing_is_learned_is_left(structure, solver):
+    _, Y, K = draw(14, 4)
+    top = alpha_max(K, Y)
+    start = solve(K, Y, structure, 2 * top, solver=solver).solution.start
+    found = solve(K, Y, structure, top / 10, solver=solver, start=start, max_iter=500)
+    assert found.output_kernel.rank > 0
+    # alternation may stall short of the tolerance, see test_agreement.py
+    assert found.solution.certificate.relative_gap < (1e-6 if solver == "auto" else 0.1)
+
+
+@each
+def test_a_start_is_not_written_to(structure):
+    _, Y, K = draw(14, 4)
+    start = solve(K, Y, structure, 1.0).solution.start
+    before = np.array(start)
+    solve(K, Y, structure, 0.1, start=start)
+    assert_array_equal(start, before)
+
+
+@each
+def test_a_tighter_tolerance_is_kept(structure):
+    if structure.max_rank(4) < 4:
+        pytest.skip("a bound on the rank keeps the gap open")
+    _, Y, K = draw(14, 4)
+    for tol in (1e-1, 1e-3, 1e-6, 1e-9, 1e-11):
+        found = solve(K, Y, structure, 0.1, tol=tol).solution.certificate
+        assert found.relative_gap <= tol
+        assert found.status == "optimal"
+
+
+@each
+def test_an_impossible_tolerance_ends(structure):
+    _, Y, K = draw(14, 4)
+    found = solve(K, Y, structure, 0.1, tol=1e-300, max_iter=10**6)
+    assert found.solution.n_iter < 500
+    assert found.solution.certificate.status != "optimal" or (
+        found.solution.certificate.gap <= 0
+    )
+    if structure.max_rank(4) == 4:
+        assert found.solution.certificate.relative_gap < 1e-11
+
+
+@each
+@pytest.mark.parametrize("solver", ["auto", "block_coordinate_descent"])
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_max_iter_is_kept(structure, solver, max_iter):
+    if solver != "auto" and structure.max_rank(4) < 4:
+        pytest.skip("refused, see test_rank_bound.py")
+    _, Y, K = draw(14, 4)
+    found = solve(K, Y, structure, 1e-3, solver=solver, max_iter=max_iter, tol=1e-13)
+    assert found.solution.n_iter <= max_iter
+    assert len(found.solution.history) == found.solution.n_iter
+    assert np.all(np.isfinite(found.dual_coef))

@@ -1,0 +1,291 @@
+"""The layout is the design: who may import whom, and what every component needs."""
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import okl
+from okl._component import Component
+from okl.kernels import Kernel
+from okl.losses import Loss
+from okl.solvers import Solver
+from okl.structures import Structure
+from tests.instances import LOSSES, SOLVERS, STRUCTURES
+from tests.kernels.instances import INSTANCES as KERNELS
+
+SOURCE = Path(okl.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+MAX_LINES = 400
+
+# A module may import what is in its own row or in a row above; modules of one row
+# that are listed apart never import each other.
+ROWS = [
+    [
+        {
+            "_array",
+            "_component",
+            "_memory",
+            "_threads",
+            "_validation",
+            "_output_kernel",
+        }
+    ],
+    [{"kernels"}, {"structures"}, {"losses"}],
+    [{"certificate"}, {"datasets"}],
+    [{"operators"}],
+    [{"problems"}],
+    [{"solvers"}],
+    [{"model_selection"}],
+    [{"estimators"}],
+    [{"plotting"}],
+    [{"cli"}],
+]
+LEVEL = {name: i for i, row in enumerate(ROWS) for group in row for name in group}
+GROUP = {name: group for row in ROWS for group in row for name in group}
+
+
+def name_of(path):
+    """Return the dotted name of a file."""
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(tree):
+    """Return the modules that a tree imports, with the nodes that do so."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "absolute imports only"
+            yield node.module, node
+            if node.module == "okl":  # from okl import plotting
+                yield from ((f"okl.{alias.name}", node) for alias in node.names)
+
+
+def parsed():
+    return [(path, ast.parse(path.read_text())) for path in FILES]
+
+
+def part_of(module):
+    """Return the folder, or the file, directly below okl."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else None
+
+
+def test_every_module_has_its_place():
+    parts = {part_of(name_of(path)) for path in FILES} - {None, "__main__"}
+    assert parts <= set(LEVEL), f"add to ROWS: {parts - set(LEVEL)}"
+
+
+def test_imports_run_one_way():
+    wrong = []
+    for path, tree in parsed():
+        here = part_of(name_of(path))
+        if here is None or here == "__main__":  # okl/__init__.py exports
+            continue
+        for module, node in imports_of(tree):
+            if module.split(".")[0] != "okl":
+                continue
+            there = part_of(module)
+            if there is None:
+                # only the outermost layers use the public interface
+                fine = here in {"plotting", "cli", "datasets"}
+            elif there not in LEVEL:
+                fine = here in {"plotting", "cli"}  # okl.__version__, okl.certify
+            else:
+                fine = there in GROUP[here] or LEVEL[there] < LEVEL[here]
+            if not fine:
+                wrong.append(f"{path.name}:{node.lineno} {here} imports {module}")
+    assert not wrong, wrong
+
+
+def test_the_certificate_knows_no_solver():
+    names = {
+        part_of(module)
+        for module, _ in imports_of(ast.parse((SOURCE / "certificate.py").read_text()))
+        if module.startswith("okl")
+    }
+    assert names <= {
+        "_array",
+        "_output_kernel",
+        "_validation",
+        "losses",
+        "structures",
+    }
+
+
+def test_no_import_of_our_own_inside_a_function():
+    # the command line imports what it needs when a command runs, so that --help is
+    # quick; nothing else has an excuse
+    hidden = []
+    for path, tree in parsed():
+        if part_of(name_of(path)) == "cli":
+            continue
+        for outer in ast.walk(tree):
+            if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            hidden += [
+                f"{path.name}:{node.lineno} {module}"
+                for module, node in imports_of(outer)
+                if module.split(".")[0] == "okl"
+            ]
+    assert not hidden, hidden
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_file_is_too_long(path):
+    n_lines = len(path.read_text().splitlines())
+    assert n_lines <= MAX_LINES, f"{n_lines} lines are likely two ideas"
+
+
+def test_no_star_imports():
+    for path, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                assert all(alias.name != "*" for alias in node.names), path
+
+
+def test_estimators_do_not_ask_which_loss_or_structure_they_hold():
+    allowed = {"Structure", "Kernel", "Loss", "Solver"}
+    components = {
+        name
+        for folder in ("losses", "structures", "solvers")
+        for name, value in vars(importlib.import_module(f"okl.{folder}")).items()
+        if isinstance(value, type) and issubclass(value, Component)
+    } - allowed
+    assert {"Squared", "LowRank", "Spectral"} <= components
+    for path, tree in parsed():
+        if part_of(name_of(path)) != "estimators":
+            continue
+        for node in ast.walk(tree):
+            names = set()
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
+                "isinstance",
+                "issubclass",
+            }:
+                names = {
+                    n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)
+                }
+            if isinstance(node, ast.Compare):
+                names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            assert not names & components, f"{path.name}:{node.lineno}"
+
+
+def test_nothing_compares_with_the_name_of_a_component():
+    from okl.losses import LOSSES as LOSS_NAMES
+    from okl.solvers.automatic import SOLVERS as SOLVER_NAMES
+    from okl.structures import STRUCTURES as STRUCTURE_NAMES
+
+    names = {*LOSS_NAMES, *SOLVER_NAMES, *STRUCTURE_NAMES}
+    for path, tree in parsed():
+        if part_of(name_of(path)) in {"cli", "plotting"}:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare):
+                constants = {
+                    n.value
+                    for part in (node.left, *node.comparators)
+                    for n in ast.walk(part)
+                    if isinstance(n, ast.Constant) and isinstance(n.value, str)
+                }
+                tested = isinstance(node.ops[0], ast.Eq | ast.NotEq)
+                assert not (tested and constants & names), f"{path}:{node.lineno}"
+
+
+AXES = {"kernels": Kernel, "structures": Structure, "losses": Loss, "solvers": Solver}
+
+
+def concrete(axis):
+    """Return the public concrete classes that the files of a folder define."""
+    # the bases must be ABCs: abstractmethod without ABC checks nothing
+    found = set()
+    for path in sorted((SOURCE / axis).glob("*.py")):
+        module = importlib.import_module(name_of(path))
+        found |= {
+            value
+            for name, value in vars(module).items()
+            if isinstance(value, type)
+            and issubclass(value, AXES[axis])
+            and value.__module__.startswith("okl.")
+            and not name.startswith("_")
+            and not inspect.isabstract(value)
+        }
+    return found - {AXES[axis]}
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_every_component_is_exported_and_has_an_instance(axis):
+    classes = concrete(axis)
+    assert classes
+    exported = vars(importlib.import_module(f"okl.{axis}"))
+    for cls in classes:
+        assert exported.get(cls.__name__) is cls, f"export {cls.__name__}"
+    instances = {
+        "kernels": [instance.kernel for instance in KERNELS],
+        "structures": [case.make(3) for case in STRUCTURES],
+        "losses": LOSSES,
+        "solvers": SOLVERS,
+    }[axis]
+    without = {cls.__name__ for cls in classes} - {type(i).__name__ for i in instances}
+    assert not without, f"add to tests/instances.py: {without}"
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_components_hold_parameters_only(axis):
+    for cls in concrete(axis):
+        if cls is Solver:
+            continue
+        required = [
+            p
+            for p in inspect.signature(cls).parameters.values()
+            if p.default is inspect.Parameter.empty
+        ]
+        if cls.name is not None:
+            assert not required, f"a name stands for {cls.__name__}()"
+            assert not [n for n in vars(cls()) if n not in cls().get_params()]
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_the_public_classes_are_documented(axis):
+    for cls in concrete(axis):
+        assert cls.__doc__
+        parameters = set(inspect.signature(cls).parameters)
+        if parameters:
+            assert "Parameters\n" in cls.__doc__
+        for name in parameters:
+            assert f"{name} :" in cls.__doc__ or f"{name}, " in cls.__doc__, (cls, name)
+
+
+def test_classes_are_small():
+    for path, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+                assert len(methods) <= 15, f"{path.name}: {node.name}"
+
+
+def test_import_is_light():
+    # scikit-learn imports pandas and rich where they are installed; we add nothing
+    code = (
+        "import sys, sklearn.callback, sklearn.metrics, sklearn.model_selection\n"
+        "before = set(sys.modules)\n"
+        "import okl\n"
+        "heavy = {'matplotlib', 'pandas', 'polars', 'typer', 'networkx', 'cvxpy',"
+        " 'rich', 'pyarrow', 'skops', 'okl.plotting', 'okl.cli'}\n"
+        "print(sorted(heavy & (set(sys.modules) - before)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
+def test_the_public_names_exist():
+    for name in okl.__all__:
+        assert hasattr(okl, name)
+    assert sorted(okl.__all__) == list(okl.__all__)

@@ -1,0 +1,170 @@
+"""Arrays, components, checks and memory: what everything else stands on."""
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from okl import _array, _memory
+from okl._component import Component, from_name, names_of
+from okl._validation import check_count, check_gram, check_positive, positive_part
+from tests.samples import psd
+
+
+class TestArray:
+    """LAPACK's options and the standard's functions do the same."""
+
+    @pytest.mark.parametrize("n", [1, 7, 513])
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_eigh(self, n, order):
+        A = np.array(psd(n, rank=min(n, 20)), order=order)
+        before = A.copy()
+        values, vectors = _array.eigh(A)
+        assert_array_equal(A, before)
+        assert np.all(np.diff(values) >= 0)
+        assert_allclose((vectors * values) @ vectors.T, A, atol=1e-12)
+        again, _ = _array.eigh(A.copy(order=order), overwrite=True)
+        assert_allclose(again, values, atol=1e-12)
+        other, _ = _array.eigh(strict.asarray(A))
+        assert_allclose(np.asarray(other), values, atol=1e-12)
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_solve_definite(self, order):
+        A = np.array(psd(6) + np.eye(6), order=order)
+        right = np.ones((6, 2))
+        found = _array.solve_definite(A.copy(order=order), right)
+        assert_allclose(A @ found, right, atol=1e-12)
+        there = _array.solve_definite(strict.asarray(A), strict.asarray(right))
+        assert_allclose(np.asarray(there), found, atol=1e-12)
+        with pytest.raises(np.linalg.LinAlgError):
+            _array.solve_definite(-A, right)
+
+    def test_inner_and_epsilon(self):
+        A = psd(3)
+        for array in (A, A.T.copy(order="F"), strict.asarray(A)):
+            assert _array.inner(array, array) == pytest.approx(np.sum(A * A))
+        assert _array.epsilon(A) == 2.0**-52
+        assert _array.epsilon(strict.asarray(A)) == 2.0**-52
+        assert _array.is_numpy(A)
+        assert not _array.is_numpy(strict.asarray(A))
+
+    def test_inner_of_arrays_in_different_order(self):
+        A = np.arange(6.0).reshape(2, 3)
+        assert _array.inner(A, np.asfortranarray(A)) == 55.0
+
+
+class TestComponent:
+    """Names and objects."""
+
+    def test_table_of_names(self):
+        class Base(Component):
+            pass
+
+        class Named(Base):
+            name = "named"
+
+        class Nameless(Base):
+            pass
+
+        table = names_of({"a": Named, "b": Nameless, "c": Base, "d": 3, "e": str}, Base)
+        assert table == {"named": Named}
+        assert isinstance(from_name("named", table, Base), Named)
+        with pytest.raises(ValueError, match=r"Unknown base 'x'. Known names: 'named'"):
+            from_name("x", table, Base)
+        with pytest.raises(
+            TypeError, match=r"okl\.bases, got <class.*mean Named\(\)\?"
+        ):
+            from_name(Named, table, Base)
+
+
+class TestNumbers:
+    """Numbers that come from users."""
+
+    @pytest.mark.parametrize(
+        "value", [0, -1, 0.0, np.nan, np.inf, -np.inf, True, "1", None, 1j, [1.0]]
+    )
+    def test_not_positive(self, value):
+        with pytest.raises(ValueError, match="alpha must be a finite number > 0, got"):
+            check_positive(value, "alpha")
+
+    @pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3), 5e-324])
+    def test_positive(self, value):
+        found = check_positive(value, "alpha")
+        assert type(found) is float
+        assert found == value
+
+    @pytest.mark.parametrize("value", [0, -1, 1.0, np.nan, True, "1", None])
+    def test_no_count(self, value):
+        with pytest.raises(ValueError, match="max_iter must be an integer >= 1, got"):
+            check_count(value, "max_iter")
+
+    def test_count(self):
+        assert check_count(np.int64(3), "max_iter") == 3
+
+
+class TestGram:
+    """Kernel matrices that come from users."""
+
+    @pytest.mark.parametrize("shape", [(2, 3), (3,), (2, 2, 2)])
+    def test_not_square(self, shape):
+        with pytest.raises(ValueError, match="The matrix must be square"):
+            check_gram(np.ones(shape), "The matrix")
+
+    def test_symmetry_up_to_rounding(self):
+        K = psd(4)
+        K[0, 1] *= 1 + 1e-9
+        check_gram(K, "K")
+        check_gram(strict.asarray(K), "K")
+        K[0, 1] += 1e-3
+        with pytest.raises(ValueError, match=r"not symmetric.*up to 0.001.*K \+ K.T"):
+            check_gram(K, "K")
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_definite_matrices_pass_untouched(self, order):
+        for K in (psd(5), psd(5, rank=2), np.zeros((3, 3)), np.eye(2)):
+            given = np.array(K, order=order)
+            assert positive_part(given) is given
+            assert_array_equal(given, K)
+
+    def test_slightly_indefinite_matrices_are_clipped(self):
+        values = np.array([2.0, 1.0, -1e-6])
+        Q = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+        found = positive_part((Q * values) @ Q.T)
+        assert_allclose(found, (Q[:, :2] * values[:2]) @ Q[:, :2].T, atol=1e-14)
+
+    @pytest.mark.parametrize(
+        "values", [[2.0, 1.0, -0.25], [-0.25, -0.25, -0.25], [0.0, 0.0, -0.25]]
+    )
+    def test_indefinite_matrices_are_refused(self, values):
+        Q = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+        with pytest.raises(ValueError, match=r"most negative eigenvalue is -0.25"):
+            positive_part((Q * np.array(values)) @ Q.T)
+
+
+class TestMemory:
+    """Saying no before the system does."""
+
+    def test_message(self, monkeypatch):
+        monkeypatch.setattr(_memory, "available_memory", lambda: 2**20)
+        _memory.require_memory(2**20, "This", "That.")
+        with pytest.raises(
+            MemoryError, match=r"This needs about 3.0 GiB, but only 1.0 MiB.*That\."
+        ):
+            _memory.require_memory(3 * 2**30, "This", "That.")
+
+    def test_unknown_memory_is_no_obstacle(self, monkeypatch):
+        monkeypatch.setattr(_memory, "available_memory", lambda: None)
+        _memory.require_memory(2**60, "This", "That.")
+
+    def test_the_smaller_of_the_limits_counts(self, monkeypatch):
+        monkeypatch.setattr(_memory, "_system_memory", lambda: 10)
+        monkeypatch.setattr(_memory, "_limited_memory", lambda: 7)
+        assert _memory.available_memory() == 7
+        monkeypatch.setattr(_memory, "_limited_memory", lambda: None)
+        assert _memory.available_memory() == 10
+        monkeypatch.setattr(_memory, "_system_memory", lambda: None)
+        assert _memory.available_memory() is None
+
+    def test_this_machine_says_something_sensible(self):
+        free = _memory.available_memory()
+        assert free is None or 2**20 < free < 2**60

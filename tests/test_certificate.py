@@ -1,0 +1,414 @@
+"""The certificate against plain loops, and against models that are wrong."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+
+from okl import Certificate, OutputKernelRegressor, certify
+from okl.certificate import relative_gap
+from okl.structures import LowRank
+from tests import reference
+from tests.instances import STRUCTURES
+from tests.samples import draw, gaussian, psd
+
+each = pytest.mark.parametrize(
+    "case", STRUCTURES, ids=[case.label for case in STRUCTURES]
+)
+LEARNED = ["frobenius", "low_rank"]
+
+
+def random_model(structure, n, m, seed, alpha):
+    """Draw a model of the problem: Theta = C L for random C, and its own L."""
+    rng = np.random.default_rng(seed)
+    L = reference.fixed_kernel(structure, m)
+    if L is None:
+        L = psd(m, seed, rank=structure.max_rank(m))
+    return rng.normal(size=(n, m)) @ L * rng.choice([1e-3, 1.0]) / alpha, L
+
+
+def certified(K, Y, dual_coef, L, alpha, structure, **options):
+    """Certify, giving L only where the structure does not fix it."""
+    if "known" not in structure.capabilities:
+        options["output_kernel"] = L
+    return certify(K, Y, dual_coef, alpha=alpha, structure=structure, **options)
+
+
+def certified_again(model, X, Y, **changes):
+    """Certify a fitted estimator from its public attributes, some of them changed."""
+    structure = model.structure_
+    attributes = {
+        "dual_coef": model.dual_coef_,
+        "intercept": model.intercept_ if model.fit_intercept else None,
+        "alpha": model.alpha,
+    }
+    if "known" not in structure.capabilities:
+        attributes["output_kernel"] = model.output_kernel_
+    attributes.update(changes)
+    return certify(
+        model.kernel_(X), Y, structure=structure, tol=model.tol, **attributes
+    )
+
+
+@each
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize(("n", "m"), [(9, 4), (4, 7), (5, 5), (6, 1), (1, 3)])
+def test_primal_and_dual_are_those_of_plain_loops(case, intercept, n, m):
+    structure, (_, Y, K), alpha = case.make(m), draw(n, m, seed=n), 0.7
+    b = np.random.default_rng(m).normal(size=m) if intercept else None
+    dual_coef, L = random_model(structure, n, m, seed=3, alpha=alpha)
+    found = certified(K, Y, dual_coef, L, alpha, structure, intercept=b)
+    primal = reference.primal(K, Y, dual_coef, L, alpha, structure, b)
+    implied = reference.implied_dual_variables(K, Y, dual_coef, L, alpha, structure, b)
+    assert_allclose(found.primal, primal, rtol=1e-10)
+    dual = max(reference.dual(K, Y, C, alpha, structure) for C in implied)
+    assert_allclose(found.dual, dual, rtol=1e-9, atol=1e-9 * primal)
+    assert found.gap == found.primal - found.dual
+
+
+@each
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 8),
+    m=st.integers(1, 6),
+    exponent=st.floats(-4, 4),
+)
+def test_gap_of_random_models_is_not_negative(case, intercept, seed, n, m, exponent):
+    structure, (_, Y, K), alpha = case.make(m), draw(n, m, seed), 10.0**exponent
+    b = np.random.default_rng(seed).normal(size=m) if intercept else None
+    dual_coef, L = random_model(structure, n, m, seed, alpha)
+    found = certified(K, Y, dual_coef, L, alpha, structure, intercept=b)
+    assert np.isfinite(found.primal)
+    assert found.gap >= -1e-12 * max(abs(found.primal), abs(found.dual))
+
+
+@each
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@given(seeds=st.tuples(*[st.integers(0, 10**6)] * 2), exponent=st.floats(-2, 2))
+def test_dual_of_any_model_bounds_the_primal_of_any_other(
+    case, intercept, seeds, exponent
+):
+    structure, (_, Y, K), alpha = case.make(3), draw(7, 3, seeds[0]), 10.0**exponent
+    b = np.zeros(3) if intercept else None
+    duals, primals = [], []
+    for seed in (*seeds, 1, 2):
+        dual_coef, L = random_model(structure, 7, 3, seed, alpha)
+        found = certified(K, Y, dual_coef, L, alpha, structure, intercept=b)
+        duals.append(found.dual)
+        primals.append(found.primal)
+        # any dual variables do, not only those that residuals imply
+        C = 0.1 * np.random.default_rng(seed).normal(size=(7, 3))
+        C -= C.mean(axis=0)
+        duals.append(reference.dual(K, Y, C, alpha, structure))
+    assert max(duals) <= min(primals) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize(
+    "case", [STRUCTURES[0], *STRUCTURES[-3:]], ids=lambda c: c.label
+)
+def test_dual_of_any_model_bounds_the_optimum(case, intercept):
+    # Where the residuals have fewer than m independent columns (n <= m, or n = m + 1
+    # with an intercept) C'KC has eigenvalues that are zero up to rounding: what is
+    # left in such a direction must not be scaled up to a "bound" above the optimum.
+    # The last seeds need columns that are centred again after scaling.
+    for seed in [*range(80), 598, 2152, 2512]:
+        n, m = [(5, 5), (4, 4), (6, 6), (3, 3), (2, 2), (4, 3)][seed % 6]
+        n, m = (3, 5) if 60 <= seed < 80 else (n, m)
+        rng = np.random.default_rng(seed)
+        structure, (_, Y, K) = case.make(m), draw(n, m, seed)
+        alpha = 10.0 ** rng.uniform(-3, 1)
+        best = OutputKernelRegressor(
+            "precomputed", structure, alpha, fit_intercept=intercept
+        ).fit(K, Y)
+        L = reference.fixed_kernel(structure, m)
+        L = psd(m, seed) if L is None else L
+        dual_coef = rng.normal(size=(n, m)) @ L * rng.choice([1e-3, 1.0, 1e3])
+        b = rng.normal(size=m) if intercept else None
+        found = certified(K, Y, dual_coef, L, alpha, structure, intercept=b)
+        assert found.dual <= best.certificate_.primal * (1 + 1e-9), seed
+
+
+@pytest.mark.parametrize("alpha", [0.3, 30.0])
+@each
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize(("n", "m"), [(15, 4), (6, 9), (12, 0)])
+def test_attributes_of_a_fit_prove_what_the_fit_says(case, alpha, intercept, n, m):
+    X, Y, _ = draw(n, max(m, 1))
+    Y = Y if m else Y[:, 0]  # m = 0 stands for a vector of targets
+    model = OutputKernelRegressor(
+        structure=case.make(max(m, 1)), alpha=alpha, fit_intercept=intercept
+    ).fit(X, Y)
+    again = certified_again(model, X, Y)
+    assert_allclose(again.primal, model.certificate_.primal, rtol=1e-8)
+    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-8)
+    assert model.certificate_.status in ("optimal", "rank_limited")
+    assert (again.status == "optimal") == (model.certificate_.status == "optimal")
+    if "known" not in model.structure_.capabilities:
+        factor = certified_again(
+            model,
+            X,
+            Y,
+            output_kernel=None,
+            output_kernel_factor=model.output_kernel_factor_,
+        )
+        assert_allclose(factor.primal, again.primal, rtol=1e-8)
+        assert_allclose(factor.dual, again.dual, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("structure", "alpha"),
+    [("identity", 1e-5), ("frobenius", 8e-5), ("low_rank", 1e-3)],
+)
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_attributes_prove_the_same_at_a_very_small_alpha(structure, alpha, intercept):
+    # rounding in the eigenvectors of HKH times large coefficients: columns that do not
+    # quite sum to zero would make another model of dual_coef_ than that of the fit
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 4))
+    model = OutputKernelRegressor(
+        structure=structure, alpha=alpha, fit_intercept=intercept
+    ).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    again = certified_again(model, X, Y)
+    assert_allclose(again.primal, model.certificate_.primal, rtol=1e-8)
+    assert again.relative_gap <= model.tol
+
+
+FAULTS = {
+    "dual_coef": lambda model, rng: {
+        "dual_coef": model.dual_coef_
+        * (1 + 0.05 * rng.normal(size=(len(model.dual_coef_), 1)))
+    },
+    "intercept": lambda model, rng: {
+        "intercept": np.asarray(model.intercept_) + 0.3 * rng.normal(size=4)
+    },
+    "output_kernel": lambda model, rng: {"output_kernel": 1.1 * model.output_kernel_},
+    "alpha up": lambda model, rng: {"alpha": 1.05 * model.alpha},
+    "alpha down": lambda model, rng: {"alpha": 0.95 * model.alpha},
+    "no dual_coef": lambda model, rng: {"dual_coef": 0 * model.dual_coef_},
+    "another intercept": lambda model, rng: {"intercept": None},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("structure", LEARNED)
+def test_a_wrong_model_is_found_out(structure, fault):
+    X, Y, _ = draw(20, 4)
+    model = OutputKernelRegressor(structure=structure, alpha=0.5).fit(X, Y)
+    assert certified_again(model, X, Y).status == "optimal"
+    changes = FAULTS[fault](model, np.random.default_rng(0))
+    found = certified_again(model, X, Y, **changes)
+    assert found.relative_gap > 1e-4
+    assert found.status == "max_iter"
+
+
+@pytest.mark.parametrize("structure", LEARNED)
+def test_a_small_fault_opens_a_gap_of_second_order(structure):
+    X, Y, _ = draw(20, 4)
+    model = OutputKernelRegressor(structure=structure, alpha=0.5, tol=1e-9).fit(X, Y)
+    gaps = [
+        certified_again(model, X, Y, output_kernel=scale * model.output_kernel_).primal
+        - model.certificate_.primal
+        for scale in (1.01, 1.001)
+    ]
+    assert_allclose(gaps[0] / gaps[1], 100, rtol=0.05)
+
+
+@pytest.mark.parametrize("structure", LEARNED)
+def test_outside_the_range_of_the_output_kernel_the_norm_is_infinite(structure):
+    _, Y, K = draw(10, 4)
+    L = psd(4, rank=2)
+    inside = np.random.default_rng(0).normal(size=(10, 4)) @ L
+    options = {"alpha": 1.0, "structure": structure, "output_kernel": L}
+    assert np.isfinite(certify(K, Y, inside, **options).primal)
+    outside = certify(K, Y, inside + 1e-3 * np.ones((10, 4)), **options)
+    assert outside.primal == np.inf
+    assert outside.relative_gap == np.inf
+    assert outside.status == "max_iter"
+
+
+def test_an_indefinite_output_kernel_is_no_model():
+    X, Y, _ = draw(20, 4)
+    model = OutputKernelRegressor(alpha=0.5).fit(X, Y)
+    largest = np.linalg.eigvalsh(model.output_kernel_)[-1]
+    shifted = model.output_kernel_ - 0.5 * largest * np.eye(4)
+    statuses = []
+    with suppress(ValueError):  # an error would be better still
+        found = certified_again(model, X, Y, output_kernel=shifted)
+        statuses.append(found.status)
+    assert "optimal" not in statuses
+
+
+@pytest.mark.parametrize("triangle", ["upper", "lower"])
+def test_both_triangles_of_the_output_kernel_count(triangle):
+    # eigh reads only one of them
+    X, Y, _ = draw(20, 4)
+    model = OutputKernelRegressor(alpha=0.5).fit(X, Y)
+    wrong = model.output_kernel_
+    wrong[(0, 1) if triangle == "upper" else (1, 0)] += 1.0
+    with pytest.raises(ValueError, match="symmetric"):
+        certified_again(model, X, Y, output_kernel=wrong)
+
+
+def test_an_indefinite_kernel_matrix_certifies_nothing():
+    # weak duality needs a PSD K; without it the gap may be negative
+    n = 8
+    K = np.diag(np.r_[np.ones(n - 1), -5.0])
+    Y = np.zeros((n, 1))
+    Y[-1] = 1.0
+    dual_coef = np.zeros((n, 1))
+    dual_coef[-1] = 0.1
+    statuses = []
+    with suppress(ValueError):  # an error would be better still
+        found = certify(K, Y, dual_coef, alpha=1.0, structure="identity")
+        statuses.append(found.status)
+    assert "optimal" not in statuses
+
+
+class TestErrors:
+    """What certify refuses."""
+
+    @pytest.fixture
+    def good(self):
+        _, Y, K = draw(6, 3)
+        return {
+            "K": K,
+            "Y": Y,
+            "dual_coef": np.zeros((6, 3)),
+            "alpha": 1.0,
+            "structure": "frobenius",
+            "output_kernel": np.eye(3),
+        }
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"K": np.ones((6, 5))}, r"square.*\(6, 5\)"),
+            ({"K": np.ones(6)}, "square"),
+            ({"K": np.tri(6)}, "not symmetric"),
+            ({"K": np.eye(5)}, r"agree.*\(5, 5\).*\(6, 3\)"),
+            ({"Y": np.zeros((6, 2))}, r"agree.*\(6, 2\)"),
+            ({"dual_coef": np.zeros((5, 3))}, r"agree.*\(5, 3\)"),
+            ({"alpha": 0.0}, "alpha must be a finite number > 0, got 0.0"),
+            ({"alpha": np.nan}, "alpha must be a finite number > 0, got nan"),
+            ({"tol": -1e-6}, "tol must be a finite number > 0"),
+            ({"output_kernel": None}, "exactly one of output_kernel.*got 0"),
+            ({"output_kernel_factor": np.eye(3)}, "exactly one.*got 2"),
+            ({"structure": "identity"}, "none for one that fixes it; got 1"),
+            ({"structure": "trace"}, "Unknown structure 'trace'.*'low_rank'"),
+            ({"structure": LowRank(0)}, "rank must be an integer of at least 1"),
+            ({"loss": "cubic"}, "Unknown loss 'cubic'.*'squared'"),
+        ],
+    )
+    def test_message_says_what_is_wrong(self, good, change, message):
+        with pytest.raises(ValueError, match=message):
+            certify(**{**good, **change})
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"output_kernel": np.eye(2)},
+            {"output_kernel": np.ones((3, 2))},
+            {"output_kernel": None, "output_kernel_factor": np.ones((2, 2))},
+            {"output_kernel": None, "output_kernel_factor": np.ones(3)},
+            {"intercept": np.zeros(2)},
+        ],
+    )
+    def test_shapes_of_the_rest_are_checked_too(self, good, change):
+        with pytest.raises(ValueError, match=r"output_kernel|intercept") as caught:
+            certify(**{**good, **change})
+        assert "shape" in str(caught.value)
+
+    def test_nan_is_no_proof(self, good):
+        good["dual_coef"][0, 0] = np.nan
+        assert certify(**good).status != "optimal"
+
+
+class TestVerdict:
+    """From two numbers to a status."""
+
+    def test_status_and_message(self):
+        optimal = Certificate.of(1.0 + 1e-7, 1.0, 0.0, tol=1e-6)
+        assert optimal.status == "optimal"
+        assert "1e-07" in optimal.message
+        late = Certificate.of(1.0, 0.5, 0.0, tol=1e-6)
+        assert late.status == "max_iter"
+        assert "0.5" in late.message
+        assert "max_iter" in late.message
+        bounded = Certificate.of(1.0, 0.5, 0.0, tol=1e-6, rank_limited=True)
+        assert bounded.status == "rank_limited"
+        assert "larger rank" in bounded.message
+        assert Certificate.of(1.0, 1.0, 0.0, tol=1e-6, rank_limited=True).status == (
+            "optimal"
+        )
+
+    @pytest.mark.parametrize(
+        ("primal", "dual", "reference_value", "expected"),
+        [
+            (2.0, 1.0, 0.0, 0.5),
+            (1.0, -3.0, 0.0, 4 / 3),
+            (0.0, 0.0, 0.0, 0.0),
+            (1e-20, 0.0, 1e-10, 1e-10),
+            (np.inf, 1.0, 0.0, np.inf),
+            (1.0, -np.inf, 0.0, np.inf),
+        ],
+    )
+    def test_relative_gap(self, primal, dual, reference_value, expected):
+        assert relative_gap(primal, dual, reference_value) == pytest.approx(expected)
+
+
+def test_certify_takes_lists_float32_and_vectors():
+    _, Y, K = draw(5, 1)
+    found = certify(
+        K.tolist(), Y[:, 0].tolist(), [0.0] * 5, alpha=1, structure="identity"
+    )
+    assert_allclose(found.primal, (Y**2).sum() / 2, rtol=1e-14)
+    single = certify(
+        K.astype(np.float32),
+        Y.astype(np.float32),
+        np.zeros((5, 1), np.float32),
+        alpha=1,
+        structure="identity",
+    )
+    assert_allclose(single.primal, found.primal, rtol=1e-6)
+
+
+def test_no_square_array_of_many_outputs():
+    import tracemalloc
+
+    n, m = 5, 1500
+    rng = np.random.default_rng(0)
+    K, Y = gaussian(rng.normal(size=(n, 2))), rng.normal(size=(n, m))
+    dual_coef = np.linalg.solve(K + np.eye(n), Y)
+    B = rng.normal(size=(m, 2))
+    calls = {
+        "identity": ("identity", dual_coef, {}),
+        "frobenius": ("frobenius", dual_coef @ B @ B.T, {"output_kernel_factor": B}),
+        "low_rank": ("low_rank", dual_coef @ B @ B.T, {"output_kernel_factor": B}),
+    }
+    for name, (structure, coefficients, options) in calls.items():
+        tracemalloc.start()
+        try:
+            certify(K, Y, coefficients, alpha=1.0, structure=structure, **options)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 0.5 * 8 * m * m, name
+
+
+def test_a_fit_that_is_not_certified_warns_with_its_gap():
+    X, Y, _ = draw(20, 4)
+    with pytest.warns(ConvergenceWarning, match=r"relative duality gap is [\d.e-]+,"):
+        model = OutputKernelRegressor(alpha=1e-3, max_iter=1).fit(X, Y)
+    assert model.certificate_.status == "max_iter"
+    assert f"{model.certificate_.relative_gap:.2g}" in model.certificate_.message
+    assert model.n_iter_ == 1
+    assert len(model.history_) == 1
