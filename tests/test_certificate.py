@@ -273,6 +273,40 @@ def test_an_indefinite_kernel_matrix_certifies_nothing():
     assert "optimal" not in statuses
 
 
+def slightly_indefinite(n=12):
+    """Return a kernel matrix just inside what is taken for rounding (1e-5)."""
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))[0]
+    K = (Q * np.r_[np.logspace(0, -3, n - 1), -9e-6]) @ Q.T
+    return (K + K.T) / 2, draw(n, 3).Y
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-6])
+@pytest.mark.parametrize("structure", ["identity", *LEARNED])
+def test_a_kernel_matrix_that_is_nearly_psd_is_certified_as_the_fit_sees_it(
+    structure, alpha
+):
+    # BUG: fit clips the eigenvalue at zero, certify does not, and reports "optimal"
+    # with a negative gap (-0.9 for the identity) or a gap of 1
+    K, Y = slightly_indefinite()
+    model = OutputKernelRegressor("precomputed", structure, alpha, fit_intercept=False)
+    model.fit(K, Y)
+    options = {} if structure == "identity" else {"output_kernel": model.output_kernel_}
+    again = certify(K, Y, model.dual_coef_, alpha=alpha, structure=structure, **options)
+    assert again.relative_gap >= -1e-9
+    assert_allclose(again.primal, model.certificate_.primal, rtol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-6])
+@pytest.mark.parametrize("structure", ["identity", *LEARNED])
+def test_what_is_certified_is_what_is_predicted(structure, alpha):
+    # BUG: on a direction that was clipped dual_coef_ is Y / alpha, times L, and
+    # predict multiplies it with the -9e-6 that fit took for zero
+    K, Y = slightly_indefinite()
+    model = OutputKernelRegressor("precomputed", structure, alpha, fit_intercept=False)
+    loss = ((Y - model.fit(K, Y).predict(K)) ** 2).sum() / 2
+    assert loss <= model.certificate_.primal * (1 + 1e-3)
+
+
 class TestErrors:
     """What certify refuses."""
 
@@ -349,6 +383,12 @@ class TestVerdict:
         assert Certificate.of(1.0, 1.0, 0.0, tol=1e-6, rank_limited=True).status == (
             "optimal"
         )
+
+    def test_a_dual_value_above_the_primal_proves_nothing(self):
+        # BUG: a negative gap beyond rounding says that something is wrong with K or
+        # with the bound, and counts as "optimal"
+        assert Certificate.of(1.0, 2.0, 0.0, tol=1e-6).status != "optimal"
+        assert Certificate.of(1.0, 1.0 + 1e-12, 0.0, tol=1e-6).status == "optimal"
 
     @pytest.mark.parametrize(
         ("primal", "dual", "reference_value", "expected"),

@@ -66,11 +66,6 @@ def check_gram(matrix: Array, name: str) -> None:
         )
 
 
-def check_psd(matrix: Array) -> None:
-    """Raise ValueError unless a symmetric kernel matrix is PSD up to 1e-5."""
-    positive_part(np.asarray(matrix))
-
-
 def positive_part(matrix: np.ndarray) -> np.ndarray:
     """Return a symmetric matrix that is PSD: itself, or with eigenvalues clipped.
 

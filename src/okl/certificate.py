@@ -32,7 +32,12 @@ import numpy as np
 
 from okl._array import Array, eigh, epsilon, inner, namespace
 from okl._output_kernel import OutputKernel
-from okl._validation import check_alpha, check_gram, check_psd, check_tolerance
+from okl._validation import (
+    check_alpha,
+    check_gram,
+    check_tolerance,
+    positive_part,
+)
 from okl.losses import Loss, as_loss
 from okl.structures import Structure, as_structure
 
@@ -95,7 +100,8 @@ class Certificate:
         """Judge a pair of values; ``reference`` is epsilon x the loss at f = 0."""
         gap = primal - dual
         relative = relative_gap(primal, dual, reference)
-        if relative <= tol:
+        # a dual value above the primal one proves nothing but rounding
+        if abs(relative) <= tol:
             status = "optimal"
         else:
             status = "rank_limited" if rank_limited else "max_iter"
@@ -199,7 +205,7 @@ def certify(
         offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1, 1))
         _check_outputs(offset, n_outputs, "intercept")
         offset = offset[:, 0]
-    check_psd(_centered(K) if free else K)
+    K = _positive(K, centered=free)
     primal, dual = bounds(
         K,
         Y,
@@ -341,10 +347,18 @@ def _check_outputs(array: Array, n_outputs: int, name: str) -> None:
         )
 
 
-def _centered(matrix: Array) -> Array:
-    xp = namespace(matrix)
-    matrix = matrix - xp.mean(matrix, axis=0)
-    return matrix - xp.mean(matrix, axis=1, keepdims=True)
+def _positive(K: Array, *, centered: bool) -> Array:
+    """Return K with what makes it, or HKH, indefinite by rounding taken out."""
+    xp = namespace(K)
+    seen = K
+    if centered:
+        seen = K - xp.mean(K, axis=0)
+        seen = seen - xp.mean(seen, axis=1, keepdims=True)
+    matrix = np.asarray(seen)
+    clipped = positive_part(matrix)
+    if clipped is matrix:
+        return K
+    return K + xp.asarray(clipped - matrix, dtype=K.dtype)
 
 
 def _as_float(array: Any) -> Array:

@@ -193,8 +193,7 @@ def test_extreme_alphas_are_finite_and_honest(data, kernel, structure, alpha):
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 123.456])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
 def test_constant_rows_and_an_intercept_leave_the_mean(structure, value, make):
-    # BUG (sparse): unlike the dense ones, sparse constant columns are not recognised
-    # after centring; X.T X - n mu mu' is rounding, alpha_max 1e-31 and predictions 1e19
+    # in sparse rows X.T X - n mu mu' leaves rounding of constant columns
     X, Y = make(np.full((N, 3), value)), draw(N, M).Y
     path = output_kernel_path(X, Y, kernel="linear", structure=structure, alphas=5)
     assert path.alphas[0] > 1e-8

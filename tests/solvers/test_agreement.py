@@ -23,7 +23,7 @@ def fitting(structure, K, Y):
 
 
 def crawls(solver, structure, alpha):
-    """Tell where alternation stalls: a trace penalty, alpha so large that L is singular.
+    """Tell where alternation stalls: a trace penalty whose alpha makes L singular.
 
     An eigenvalue of L that goes to zero takes its direction out of reach of the others.
     """

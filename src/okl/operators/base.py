@@ -51,7 +51,17 @@ class Spectrum:
 
 
 class KernelOperator(ABC):
-    """Base of the operators, symmetric PSD matrices (n_samples, n_samples)."""
+    """Base of the operators, symmetric PSD matrices (n_samples, n_samples).
+
+    Attributes
+    ----------
+    clipped : bool
+        Whether the matrix differs from the one given by negative eigenvalues that
+        were set to zero. Coefficients outside its range are then not harmless: the
+        kernel of new rows knows nothing of the clipping.
+    """
+
+    clipped: bool = False
 
     @property
     @abstractmethod

@@ -23,14 +23,22 @@ class Dense(KernelOperator):
         Whether the matrix may be overwritten.
     trusted : bool, default=True
         Whether the matrix is known to be PSD up to rounding.
+    clipped : bool, default=False
+        Whether negative eigenvalues were set to zero.
     """
 
     def __init__(
-        self, matrix: Array, *, owned: bool = True, trusted: bool = True
+        self,
+        matrix: Array,
+        *,
+        owned: bool = True,
+        trusted: bool = True,
+        clipped: bool = False,
     ) -> None:
         self._matrix = matrix
         self._owned = owned
         self._trusted = trusted
+        self.clipped = clipped
 
     @property
     def n_samples(self) -> int:
@@ -62,18 +70,23 @@ class Dense(KernelOperator):
         left = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         if left <= CENTERING_ROUNDING * epsilon(matrix) * largest:
             matrix[...] = 0.0
-        return Dense(matrix, trusted=self._trusted), means
+        return Dense(matrix, trusted=self._trusted, clipped=self.clipped), means
 
     def verified(self) -> Dense:
         """Check a matrix that is not trusted, and clip what rounding made negative."""
         if self._trusted:
             return self
         matrix = positive_part(self._matrix)
-        return Dense(matrix, owned=self._owned or matrix is not self._matrix)
+        clipped = matrix is not self._matrix
+        return Dense(matrix, owned=self._owned or clipped, clipped=clipped)
 
     def restrict(self, rows: Any) -> Dense:
         """Return the block of some rows."""
-        return Dense(_block(self._matrix, rows, rows), trusted=self._trusted)
+        return Dense(
+            _block(self._matrix, rows, rows),
+            trusted=self._trusted,
+            clipped=self.clipped,
+        )
 
     def cross(self, rows: Any, columns: Any) -> Array:
         """Return a block, one row index set against another."""

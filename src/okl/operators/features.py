@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
@@ -87,9 +88,7 @@ class Features(KernelOperator):
     def centered(self) -> tuple[Features, Array]:
         """Return the centred features, and the column means of K."""
         if scipy.sparse.issparse(self._features):
-            means = np.asarray(self._features.mean(axis=0)).reshape(-1)
-            moved = means if self._means is None else means - self._means
-            return Features(self._features, means), self._forward(moved)
+            return self._centered_sparse()
         xp = namespace(self._features)
         means = xp.mean(self._features, axis=0)
         largest = xp.max(xp.abs(self._features), axis=0)
@@ -98,6 +97,15 @@ class Features(KernelOperator):
         constant = left <= CENTERING_ROUNDING * epsilon(means) * largest
         centered = xp.where(constant, xp.zeros_like(centered), centered)
         return Features(centered), self._features @ means
+
+    def _centered_sparse(self) -> tuple[Features, Array]:
+        """Leave out constant columns: their differences would be rounding."""
+        means, variances = mean_variance_axis(self._features.tocsr(), axis=0)
+        moved = means if self._means is None else means - self._means
+        kernel_means = self._forward(moved)
+        rounding = CENTERING_ROUNDING * epsilon(means) * np.abs(means)
+        varies = np.sqrt(variances) > rounding
+        return Features(self._features[:, varies], means[varies]), kernel_means
 
     def restrict(self, rows: Any) -> Features:
         """Return the features of some rows."""

@@ -76,10 +76,11 @@ class Rotated:
 
         Outside the range of K the dual variables are C = Y / alpha: they change no
         prediction, and make alpha C the residual of the model in every direction.
+        Where K was clipped they would change predictions, and are left out.
         """
         vectors = self.problem.operator.spectrum.vectors
         lifted = vectors @ coefficients[: vectors.shape[1], :]
-        if self._outside is not None:
+        if self._outside is not None and not self.problem.operator.clipped:
             lifted = lifted + output_kernel.multiply(self._outside) / alpha
         return self.problem.balanced(lifted)
 

@@ -16,7 +16,8 @@ class Cholesky(Solver):
     """Solve (K + alpha I) C = Y directly.
 
     Six to nine times faster than an eigendecomposition, but of use for one alpha
-    only. Where K + alpha I is numerically singular it gives way to `Spectral`.
+    only. Where K + alpha I is numerically singular, or K was clipped, it gives way to
+    `Spectral`.
     """
 
     name: ClassVar[str | None] = "cholesky"
@@ -45,6 +46,8 @@ class Cholesky(Solver):
         known = problem.structure.known(problem.targets)
         assert known is not None
         try:
+            if problem.operator.clipped:  # the range matters: see Rotated.lift
+                raise np.linalg.LinAlgError
             solved = problem.operator.solve(problem.targets, alpha)
         except np.linalg.LinAlgError:
             spectral = Spectral()

@@ -41,7 +41,9 @@ from okl.solvers.solution import History, Solution, conclude
 
 _SAFETY = 0.9  # as in dual_newton
 _FORCING = 0.1
-_PATIENCE = 20
+# Rounds without progress, in the gap or by this fraction of the tolerance in the
+# objective, after which rounding is in the way.
+_PATIENCE, _PROGRESS = 20, 1e-2
 # Eigenvalues of L below this (relative) count as zero.
 _RANK_CUT = 1e-13
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
@@ -218,11 +220,14 @@ def _minimise(
     point = _Point.of(d, prepared.targets, identity, factor @ factor.T, alpha)
     point = _reweight(d, point, max_rank, alpha)
     reweighted = True
-    best, stalled = float("inf"), 0
+    best, lowest, stalled = float("inf"), float("inf"), 0
     while True:
         dual = _dual_value(prepared, point, alpha)
         relative = history.add(point.objective, dual)
-        best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
+        # under a bound on the rank the objective falls while the gap stays
+        falls = point.objective < lowest * (1 - _PROGRESS * tol)
+        stalled = 0 if falls or relative < best else stalled + 1
+        best, lowest = min(best, relative), min(lowest, point.objective)
         done = relative <= _SAFETY * tol or stalled >= _PATIENCE
         if done or len(history.records) >= max_iter:
             return point, False
