@@ -28,6 +28,10 @@ bench: $(STAMP)
 reproduce: $(STAMP)
 	$(BIN)/python -m reproductions
 
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	$(BIN)/sphinx-build -q -b html docs docs/_build
+
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -26,7 +26,7 @@ from okl.losses import Loss, as_loss
 from okl.model_selection.path import solve_path
 from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
 from okl.problems import Formulation, Inputs, formulate
-from okl.solvers import Solution, Solver
+from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
 
 
@@ -198,6 +198,7 @@ class SingleFit(OutputKernelModel):
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
             as_kernel(self.kernel)
+        as_solver(self.solver)
         return as_loss(self.loss)
 
     def _fit(

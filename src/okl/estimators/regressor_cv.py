@@ -44,7 +44,8 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`; None for 5 folds.
     scoring : str or callable, default=None
-        As there; None for the mean R^2 over outputs.
+        As there; None for the mean R^2 over outputs. A callable is given held-out
+        predictions in the place of the rows of X, and a stand-in that returns them.
     n_jobs : int, default=None
         Folds in parallel, by joblib.
     loss, fit_intercept, tol, max_iter

@@ -14,6 +14,7 @@ All need the squared loss today. ``"auto"`` takes the first that fits, see
 `okl.solvers.automatic`.
 """
 
+from okl.solvers.automatic import as_solver as as_solver
 from okl.solvers.automatic import choose_solver as choose_solver
 from okl.solvers.base import Solver as Solver
 from okl.solvers.block_coordinate_descent import (

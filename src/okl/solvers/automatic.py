@@ -22,6 +22,22 @@ _PREFERENCE: tuple[type[Solver], ...] = (
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 
 
+def as_solver(spec: str | Solver) -> Solver | None:
+    """Turn a name into its solver; None for ``"auto"``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; the message lists the known ones.
+    """
+    if isinstance(spec, str) and spec == "auto":
+        return None
+    if isinstance(spec, str) and spec not in SOLVERS:
+        known = ", ".join(map(repr, ("auto", *SOLVERS)))
+        raise ValueError(f"Unknown solver {spec!r}. Known names: {known}.")
+    return from_name(spec, SOLVERS, Solver)  # type: ignore[type-abstract]
+
+
 def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) -> Solver:
     """Return the solver asked for, or the first that fits the problem.
 
@@ -39,16 +55,17 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
     ValueError
         If the name is unknown or the solver asked for does not fit.
     """
-    if isinstance(spec, str) and spec == "auto":
+    solver = as_solver(spec)
+    if solver is None:
         for cls in _PREFERENCE:
-            solver = cls()
-            if not solver.missing(problem) and (n_alphas == 1 or cls is not Cholesky):
-                return solver
+            candidate = cls()
+            fits = not candidate.missing(problem)
+            if fits and (n_alphas == 1 or cls is not Cholesky):
+                return candidate
         raise ValueError(
             f"No solver fits the loss {problem.loss} with the structure "
             f"{problem.structure}."
         )
-    solver = from_name(spec, SOLVERS, Solver)  # type: ignore[type-abstract]
     missing = solver.missing(problem)
     if missing:
         raise ValueError(
