@@ -21,6 +21,7 @@ NAMES = ("experiment_1", "many_outputs", "kernel_ridge", "digits", "peak_memory"
 # Memory does not depend on the number of threads: measured with the last one only.
 _ONCE = ("peak_memory",)
 RESULTS = Path(__file__).parent / "results.md"
+KEPT = Path(__file__).parent / "results.json"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -35,28 +36,39 @@ def main() -> None:
         rows = importlib.import_module(f"benchmarks.{name}").run()
         print(json.dumps([asdict(row) for row in rows]))
         return
-    lines = [
-        "# Benchmarks",
-        "",
-        "Written by `python -m benchmarks`. Times are the best of several runs, in one",
-        "process per line group; ratios are theirs / ours within one run.",
-        "",
-        f"Machine: {machine()}.",
-    ]
     for threads in arguments.threads:
-        lines += ["", f"## {threads} thread{'s' if threads > 1 else ''}", ""]
-        lines += [
-            "| work | ours | yardstick | theirs | ratio | asked | reached |",
-            "|---|---|---|---|---|---|---|",
-        ]
         for name in arguments.names:
             if name in _ONCE and threads != arguments.threads[-1]:
                 continue
-            for row in _run(name, threads):
-                print(_line(row), flush=True)
-                lines.append(_line(row))
-    if tuple(arguments.names) == NAMES:
-        RESULTS.write_text("\n".join(lines) + "\n")
+            lines = [_line(row) for row in _run(name, threads)]
+            print("\n".join(lines), flush=True)
+            _keep(threads, name, lines)
+
+
+def _keep(threads: int, name: str, lines: list[str]) -> None:
+    """Put the lines of one benchmark in the place of older ones; write the page."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    kept.setdefault(str(threads), {})[name] = lines
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    page = [
+        "# Benchmarks",
+        "",
+        "Written by `python -m benchmarks`. Ratios are theirs / ours, in one process,",
+        "and best of several runs where one takes less than minutes. On two threads",
+        "the published iterations on small matrices are slower than on one: compare",
+        "them there.",
+        "",
+        f"Machine: {machine()}.",
+    ]
+    for number in sorted(kept):
+        page += ["", f"## {number} thread{'s' if number != '1' else ''}", ""]
+        page += [
+            "| work | ours | yardstick | theirs | ratio | asked | reached |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for known in NAMES:
+            page += kept[number].get(known, [])
+    RESULTS.write_text("\n".join(page) + "\n")
 
 
 def _run(name: str, threads: int) -> list[Row]:
