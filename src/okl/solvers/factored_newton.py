@@ -18,7 +18,7 @@ fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
 minimised exactly, by a scalar equation. Eigenvectors of L span its range, those of
 S = C'KC the rest, where an eigenvalue of S above one is a direction to add. This
 grows, rescales and prunes at once. (A projected gradient step in L with
-Barzilai-Borwein length takes a quarter longer over a path.)
+Barzilai-Borwein length was tried in its place, and was slower and longer.)
 
 A bound on the rank makes the problem non-convex; once it is active the gap to the
 unbounded problem stays open, and the solver stops where a Newton step promises less
