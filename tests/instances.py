@@ -18,7 +18,15 @@ from okl.solvers import (
     Solver,
     Spectral,
 )
-from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank, Structure
+from okl.structures import (
+    Fixed,
+    Frobenius,
+    Graph,
+    Identity,
+    LowRank,
+    Mean,
+    Structure,
+)
 from tests.samples import psd
 
 
@@ -43,6 +51,7 @@ STRUCTURES = [
     StructureCase(
         "fixed-singular", lambda m: Fixed(psd(m, seed=6, rank=max(m // 2, 1)))
     ),
+    StructureCase("mean", lambda m: Mean(gamma=2.5)),
     StructureCase("graph", lambda m: Graph(ring(m), gamma=0.5)),
     StructureCase("frobenius", lambda m: Frobenius()),
     StructureCase("low-rank", lambda m: LowRank()),

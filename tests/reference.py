@@ -6,7 +6,7 @@ D = sum_i (alpha <c_i, y_i> - alpha^2 |c_i|^2 / 2) - alpha R*(C'KC / 2)
 
 import numpy as np
 
-from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank
+from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank, Mean
 
 
 def fixed_kernel(structure, m):
@@ -15,6 +15,9 @@ def fixed_kernel(structure, m):
         return np.eye(m)
     if isinstance(structure, Fixed):
         return np.asarray(structure.output_kernel, dtype=float)
+    if isinstance(structure, Mean):
+        spread = np.eye(m) - np.full((m, m), 1 / m)
+        return np.linalg.inv(np.eye(m) + structure.gamma * spread)
     if isinstance(structure, Graph):
         A = np.asarray(structure.adjacency, dtype=float)
         laplacian = np.zeros((m, m))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Frobenius, Graph, LowRank, as_structure
+from okl.structures import Fixed, Frobenius, Graph, LowRank, Mean, as_structure
 from tests.instances import STRUCTURES, ring
 from tests.samples import draw, psd
 
@@ -33,6 +33,10 @@ BAD = [
     (Fixed(changed(np.eye(3), (1, 1), -0.5)), "smallest eigenvalue is -0.5"),
     (Fixed(changed(np.eye(3), (1, 1), np.nan)), "NaN or infinite"),
     (Fixed(changed(np.eye(3), (1, 1), np.inf)), "NaN or infinite"),
+    (Mean(0.0), "gamma must be a finite number > 0, got 0.0"),
+    (Mean(-0.5), "gamma must be a finite number > 0, got -0.5"),
+    (Mean(np.inf), "gamma must be a finite number > 0, got inf"),
+    (Mean("all"), "gamma must be a finite number > 0, got 'all'"),
     (Graph(np.ones((2, 2))), r"\(3, 3\); got an array of shape \(2, 2\)"),
     (Graph(np.ones(3)), r"got an array of shape \(3,\)"),
     (Graph(changed(ring(3), (0, 1), -0.2)), "not negative, the smallest is -0.2"),
@@ -86,11 +90,11 @@ def test_rounding_in_a_given_kernel_is_no_error():
 
 
 def test_graph_from_a_sparse_matrix_and_its_diagonal():
-    dense = Graph(ring(5), 0.5).matrix()
-    assert_allclose(Graph(sp.csr_matrix(ring(5)), 0.5).matrix(), dense)
-    assert_allclose(Graph(sp.coo_array(ring(5)), 0.5).matrix(), dense)
-    assert_allclose(Graph(ring(5) + 3 * np.eye(5), 0.5).matrix(), dense, rtol=1e-12)
-    assert_allclose(Graph(ring(5).astype(int).tolist(), 1).matrix().sum(axis=1), 1)
+    dense = Graph(ring(5), 0.5).matrix(5)
+    assert_allclose(Graph(sp.csr_matrix(ring(5)), 0.5).matrix(5), dense)
+    assert_allclose(Graph(sp.coo_array(ring(5)), 0.5).matrix(5), dense)
+    assert_allclose(Graph(ring(5) + 3 * np.eye(5), 0.5).matrix(5), dense, rtol=1e-12)
+    assert_allclose(Graph(ring(5).astype(int).tolist(), 1).matrix(5).sum(axis=1), 1)
 
 
 def test_graph_norm_counts_each_edge_once():
@@ -99,7 +103,7 @@ def test_graph_norm_counts_each_edge_once():
     expected = gamma * np.sum(f**2) + sum(
         A[s, t] * (f[s] - f[t]) ** 2 for t in range(4) for s in range(t)
     )
-    found = f @ np.linalg.solve(Graph(A, gamma).matrix(), f)
+    found = f @ np.linalg.solve(Graph(A, gamma).matrix(4), f)
     assert_allclose(found, expected, rtol=1e-12)
 
 

@@ -87,8 +87,8 @@ def fit(
     structure: Annotated[
         list[str] | None,
         typer.Option(
-            help="How outputs may be related: frobenius (the default), low_rank or "
-            "identity; repeatable."
+            help="How outputs may be related: frobenius (the default), low_rank, "
+            "mean or identity; repeatable."
         ),
     ] = None,
     kernel: Annotated[

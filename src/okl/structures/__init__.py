@@ -5,6 +5,7 @@ class         name          penalty R(L)                    meaning
 ============= ============= =============================== ====================
 `Identity`    "identity"    L = I                           independent outputs
 `Fixed`                     L given                         known covariance
+`Mean`        "mean"        L^-1 = I + gamma (I - 11'/m)    near their average
 `Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
 `Frobenius`   "frobenius"   ||L||_F^2 / 2                   full rank, learned
 `LowRank`     "low_rank"    tr(L) / 2, rank L <= rank       few factors, learned
@@ -18,6 +19,7 @@ from okl.structures.frobenius import Frobenius as Frobenius
 from okl.structures.graph import Graph as Graph
 from okl.structures.identity import Identity as Identity
 from okl.structures.low_rank import LowRank as LowRank
+from okl.structures.mean import Mean as Mean
 
 STRUCTURES = names_of(globals(), Structure)  # type: ignore[type-abstract]
 

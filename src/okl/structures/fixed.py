@@ -25,7 +25,7 @@ class Fixed(Given):
 
     def validate(self, n_outputs: int) -> None:
         """Check that the matrix fits the outputs, is finite, symmetric and PSD."""
-        matrix = self.matrix()
+        matrix = self.matrix(n_outputs)
         if matrix.shape != (n_outputs, n_outputs):
             raise ValueError(
                 f"The output kernel must have one row and one column per output, "
@@ -49,6 +49,6 @@ class Fixed(Given):
                 "eigenvalues at zero."
             )
 
-    def matrix(self) -> np.ndarray:
+    def matrix(self, n_outputs: int) -> np.ndarray:
         """Return the given matrix as float64."""
         return np.asarray(self.output_kernel, dtype=np.float64)

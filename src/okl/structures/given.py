@@ -21,12 +21,15 @@ class Given(Structure):
     capabilities: ClassVar[frozenset[str]] = frozenset({"known", "step"})
 
     @abstractmethod
-    def matrix(self) -> np.ndarray:
-        """Return L, (n_outputs, n_outputs), symmetric and PSD."""
+    def matrix(self, n_outputs: int) -> np.ndarray:
+        """Return L, (n_outputs, n_outputs), symmetric and PSD.
+
+        Only after `validate`, which checks that the parameters fit ``n_outputs``.
+        """
 
     def known(self, like: Array) -> OutputKernel:
         """Return the matrix, decomposed."""
-        return OutputKernel.from_matrix(self._in_namespace_of(like))
+        return OutputKernel.from_matrix(self._matrix_for(like))
 
     def penalty(self, output_kernel: Array) -> float:
         """Return 0, the penalty of the given matrix."""
@@ -34,11 +37,13 @@ class Given(Structure):
 
     def conjugate(self, matrix: Array) -> float:
         """Return <S, L>."""
-        return inner(matrix, self._in_namespace_of(matrix))
+        return inner(matrix, self._matrix_for(matrix))
 
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the given matrix."""
-        return self._in_namespace_of(matrix)
+        return self._matrix_for(matrix)
 
-    def _in_namespace_of(self, like: Array) -> Array:
-        return namespace(like).asarray(self.matrix(), dtype=like.dtype)
+    def _matrix_for(self, like: Array) -> Array:
+        """Return L for the columns of an array, in its namespace."""
+        matrix = self.matrix(like.shape[1])
+        return namespace(like).asarray(matrix, dtype=like.dtype)

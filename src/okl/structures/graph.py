@@ -60,7 +60,7 @@ class Graph(Given):
             matrix = matrix.toarray()
         return np.asarray(matrix, dtype=np.float64)
 
-    def matrix(self) -> np.ndarray:
+    def matrix(self, n_outputs: int) -> np.ndarray:
         """Return the inverse of the shifted Laplacian."""
         delta = laplacian(self._weights())
         inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
