@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
 from okl.structures import Fixed, Frobenius, Graph, LowRank, Mean, as_structure
@@ -87,24 +85,6 @@ def test_rounding_in_a_given_kernel_is_no_error():
     Fixed(L).validate(M)
     Fixed(np.zeros((M, M))).validate(M)
     Fixed(psd(M).tolist()).validate(M)
-
-
-def test_graph_from_a_sparse_matrix_and_its_diagonal():
-    dense = Graph(ring(5), 0.5).matrix(5)
-    assert_allclose(Graph(sp.csr_matrix(ring(5)), 0.5).matrix(5), dense)
-    assert_allclose(Graph(sp.coo_array(ring(5)), 0.5).matrix(5), dense)
-    assert_allclose(Graph(ring(5) + 3 * np.eye(5), 0.5).matrix(5), dense, rtol=1e-12)
-    assert_allclose(Graph(ring(5).astype(int).tolist(), 1).matrix(5).sum(axis=1), 1)
-
-
-def test_graph_norm_counts_each_edge_once():
-    A, gamma = ring(4), 0.7
-    f = np.random.default_rng(0).normal(size=4)
-    expected = gamma * np.sum(f**2) + sum(
-        A[s, t] * (f[s] - f[t]) ** 2 for t in range(4) for s in range(t)
-    )
-    found = f @ np.linalg.solve(Graph(A, gamma).matrix(4), f)
-    assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -10,6 +10,8 @@ from scipy.sparse.csgraph import laplacian
 
 from okl._validation import check_positive
 from okl.structures.given import Given
+
+_TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a Laplacian
 
 
 class Graph(Given):
@@ -34,9 +36,39 @@ class Graph(Given):
         self.adjacency = adjacency
         self.gamma = gamma
 
+    @classmethod
+    def from_laplacian(cls, laplacian: Any, gamma: float = 1.0) -> Self:
+        """Make the structure from the Laplacian of the graph.
+
+        Parameters
+        ----------
+        laplacian : array-like or sparse matrix (n_outputs, n_outputs)
+            ``diag(A 1) - A``: symmetric, with rows that sum to zero and no positive
+            entry off the diagonal, up to rounding.
+        gamma : float, default=1.0
+            As in the constructor.
+
+        Returns
+        -------
+        Graph
+            With the adjacency matrix of that Laplacian as a parameter.
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not the Laplacian of a graph with weights that are not
+            negative.
+        """
+        delta = _dense(laplacian)
+        _check_laplacian(delta)
+        # within rounding of symmetric and not positive, from here on exactly so
+        adjacency = np.maximum(-(delta + delta.T) / 2, 0)
+        np.fill_diagonal(adjacency, 0)
+        return cls(adjacency, gamma)
+
     def validate(self, n_outputs: int) -> None:
         """Check the adjacency matrix against the outputs, and gamma."""
-        adjacency = self._weights()
+        adjacency = _dense(self.adjacency)
         if adjacency.shape != (n_outputs, n_outputs):
             raise ValueError(
                 f"The adjacency matrix must have one row and one column per output, "
@@ -54,14 +86,48 @@ class Graph(Given):
         # without it the Laplacian of a graph has no inverse
         check_positive(self.gamma, "gamma")
 
-    def _weights(self) -> np.ndarray:
-        matrix = self.adjacency
-        if scipy.sparse.issparse(matrix):
-            matrix = matrix.toarray()
-        return np.asarray(matrix, dtype=np.float64)
-
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return the inverse of the shifted Laplacian."""
-        delta = laplacian(self._weights())
+        delta = laplacian(_dense(self.adjacency))
         inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
         return (inverse + inverse.T) / 2
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    if scipy.sparse.issparse(matrix):
+        matrix = matrix.toarray()
+    return np.asarray(matrix, dtype=np.float64)
+
+
+def _check_laplacian(delta: np.ndarray) -> None:
+    """Raise ValueError unless this is the Laplacian of a graph."""
+    if delta.ndim != 2 or delta.shape[0] != delta.shape[1] or delta.size == 0:
+        raise ValueError(
+            "The Laplacian must have one row and one column per output; got an array "
+            f"of shape {delta.shape}."
+        )
+    if not np.all(np.isfinite(delta)):
+        raise ValueError(
+            "The Laplacian has NaN or infinite entries; set missing edges to 0."
+        )
+    rounding = _TOLERANCE * np.max(np.abs(delta))
+    if np.max(np.abs(delta - delta.T)) > rounding:
+        raise ValueError(
+            "The Laplacian is not symmetric; pass (Laplacian + Laplacian.T) / 2."
+        )
+    sums = delta.sum(axis=1)
+    worst = int(np.argmax(np.abs(sums)))
+    if abs(sums[worst]) > rounding * len(delta):
+        raise ValueError(
+            f"The rows of a Laplacian, diag(A 1) - A, sum to zero; row {worst} sums "
+            f"to {sums[worst]:.6g}. Pass Graph(A) for an adjacency matrix A; for a "
+            "normalised or shifted Laplacian N pass Fixed(inv(N + gamma I))."
+        )
+    off_diagonal = delta - np.diag(np.diag(delta))
+    if np.max(off_diagonal) > rounding:
+        raise ValueError(
+            "Off its diagonal a Laplacian, diag(A 1) - A, is not positive; the largest "
+            f"such entry is {np.max(off_diagonal):.6g}, an edge of negative weight. "
+            "Drop such edges; for the matrix N with them pass Fixed(inv(N + gamma I)) "
+            "if that is positive semi-definite."
+        )
