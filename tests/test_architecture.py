@@ -36,7 +36,7 @@ ROWS = [
         }
     ],
     [{"kernels"}, {"structures"}, {"losses"}],
-    [{"certificate"}, {"datasets"}],
+    [{"certificate"}, {"datasets"}, {"metrics"}],
     [{"operators"}],
     [{"problems"}],
     [{"solvers"}],
