@@ -5,6 +5,8 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from okl.plotting import OutputGraphDisplay
 
@@ -56,6 +58,53 @@ def test_zeros_are_never_edges():
     display = OutputGraphDisplay(L4).plot(top_k=100)
     assert edges(display) == RANKED
     assert edges(OutputGraphDisplay(L4).plot(threshold=0)) == RANKED
+
+
+@st.composite
+def sparse_kernels(draw):
+    """A positive definite matrix with exact zeros, and the pairs that are not zero."""
+    m = draw(st.integers(2, 8))
+    pairs = [(i, j) for i in range(m) for j in range(i + 1, m)]
+    entries = st.sampled_from([0.0, 0.0, 0.125, -0.5, 1.0, 2.0**-20])
+    L = 10.0 * np.eye(m)
+    for i, j in pairs:
+        L[i, j] = L[j, i] = draw(entries)
+    scale = np.array([2.0 ** draw(st.integers(-5, 5)) for _ in range(m)])
+    return L * np.outer(scale, scale), {p for p in pairs if L[p] != 0}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    sparse_kernels(),
+    st.sampled_from(["correlation", "covariance"]),
+    st.sampled_from([{"top_k": 100}, {"threshold": 0}, {"threshold": 0, "top_k": 100}]),
+)
+def test_the_edges_are_the_entries_that_are_not_zero(kernel, kind, options):
+    L, related = kernel
+    display = OutputGraphDisplay(L).plot(kind=kind, hide_singletons=False, **options)
+    assert set(edges(display)) == set(drawn_edges(display)) == related
+    assert set(display.texts_) == set(range(len(L)))
+    assert (display.weights_ != 0).all()
+    fewer = OutputGraphDisplay(L).plot(kind=kind, top_k=2)
+    assert edges(fewer) == edges(display)[:2]
+    plt.close("all")
+
+
+@pytest.mark.parametrize("kind", ["correlation", "covariance"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeros_that_went_through_an_eigendecomposition(clustered, kind, dtype):
+    L = np.zeros((9, 9))
+    L[:4, :4], L[4:7, 4:7], L[7:, 7:] = clustered(4), 5 * clustered(3), np.eye(2)
+    order = np.random.default_rng(0).permutation(9)
+    L = L[np.ix_(order, order)].astype(dtype)
+    values, vectors = np.linalg.eigh(L)
+    factor = vectors * np.sqrt(values)
+    again = factor @ factor.T
+    assert np.count_nonzero(again) > np.count_nonzero(L)
+    exact = OutputGraphDisplay(L).plot(kind=kind, top_k=100)
+    rounded = OutputGraphDisplay(again).plot(kind=kind, top_k=100)
+    assert len(exact.edges_) == 6 + 3
+    assert set(edges(rounded)) == set(edges(exact))
 
 
 @pytest.mark.parametrize(

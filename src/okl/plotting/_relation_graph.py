@@ -2,7 +2,8 @@
 
 All entries together make a complete graph, that nobody can read. The strongest ones
 show the structure: the k largest in absolute value, those above a threshold, or both.
-A zero says that two outputs are unrelated: it is never an edge.
+A zero says that two outputs are unrelated: it is never an edge, however many are asked
+for.
 """
 
 from __future__ import annotations

@@ -4,9 +4,11 @@ The output kernel L is, up to a factor, a prior covariance of the outputs. Its
 correlation, L_ij / sqrt(L_ii L_jj), compares outputs whatever their scale, and is what
 the displays show unless asked for the covariance itself.
 
-An output that L sets to zero is related to nothing: its correlations are zero, its own
-included. "Zero" means up to round-off, for a variance of 1e-17 left by an
-eigendecomposition would otherwise be divided into correlations of one.
+Two outputs whose entry of L is zero are not related, and an output that L sets to zero
+is related to nothing: its correlations are zero, its own included. "Zero" means up to
+round-off. An L put together from its eigenvectors has 1e-17 where zeros were, which
+would be an edge of a graph, and such a variance would be divided into correlations of
+one.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def similarity(L: np.ndarray, kind: str) -> np.ndarray:
     L : ndarray of shape (n_outputs, n_outputs)
         The output kernel.
     kind : {"correlation", "covariance"}
-        L_ij / sqrt(L_ii L_jj), or L_ij.
+        L_ij / sqrt(L_ii L_jj), or L_ij; zero where L_ij is round-off.
 
     Returns
     -------
@@ -70,11 +72,12 @@ def similarity(L: np.ndarray, kind: str) -> np.ndarray:
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    round_off = len(L) * np.finfo(L.dtype).eps * np.diag(L).max()
+    L = np.where(np.abs(L) > round_off, L, 0)
     if kind == "covariance":
         return L
     variances = np.diag(L)
-    round_off = len(L) * np.finfo(L.dtype).eps * variances.max()
-    varies = (variances > 0) & (variances > round_off)
+    varies = variances > 0
     scale = np.zeros_like(variances)
     scale[varies] = 1 / np.sqrt(variances[varies])
     # One factor at a time: their product overflows for tiny variances.

@@ -2,7 +2,8 @@
 
 A large output kernel is hard to read as a matrix. Following Figure 3 of [1]_, its
 largest off-diagonal entries are drawn as the edges of a graph, and outputs without an
-edge are hidden: groups of related outputs then appear as connected components.
+edge are hidden: groups of related outputs then appear as connected components. A zero
+of the output kernel is no edge, so a sparse one is drawn as it is.
 
 References
 ----------
