@@ -7,7 +7,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from okl import _array, _memory
 from okl._component import Component, from_name, names_of
-from okl._validation import check_count, check_gram, check_positive, positive_part
+from okl._validation import (
+    check_count,
+    check_gram,
+    check_not_negative,
+    check_positive,
+    positive_part,
+)
 from tests.samples import psd
 
 
@@ -90,6 +96,17 @@ class TestNumbers:
     @pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3), 5e-324])
     def test_positive(self, value):
         found = check_positive(value, "alpha")
+        assert type(found) is float
+        assert found == value
+
+    @pytest.mark.parametrize("value", [-5e-324, -1, np.nan, np.inf, True, "1", None])
+    def test_negative(self, value):
+        with pytest.raises(ValueError, match="alpha must be a finite number >= 0, got"):
+            check_not_negative(value, "alpha")
+
+    @pytest.mark.parametrize("value", [0, 0.0, np.float32(2), np.int64(3), 5e-324])
+    def test_not_negative(self, value):
+        found = check_not_negative(value, "alpha")
         assert type(found) is float
         assert found == value
 

@@ -12,6 +12,7 @@ from okl.estimators import (
     OutputKernelPath,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    ReducedRankRegression,
     output_kernel_path,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "OutputKernelPath",
     "OutputKernelRegressor",
     "OutputKernelRegressorCV",
+    "ReducedRankRegression",
     "certify",
     "output_kernel_path",
 ]

@@ -29,6 +29,14 @@ def check_positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_not_negative(value: Any, name: str) -> float:
+    """Return a finite number >= 0, else raise ValueError."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 <= value < float("inf"):
+        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
+    return float(value)
+
+
 def check_count(value: Any, name: str) -> int:
     """Return an integer >= 1, else raise ValueError."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:

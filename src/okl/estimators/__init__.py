@@ -6,6 +6,7 @@ from okl.estimators.classifier_cv import (
 )
 from okl.estimators.path import OutputKernelPath as OutputKernelPath
 from okl.estimators.path import output_kernel_path as output_kernel_path
+from okl.estimators.reduced_rank import ReducedRankRegression as ReducedRankRegression
 from okl.estimators.regressor import OutputKernelRegressor as OutputKernelRegressor
 from okl.estimators.regressor_cv import (
     OutputKernelRegressorCV as OutputKernelRegressorCV,
