@@ -61,10 +61,9 @@ class Graph(Given):
         """
         delta = _dense(laplacian)
         _check_laplacian(delta)
-        # within rounding of symmetric and not positive, from here on exactly so
-        adjacency = np.maximum(-(delta + delta.T) / 2, 0)
-        np.fill_diagonal(adjacency, 0)
-        return cls(adjacency, gamma)
+        # symmetric and not negative exactly, no longer up to rounding; and 0 on the
+        # diagonal, where a Laplacian is not negative
+        return cls(np.maximum(-(delta + delta.T) / 2, 0), gamma)
 
     def validate(self, n_outputs: int) -> None:
         """Check the adjacency matrix against the outputs, and gamma."""
