@@ -3,7 +3,9 @@
 L is (m, m), symmetric and positive semi-definite. Kept as ``V diag(l) V'`` with
 only the q eigenvalues above zero it needs no m x m array when m is large, and
 everything the solvers and the certificate ask of it (products, rank, inverse on
-its range) is one or two products with V. The identity needs no V at all.
+its range) is one or two products with V. The identity needs no V at all. Where the
+entries themselves matter (zeros that are exact, a matrix that was given), they are
+kept beside the eigenvalues.
 """
 
 from __future__ import annotations
@@ -23,17 +25,24 @@ class OutputKernel:
         Positive, descending.
     basis : array (m, q) or None
         Orthonormal columns V; None stands for the coordinate axes (q = m).
+    entries : array (m, m) or None
+        L itself, where it was given entry by entry.
     """
 
     eigenvalues: Array
     basis: Array | None = None
+    entries: Array | None = None
 
     @classmethod
     def from_matrix(cls, matrix: Array) -> OutputKernel:
-        """Decompose a PSD matrix (m, m); eigenvalues at rounding level are dropped."""
+        """Decompose a PSD matrix (m, m), and keep its entries.
+
+        Eigenvalues at rounding level are dropped.
+        """
         xp = namespace(matrix)
-        values, vectors = eigh(matrix)
-        return cls(xp.flip(values), xp.flip(vectors, axis=1)).on_range()
+        entries = (matrix + matrix.T) / 2
+        values, vectors = eigh(entries)
+        return cls(xp.flip(values), xp.flip(vectors, axis=1), entries).on_range()
 
     @classmethod
     def from_factor(cls, factor: Array) -> OutputKernel:
@@ -60,7 +69,7 @@ class OutputKernel:
         if rank == self.rank:
             return self
         basis = _diagonal(xp.ones_like(values)) if self.basis is None else self.basis
-        return OutputKernel(values[:rank], basis[:, :rank])
+        return OutputKernel(values[:rank], basis[:, :rank], self.entries)
 
     @property
     def rank(self) -> int:
@@ -85,10 +94,19 @@ class OutputKernel:
 
     def matrix(self) -> Array:
         """Return L (m, m), exactly symmetric."""
+        if self.entries is not None:
+            return self.entries
         if self.basis is None:
             return _diagonal(self.eigenvalues)
         factor = self.factor()
         return factor @ factor.T
+
+    def matrix_power(self, exponent: float) -> Array:
+        """Return V diag(l^exponent) V' (m, m), on the range of L only."""
+        powers = self.eigenvalues**exponent
+        if self.basis is None:
+            return _diagonal(powers)
+        return (self.basis * powers) @ self.basis.T
 
     def embed(self, basis: Array) -> OutputKernel:
         """Return Q L Q' for Q (m, r) with orthonormal columns."""
