@@ -11,21 +11,27 @@ import numpy as np
 
 from okl.losses import Loss, Squared
 from okl.solvers import (
+    BarrierNewton,
     BlockCoordinateDescent,
     Cholesky,
     DualNewton,
     FactoredNewton,
+    RescaledTrace,
     Solver,
+    SparseNewton,
     Spectral,
 )
 from okl.structures import (
+    Cluster,
     Fixed,
     Frobenius,
     Graph,
     Identity,
     LowRank,
     Mean,
+    Sparse,
     Structure,
+    TraceBall,
 )
 from tests.samples import psd
 
@@ -56,6 +62,12 @@ STRUCTURES = [
     StructureCase("frobenius", lambda m: Frobenius()),
     StructureCase("low-rank", lambda m: LowRank()),
     StructureCase("low-rank-2", lambda m: LowRank(2)),
+    StructureCase("trace-ball", lambda m: TraceBall()),
+    StructureCase("trace-ball-eps", lambda m: TraceBall(eps=1e-2)),
+    StructureCase("cluster", lambda m: Cluster(min(2, m))),
+    StructureCase("cluster-wide", lambda m: Cluster(min(3, m), 50.0, 0.2, 2.0)),
+    StructureCase("sparse", lambda m: Sparse(mu=0.3, eps=1e-2)),
+    StructureCase("sparse-trace", lambda m: Sparse(mu=1.0)),
 ]
 
 LOSSES: list[Loss] = [Squared()]
@@ -65,5 +77,8 @@ SOLVERS: list[Solver] = [
     Spectral(),
     DualNewton(),
     FactoredNewton(),
+    RescaledTrace(),
+    SparseNewton(),
+    BarrierNewton(),
     BlockCoordinateDescent(),
 ]

@@ -4,9 +4,22 @@ P = sum_i |y_i - f_i|^2 / 2 + alpha (sum_st (L^+)_st <theta_s, K theta_t> / 2 + 
 D = sum_i (alpha <c_i, y_i> - alpha^2 |c_i|^2 / 2) - alpha R*(C'KC / 2)
 """
 
+import cvxpy as cp
 import numpy as np
+from scipy.optimize import bisect
 
-from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank, Mean
+from okl.structures import (
+    Cluster,
+    Fixed,
+    Frobenius,
+    Graph,
+    Identity,
+    LowRank,
+    Mean,
+    Sparse,
+    TraceBall,
+)
+from tests.samples import psd
 
 
 def fixed_kernel(structure, m):
@@ -30,26 +43,137 @@ def fixed_kernel(structure, m):
     return None
 
 
+def admissible(structure, m, seed):
+    """Draw an L that the structure allows."""
+    known = fixed_kernel(structure, m)
+    if known is not None:
+        return known
+    L = psd(m, seed, structure.max_rank(m))
+    if isinstance(structure, TraceBall):
+        return L / (1.1 * np.trace(L))
+    if isinstance(structure, Cluster):
+        # between the bounds, and half of what the budget leaves to share
+        J = np.ones((m, m)) / m
+        inside = (np.eye(m) - J) @ L @ (np.eye(m) - J)
+        low, high = 1 / structure.within, 1 / structure.between
+        room = (structure.n_clusters - 1) * (high - low)
+        scale = max(np.linalg.eigvalsh(inside)[-1], 1e-300)
+        grown = min(high - low, room / 2) * inside / max(scale, np.trace(inside))
+        return J / structure.mean + low * (np.eye(m) - J) + grown
+    return L
+
+
 def penalty(structure, L):
-    """Return R(L) by loops over its entries."""
+    """Return R(L) by loops over its entries, for an L that is allowed."""
     m = len(L)
     if isinstance(structure, Frobenius):
         return sum(L[s, t] ** 2 for s in range(m) for t in range(m)) / 2
+    trace = sum(L[s, s] for s in range(m))
     if isinstance(structure, LowRank):
-        return sum(L[s, s] for s in range(m)) / 2
-    assert fixed_kernel(structure, m) is not None
+        return trace / 2
+    if isinstance(structure, TraceBall):
+        assert trace <= 1 + 1e-9
+        inverse = np.linalg.inv(L) if structure.eps else np.zeros((m, m))
+        return structure.eps * sum(inverse[s, s] for s in range(m)) / 2
+    if isinstance(structure, Sparse):
+        inverse = np.linalg.inv(L)
+        total = 0.0
+        for s in range(m):
+            total += structure.eps * inverse[s, s] + structure.mu * L[s, s]
+            total += (1 - structure.mu) * sum(abs(L[s, t]) for t in range(m))
+        return total / 2
+    assert isinstance(structure, Cluster) or fixed_kernel(structure, m) is not None
     return 0.0
 
 
-def conjugate(structure, S):
+def conjugate(structure, S):  # noqa: PLR0911 - one return per structure
     """Return R*(S), the bound on the rank aside."""
     m = len(S)
+    s = np.linalg.eigvalsh(S)
     if isinstance(structure, Frobenius):
         return sum(S[s, t] ** 2 for s in range(m) for t in range(m)) / 2
     if isinstance(structure, LowRank):
-        return 0.0 if 2 * np.linalg.eigvalsh(S)[-1] <= 1 + 1e-12 else np.inf
+        return 0.0 if 2 * s[-1] <= 1 + 1e-12 else np.inf
+    if isinstance(structure, TraceBall):
+        eps = structure.eps
+        if eps == 0:
+            return max(s[-1], 0.0)
+        # l_i = sqrt(eps / (2 (nu - s_i))) sums to one
+        low, high = s[-1] + eps / 2, s[-1] + eps * m**2 / 2
+        if m > 1:
+            low = bisect(
+                lambda nu: np.sum(np.sqrt(eps / (2 * (nu - s)))) - 1,
+                low,
+                high,
+                xtol=1e-15 * high,
+            )
+        weights = np.sqrt(eps / (2 * (low - s)))
+        return s @ weights - np.sum(eps / (2 * weights))
+    if isinstance(structure, Cluster):
+        J = np.ones((m, m)) / m
+        rest = np.eye(m) - J
+        inside = np.linalg.eigvalsh(rest @ S @ rest)[::-1]
+        largest = sum(max(inside[i], 0.0) for i in range(structure.n_clusters - 1))
+        low, high = 1 / structure.within, 1 / structure.between
+        return (
+            np.vdot(S, J) / structure.mean
+            + np.vdot(S, rest) * low
+            + (high - low) * largest
+        )
+    if isinstance(structure, Sparse):
+        return _sparse_conjugate(structure, S)
     L = fixed_kernel(structure, m)
     return sum(S[s, t] * L[s, t] for s in range(m) for t in range(m))
+
+
+def _sparse_conjugate(structure, S):
+    """Maximise <S, L> - R(L) with a conic solver, or in closed form for mu = 1."""
+    m = len(S)
+    if structure.mu == 1:
+        values = 1 - 2 * np.linalg.eigvalsh(S)
+        if values[0] < 0:
+            return np.inf
+        return -np.sqrt(structure.eps) * np.sum(np.sqrt(values))
+    L = cp.Variable((m, m), PSD=True)
+    value = cp.trace(S @ L) - sparse_penalty(structure, L)
+    problem = cp.Problem(cp.Maximize(value))
+    problem.solve(solver=cp.CLARABEL)
+    return problem.value
+
+
+def sparse_penalty(structure, L):
+    """Return R(L) of the sparse structure as an expression of a conic solver."""
+    return (
+        structure.eps * cp.tr_inv(L)
+        + structure.mu * cp.trace(L)
+        + (1 - structure.mu) * cp.sum(cp.abs(L))
+    ) / 2
+
+
+def conic_penalty(structure, L):
+    """Return R(L) and its constraints for a PSD variable of a conic solver."""
+    m = L.shape[0]
+    if isinstance(structure, Frobenius):
+        return cp.sum_squares(L) / 2, []
+    if isinstance(structure, LowRank):
+        return cp.trace(L) / 2, []
+    if isinstance(structure, Sparse):
+        return sparse_penalty(structure, L), []
+    if isinstance(structure, TraceBall):
+        inverse = cp.tr_inv(L) * structure.eps / 2 if structure.eps else 0.0
+        return inverse, [cp.trace(L) <= 1]
+    assert isinstance(structure, Cluster)
+    J = np.ones((m, m)) / m
+    rest = np.eye(m) - J
+    low, high = 1 / structure.within, 1 / structure.between
+    S = L - J / structure.mean
+    r = structure.n_clusters
+    return 0.0, [
+        S @ np.ones(m) == 0,
+        S - low * rest >> 0,
+        high * rest - S >> 0,
+        cp.trace(S) <= (r - 1) * high + (m - r) * low,
+    ]
 
 
 def predictions(K, dual_coef, intercept=None):
@@ -76,18 +200,20 @@ def primal(K, Y, dual_coef, L, alpha, structure, intercept=None):
     return loss + alpha * (norm / 2 + penalty(structure, L))
 
 
-def dual(K, Y, C, alpha, structure):
+def dual(K, Y, C, alpha, structure, conjugate_value=None):
     """Return D(C); with a free intercept C must have columns that sum to zero."""
     n, m = Y.shape
     value = 0.0
     for i in range(n):
         for t in range(m):
             value += alpha * C[i, t] * Y[i, t] - alpha**2 * C[i, t] ** 2 / 2
-    return value - alpha * conjugate(structure, C.T @ K @ C / 2)
+    if conjugate_value is None:
+        conjugate_value = conjugate(structure, C.T @ K @ C / 2)
+    return value - alpha * conjugate_value
 
 
-def implied_dual_variables(K, Y, dual_coef, L, alpha, structure, intercept=None):
-    """Return the two C that a model implies, made feasible: the larger dual counts.
+def best_implied_dual(K, Y, dual_coef, L, alpha, structure, intercept=None):
+    """Return the larger D of the two C that a model implies, made feasible.
 
     The residuals over alpha, and Theta L^+ on the range of L with the residuals
     elsewhere.
@@ -97,22 +223,47 @@ def implied_dual_variables(K, Y, dual_coef, L, alpha, structure, intercept=None)
     V = vectors[:, values > 1e-12 * values[-1]]
     own = dual_coef @ np.linalg.pinv(L, rcond=1e-12, hermitian=True)
     own = own + residual - residual @ V @ V.T
-    return [feasible(K, Y, C, alpha, structure, intercept) for C in (residual, own)]
+    found = []
+    for implied in (residual, own):
+        mean = 0.0 if intercept is None else implied.mean(axis=0)
+        C, bound = feasible(K, Y, implied - mean, L, alpha, structure)
+        found.append(dual(K, Y, C, alpha, structure, bound))
+    return max(found)
 
 
-def feasible(K, Y, C, alpha, structure, intercept=None):
-    """Centre C if the intercept is free, and scale it into the domain of R*."""
-    if intercept is not None:
-        C = C - C.mean(axis=0)
+def feasible(K, Y, C, L, alpha, structure):
+    """Scale C into the domain of R*; return it and an upper bound of R* there."""
+    S = C.T @ K @ C / 2
     if isinstance(structure, LowRank):
-        s, W = np.linalg.eigh(C.T @ K @ C)
-        scaled = np.zeros_like(C)
-        for j in range(len(s)):
-            c, y = C @ W[:, j], Y @ W[:, j]
-            if c @ c <= 1e-24 * np.vdot(C, C):  # rounding, not a direction of C
-                continue
-            best = (c @ y) / (alpha * c @ c)
-            longest = max(s[j], 1e-300) ** -0.5
-            scaled += np.outer(c * max(min(best, longest), 0.0), W[:, j])
-        C = scaled
-    return C
+        return scaled_below(K, Y, C, alpha, 0.5), 0.0
+    if isinstance(structure, TraceBall) and structure.eps == 0:
+        bound = np.vdot(S, L)
+        return scaled_below(K, Y, C, alpha, bound), bound
+    if isinstance(structure, Sparse):
+        m = len(S)
+        N = np.eye(m) - 2 * S
+        inverse = np.linalg.inv(L)
+        for s in range(m):
+            for t in range(m):
+                if s != t:
+                    entry = structure.eps * (inverse @ inverse)[s, t] + 2 * S[s, t]
+                    N[s, t] += np.clip(entry, structure.mu - 1, 1 - structure.mu)
+        below = max(-np.linalg.eigvalsh(N)[0], 0.0)
+        N = (N + below * np.eye(m)) / (1 + below)
+        roots = np.sqrt(np.clip(np.linalg.eigvalsh(N), 0, None))
+        return C / np.sqrt(1 + below), -np.sqrt(structure.eps) * np.sum(roots)
+    return C, conjugate(structure, S)
+
+
+def scaled_below(K, Y, C, alpha, bound):
+    """Scale C so that no eigenvalue of C'KC / 2 is above a bound."""
+    s, W = np.linalg.eigh(C.T @ K @ C / 2)
+    scaled = np.zeros_like(C)
+    for j in range(len(s)):
+        c, y = C @ W[:, j], Y @ W[:, j]
+        if c @ c <= 1e-24 * np.vdot(C, C):  # rounding, not a direction of C
+            continue
+        best = (c @ y) / (alpha * c @ c)
+        longest = (max(s[j], 1e-300) / bound) ** -0.5
+        scaled += np.outer(c * max(min(best, longest), 0.0), W[:, j])
+    return scaled

@@ -5,14 +5,16 @@ scikit-learn estimator as far as parameters go (``get_params``, ``set_params``,
 ``clone``, ``repr``), so a component nested in an estimator is tuned as
 ``kernel__gamma`` or ``structure__rank``.
 
-A component that can be built without arguments may have a *name*, the string
-that stands for its default object (``"rbf"`` for ``Gaussian()``). The folder of
-each axis builds its table of names from the classes that its ``__init__.py``
-exports: exporting a component is registering it.
+A component may have a *name*, the string that stands for its default object
+(``"rbf"`` for ``Gaussian()``). The folder of each axis builds its table of names from
+the classes that its ``__init__.py`` exports: exporting a component is registering it.
+A few have parameters without a default; their names are for the command line, where
+parameters are set besides.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -27,8 +29,8 @@ class Component(BaseEstimator):
     Attributes
     ----------
     name : str or None
-        The string that stands for the default object, None where a component
-        cannot be built without arguments.
+        The string that stands for the default object, None for a component made of
+        matrices, functions or other components.
     """
 
     name: ClassVar[str | None] = None
@@ -57,6 +59,12 @@ def names_of(namespace: Mapping[str, Any], kind: type[T]) -> dict[str, type[T]]:
     return dict(sorted(named.items()))
 
 
+def required_parameters(cls: type[Component]) -> list[str]:
+    """Return the parameters of a component that have no default."""
+    parameters = inspect.signature(cls).parameters.values()
+    return [p.name for p in parameters if p.default is inspect.Parameter.empty]
+
+
 def from_name(spec: str | T, table: Mapping[str, type[T]], kind: type[T]) -> T:
     """Turn a name into its default object; pass an object through.
 
@@ -72,7 +80,8 @@ def from_name(spec: str | T, table: Mapping[str, type[T]], kind: type[T]) -> T:
     Raises
     ------
     ValueError
-        For an unknown name; the message lists the known ones.
+        For an unknown name, the message lists the known ones; or for the name of a
+        component that has parameters without a default.
     TypeError
         For anything else that is not a component of this kind.
     """
@@ -81,7 +90,14 @@ def from_name(spec: str | T, table: Mapping[str, type[T]], kind: type[T]) -> T:
         return spec
     if isinstance(spec, str):
         if spec in table:
-            return table[spec]()
+            cls = table[spec]
+            required = required_parameters(cls)
+            if required:
+                raise ValueError(
+                    f"The {noun} {spec!r} has no default for {', '.join(required)}: "
+                    f"pass {cls.__name__}({required[0]}=...)."
+                )
+            return cls()
         raise ValueError(
             f"Unknown {noun} {spec!r}. Known names: {', '.join(map(repr, table))}. "
             f"Choose one of them or pass an object of okl.{noun_folder(noun)}."

@@ -247,13 +247,13 @@ def bounds(
     )
 
     residual = loss.negative_gradient(targets, scores)
-    dual = _dual(K, targets, residual, alpha, structure, loss, free_intercept)
+    terms = (output_kernel, alpha, structure, loss, free_intercept)
+    dual = _dual(K, targets, residual, *terms)
     if primal - dual > _DOUBTFUL * abs(primal):
         # At a very small alpha residuals are differences of nearly equal numbers. On
         # the range of L the same dual point is Theta L^+ as well.
         implied = _without_cancellation(residual, dual_coef, output_kernel, alpha)
-        other = _dual(K, targets, implied, alpha, structure, loss, free_intercept)
-        dual = max(dual, other)
+        dual = max(dual, _dual(K, targets, implied, *terms))
     return primal, dual
 
 
@@ -272,6 +272,7 @@ def _dual(
     K: Any,
     targets: Array,
     implied: Array,
+    output_kernel: OutputKernel,
     alpha: float,
     structure: Structure,
     loss: Loss,
@@ -282,19 +283,21 @@ def _dual(
         # the loss is minimised over b first, which centres the squared loss'
         # gradient: then 1'C = 0
         implied = _balanced(implied)
-    rotated, targets = _compressed(implied, targets, structure)
+    rotated, targets, output_kernel = _compressed(
+        implied, targets, output_kernel, structure
+    )
     half_gram = rotated.T @ (K @ rotated) / (2 * alpha**2)
     half_gram = (half_gram + half_gram.T) / 2
-    domain = structure.dual_domain(half_gram)
-    if domain is None:
-        return loss.dual_value(targets, rotated) - alpha * structure.conjugate(
-            half_gram
-        )
-    vectors, limits = domain
-    rotated, targets = rotated @ vectors, targets @ vectors
-    scaled = rotated * loss.dual_scales(targets, rotated, limits)
+    bound = structure.dual_bound(half_gram, output_kernel)
+    scaled = bound.factor * rotated
+    if bound.directions is not None:
+        vectors, limits = bound.directions
+        scaled, targets = scaled @ vectors, targets @ vectors
+        scaled = scaled * loss.dual_scales(targets, scaled, limits)
     # a large scale would make of rounding a column that does not sum to zero
-    return loss.dual_value(targets, _balanced(scaled) if free_intercept else scaled)
+    if free_intercept:
+        scaled = _balanced(scaled)
+    return loss.dual_value(targets, scaled) - alpha * bound.value
 
 
 def _balanced(rows: Array) -> Array:
@@ -320,8 +323,8 @@ def _penalty(structure: Structure, kernel: OutputKernel) -> float:
 
 
 def _compressed(
-    rows: Array, targets: Array, structure: Structure
-) -> tuple[Array, Array]:
+    rows: Array, targets: Array, kernel: OutputKernel, structure: Structure
+) -> tuple[Array, Array, OutputKernel]:
     """Rotate more outputs than samples into the span of the dual rows.
 
     A rotation of the outputs changes neither the conjugate of a rotation invariant
@@ -330,13 +333,16 @@ def _compressed(
     """
     n, m = rows.shape
     if m <= n or "rotation_invariant" not in structure.capabilities:
-        return rows, targets
+        return rows, targets, kernel
     xp = namespace(rows)
     values, vectors = eigh(rows @ rows.T)
     roots = xp.sqrt(xp.clip(values, 0.0, None))
     safe = xp.where(roots > 0, roots, xp.ones_like(roots))
-    # rows = W diag(roots) Q'; targets Q = targets rows' W / roots
-    return vectors * roots, ((targets @ rows.T) @ vectors) / safe
+    # rows = W diag(roots) Q', so that M Q = M rows' W / roots
+    if "known" not in structure.capabilities:
+        factor = ((kernel.factor().T @ rows.T) @ vectors) / safe
+        kernel = OutputKernel.from_factor(factor.T)
+    return vectors * roots, ((targets @ rows.T) @ vectors) / safe, kernel
 
 
 def _check_outputs(array: Array, n_outputs: int, name: str) -> None:

@@ -10,7 +10,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank
+from okl.structures import (
+    Cluster,
+    Fixed,
+    Frobenius,
+    Graph,
+    Identity,
+    LowRank,
+    Mean,
+    Sparse,
+    TraceBall,
+)
 from tests import reference
 from tests.instances import ring
 from tests.samples import draw, psd
@@ -30,6 +40,7 @@ def conic_optimum(K, Y, alpha, structure, intercept):
     (n, m), k = Y.shape, A.shape[1]
     Z = cp.Variable((k, m))
     b = cp.Variable((1, m)) if intercept else np.zeros((1, m))
+    constraints = []
     F = A @ Z + np.ones((n, 1)) @ b
     known = reference.fixed_kernel(structure, m)
     if known is not None:
@@ -40,13 +51,10 @@ def conic_optimum(K, Y, alpha, structure, intercept):
         regulariser = cp.sum_squares(W) / 2
     else:
         L = cp.Variable((m, m), PSD=True)
-        if isinstance(structure, Frobenius):
-            penalty = cp.sum_squares(L) / 2
-        else:
-            penalty = cp.trace(L) / 2
+        penalty, constraints = reference.conic_penalty(structure, L)
         regulariser = cp.matrix_frac(Z.T, L) / 2 + penalty
     loss = cp.sum_squares(Y - F) / 2
-    problem = cp.Problem(cp.Minimize(loss + alpha * regulariser))
+    problem = cp.Problem(cp.Minimize(loss + alpha * regulariser), constraints)
     problem.solve(solver=cp.CLARABEL)
     assert problem.status == "optimal"
     return problem.value, F.value
@@ -59,6 +67,13 @@ CASES = {
     "graph": Graph(ring(M), 0.5),
     "frobenius": Frobenius(),
     "low-rank": LowRank(),
+    "mean": Mean(2.0),
+    "trace-ball": TraceBall(),
+    "trace-ball-eps": TraceBall(1e-2),
+    "cluster": Cluster(2),
+    "cluster-wide": Cluster(3, 50.0, 0.2, 2.0),
+    "sparse": Sparse(0.3, 1e-2),
+    "sparse-trace": Sparse(1.0, 1e-3),
 }
 
 

@@ -34,7 +34,14 @@ def refused(okl, tmp_path):
         (["--target", "town", "--task", "regression"], "town do not fit: regression"),
         (["--target", "y_a", "--task", "classification"], "whole numbers"),
         (["--target", "y_*", "--task", "classification"], "only 0 and 1 in each"),
-        (["--target", "y_a", "--structure", "foo"], "one of: frobenius, identity"),
+        (
+            ["--target", "y_a", "--structure", "foo"],
+            "one of: cluster, frobenius, identity",
+        ),
+        (
+            ["--target", "y_a", "--structure", "cluster"],
+            "--structure cluster needs --set structure__n_clusters=...",
+        ),
         (["--target", "y_a", "--kernel", "foo"], "--kernel foo is unknown; expected"),
         (["--target", "y_a", "--kernel", "precomputed"], "--kernel precomputed is"),
         (["--target", "y_a", "--set", "foo=1"], "knows: alphas, eps, fit_intercept"),

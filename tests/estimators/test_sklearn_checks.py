@@ -9,7 +9,7 @@ from okl import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
-from okl.structures import LowRank
+from okl.structures import Cluster, LowRank, Mean, Sparse, TraceBall
 
 SINGLE = [
     OutputKernelRegressor(),
@@ -21,13 +21,28 @@ SINGLE = [
     OutputKernelClassifier(structure="low_rank", kernel="linear"),
     OutputKernelClassifier(structure=LowRank(2), fit_intercept=False),
     OutputKernelClassifier(structure="identity", kernel="precomputed"),
+    # scikit-learn's checks have one output, and three classes
+    *(
+        estimator(structure=structure)
+        for estimator in (OutputKernelRegressor, OutputKernelClassifier)
+        for structure in (
+            Mean(),
+            Sparse(),
+            Sparse(mu=1.0),
+            TraceBall(),
+            TraceBall(eps=1e-2),
+            Cluster(1),
+        )
+    ),
 ]
 SEARCHING = [
     OutputKernelRegressorCV(cv=3, alphas=3),
     OutputKernelRegressorCV(
         structures=["identity", "low_rank"], kernel="linear", cv=3, alphas=3
     ),
+    OutputKernelRegressorCV(structures=[Sparse(0.3), Sparse(0.9)], cv=3, alphas=3),
     OutputKernelClassifierCV(cv=3, alphas=3),
+    OutputKernelClassifierCV(structures=[TraceBall(), Sparse()], cv=3, alphas=3),
     OutputKernelClassifierCV(
         structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),

@@ -23,12 +23,17 @@ def fitting(structure, K, Y):
 
 
 def crawls(solver, structure, alpha):
-    """Tell where alternation stalls: a trace penalty whose alpha makes L singular.
+    """Tell where alternation stalls: a trace that makes L singular, or nearly so.
 
     An eigenvalue of L that goes to zero takes its direction out of reach of the others.
     """
     alternates = isinstance(solver, BlockCoordinateDescent)
-    return alternates and "half_trace" in structure.capabilities and alpha > 1
+    capabilities = structure.capabilities
+    singular = ("half_trace" in capabilities and alpha > 1) or (
+        "trace_ball" in capabilities and alpha > 0.01
+    )
+    nearly = "sparse" in capabilities and structure.mu == 1
+    return alternates and (singular or nearly)
 
 
 @each
@@ -178,6 +183,10 @@ class TestChoice:
             ("frobenius", 1, "dual_newton"),
             ("low-rank", 5, "factored_newton"),
             ("low-rank-2", 1, "factored_newton"),
+            ("trace-ball", 5, "rescaled_trace"),
+            ("trace-ball-eps", 5, "barrier_newton"),
+            ("cluster", 1, "barrier_newton"),
+            ("sparse", 1, "sparse_newton"),
         ],
     )
     def test_automatic(self, label, n_alphas, expected):
@@ -203,6 +212,9 @@ class TestChoice:
             ("spectral", "frobenius", "'known' of the structure"),
             ("dual_newton", "low-rank", "'half_squared_norm' of the structure"),
             ("factored_newton", "frobenius", "'half_trace' of the structure"),
+            ("rescaled_trace", "trace-ball-eps", "'trace_ball' of the structure"),
+            ("sparse_newton", "cluster", "'sparse' of the structure"),
+            ("barrier_newton", "sparse", "'spectral_set' of the structure"),
         ],
     )
     def test_a_solver_that_does_not_fit_says_what_is_missing(

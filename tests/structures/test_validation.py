@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Frobenius, Graph, LowRank, Mean, as_structure
+from okl.structures import (
+    Cluster,
+    Fixed,
+    Frobenius,
+    Graph,
+    LowRank,
+    Mean,
+    Sparse,
+    TraceBall,
+    as_structure,
+)
 from tests.instances import STRUCTURES, ring
 from tests.samples import draw, psd
 
@@ -35,6 +45,26 @@ BAD = [
     (Mean(-0.5), "gamma must be a finite number > 0, got -0.5"),
     (Mean(np.inf), "gamma must be a finite number > 0, got inf"),
     (Mean("all"), "gamma must be a finite number > 0, got 'all'"),
+    (Sparse(mu=-0.1), r"mu must be a number from 0 .* to 1 .*got -0.1"),
+    (Sparse(mu=1.1), "got 1.1"),
+    (Sparse(mu=np.nan), "got nan"),
+    (Sparse(mu="half"), "got 'half'"),
+    (Sparse(mu=True), "got True"),
+    (Sparse(eps=0.0), "eps must be a finite number > 0, got 0.0"),
+    (Sparse(eps=-1.0), "eps must be a finite number > 0, got -1.0"),
+    (Sparse(eps=np.inf), "eps must be a finite number > 0, got inf"),
+    (TraceBall(eps=-1e-3), r"eps must be a finite number >= 0 .*got -0.001"),
+    (TraceBall(eps=np.nan), "got nan"),
+    (TraceBall(eps="small"), "got 'small'"),
+    (TraceBall(eps=False), "got False"),
+    (Cluster(0), "n_clusters must be an integer >= 1, got 0"),
+    (Cluster(4), "n_clusters must be at most the number of outputs, 3 here; got 4"),
+    (Cluster(1.5), "got 1.5"),
+    (Cluster(None), "got None"),
+    (Cluster(2, within=1.0, between=2.0), "within must be at least between"),
+    (Cluster(2, within=-1.0), "within must be a finite number > 0"),
+    (Cluster(2, between=0.0), "between must be a finite number > 0"),
+    (Cluster(2, mean=0.0), "mean must be a finite number > 0"),
     (Graph(np.ones((2, 2))), r"\(3, 3\); got an array of shape \(2, 2\)"),
     (Graph(np.ones(3)), r"got an array of shape \(3,\)"),
     (Graph(changed(ring(3), (0, 1), -0.2)), "not negative, the smallest is -0.2"),
@@ -91,6 +121,7 @@ def test_rounding_in_a_given_kernel_is_no_error():
     ("spec", "error", "message"),
     [
         ("lowrank", ValueError, "Unknown structure 'lowrank'.*'frobenius', 'identity'"),
+        ("cluster", ValueError, r"no default for n_clusters: pass Cluster\(n_clusters"),
         (None, TypeError, "structure must be a name.*got None"),
         (Frobenius, TypeError, r"did you mean Frobenius\(\)\?"),
         (3, TypeError, "got 3"),

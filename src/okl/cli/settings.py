@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from okl import OutputKernelRegressorCV
+from okl._component import required_parameters
 from okl.cli.errors import UserError, listing
 from okl.kernels import KERNELS, Kernel, as_kernel
-from okl.structures import STRUCTURES, Structure, as_structure
+from okl.structures import STRUCTURES, Structure
 
 # Parameters of the search that have an option of their own.
 _OPTIONS = {"kernel", "structures", "cv"}
@@ -48,7 +49,7 @@ def parse_settings(
     settings = Settings(
         as_kernel(_known(kernel, KERNELS, "--kernel")),
         [
-            as_structure(_known(name, STRUCTURES, "--structure"))
+            _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
             for name in dict.fromkeys(structures)
         ],
         {},
@@ -61,7 +62,24 @@ def parse_settings(
                 "kernel__gamma=0.1."
             )
         _set(settings, name.strip(), _value(text.strip()))
+    for structure in settings.structures:
+        missing = [
+            p
+            for p in required_parameters(type(structure))
+            if getattr(structure, p) is None
+        ]
+        if missing:
+            raise UserError(
+                f"--structure {structure.name} needs "
+                + " ".join(f"--set structure__{name}=..." for name in missing)
+                + "."
+            )
     return settings
+
+
+def _unset(cls: type[Structure]) -> Structure:
+    """Build a structure; parameters without a default are None until they are set."""
+    return cls(**dict.fromkeys(required_parameters(cls)))
 
 
 def label(structure: Structure) -> str:

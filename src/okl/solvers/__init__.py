@@ -7,6 +7,9 @@ class                      name                         needs
 `Spectral`                 "spectral"                   L known
 `DualNewton`               "dual_newton"                R = ||L||_F^2 / 2
 `FactoredNewton`           "factored_newton"            R = tr(L) / 2
+`RescaledTrace`            "rescaled_trace"             tr L <= 1
+`SparseNewton`             "sparse_newton"              the sparse penalty
+`BarrierNewton`            "barrier_newton"             bounds on eigenvalues of L
 `BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
 ========================== ============================ ==========================
 
@@ -16,6 +19,7 @@ All need the squared loss today. ``"auto"`` takes the first that fits, see
 
 from okl.solvers.automatic import as_solver as as_solver
 from okl.solvers.automatic import choose_solver as choose_solver
+from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton
 from okl.solvers.base import Solver as Solver
 from okl.solvers.block_coordinate_descent import (
     BlockCoordinateDescent as BlockCoordinateDescent,
@@ -23,6 +27,8 @@ from okl.solvers.block_coordinate_descent import (
 from okl.solvers.cholesky import Cholesky as Cholesky
 from okl.solvers.dual_newton import DualNewton as DualNewton
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
+from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
+from okl.solvers.sparse_newton import SparseNewton as SparseNewton
 from okl.solvers.spectral import Spectral as Spectral

@@ -40,25 +40,36 @@ def best_output_kernel(
     return OutputKernel.from_matrix(step)
 
 
-def first_output_kernel(rotated: Rotated, alpha: float, *, tol: float) -> OutputKernel:
-    """Return a full-rank output kernel of the right scale, and somewhat of its shape.
+def typical_scale(rotated: Rotated, alpha: float, *, tol: float) -> float:
+    """Return the mean eigenvalue of the best multiple of the identity.
 
-    The scale is that of the best multiple of the identity (found by alternating,
-    one number at a time); one alternation from there gives the shape.
+    Found by alternating, one number at a time.
     """
     targets = rotated.targets
     xp = namespace(targets)
-    one = xp.ones((targets.shape[1],), dtype=targets.dtype)
+    n_outputs = targets.shape[1]
+    identity = xp.eye(n_outputs, dtype=targets.dtype)
     energy = rotated.eigenvalues * targets * targets
     mean = float(xp.mean(rotated.eigenvalues)) if energy.shape[0] else 0.0
     scale = alpha / mean if mean > 0 else 0.0
     for _ in range(_SCALE_ROUNDS):
         shrunk = scale / (rotated.eigenvalues * scale + alpha)
-        moment = xp.reshape(xp.sum(energy * shrunk**2) / targets.shape[1], (1, 1))
+        moment = xp.sum(energy * shrunk**2) / n_outputs * identity
+        step = rotated.problem.structure.step(moment, tol=tol)
         previous = scale
-        scale = float(rotated.problem.structure.step(moment, tol=tol)[0, 0])
+        scale = float(xp.mean(xp.linalg.diagonal(step)))
         if scale <= 0 or abs(scale - previous) <= _SCALE_CHANGE * previous:
             break
-    kernel = OutputKernel(max(scale, 0.0) * one)
+    return max(scale, 0.0)
+
+
+def first_output_kernel(rotated: Rotated, alpha: float, *, tol: float) -> OutputKernel:
+    """Return a full-rank output kernel of the right scale, and somewhat of its shape.
+
+    One alternation from a scaled identity gives the shape.
+    """
+    targets = rotated.targets
+    one = namespace(targets).ones((targets.shape[1],), dtype=targets.dtype)
+    kernel = OutputKernel(typical_scale(rotated, alpha, tol=tol) * one)
     coefficients = known_coefficients(rotated, kernel, alpha)
     return best_output_kernel(rotated, coefficients, tol=tol)

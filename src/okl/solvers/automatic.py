@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from okl._component import from_name
 from okl.problems import Problem
+from okl.solvers.barrier_newton import BarrierNewton
 from okl.solvers.base import Solver
 from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
 from okl.solvers.cholesky import Cholesky
 from okl.solvers.dual_newton import DualNewton
 from okl.solvers.factored_newton import FactoredNewton
+from okl.solvers.rescaled_trace import RescaledTrace
+from okl.solvers.sparse_newton import SparseNewton
 from okl.solvers.spectral import Spectral
 
 # The first that fits is taken: the most special first.
@@ -17,6 +20,9 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     Spectral,
     DualNewton,
     FactoredNewton,
+    RescaledTrace,
+    SparseNewton,
+    BarrierNewton,
     BlockCoordinateDescent,
 )
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}

@@ -23,6 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from okl._array import Array, eigh, inner, namespace
+from okl._conjugate_gradient import conjugate_gradient
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
@@ -31,7 +32,6 @@ from okl.solvers.alternation import (
     known_coefficients,
 )
 from okl.solvers.base import Solver
-from okl.solvers.conjugate_gradient import conjugate_gradient
 from okl.solvers.solution import History, Solution, conclude
 
 # The model is certified again outside the eigenbasis: leave room for rounding.

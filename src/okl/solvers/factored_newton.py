@@ -32,11 +32,11 @@ from math import ceil, log
 from typing import ClassVar
 
 from okl._array import Array, eigh, inner, namespace, solve_definite
+from okl._conjugate_gradient import conjugate_gradient
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver
-from okl.solvers.conjugate_gradient import conjugate_gradient
 from okl.solvers.solution import History, Solution, conclude
 
 _SAFETY = 0.9  # as in dual_newton
@@ -251,9 +251,9 @@ def _minimise(
 def _dual_value(prepared: Rotated, point: _Point, alpha: float) -> float:
     """Return the dual value that the residuals of the point imply."""
     problem = prepared.problem
-    domain = problem.structure.dual_domain(point.moment / 2)
-    assert domain is not None
-    vectors, limits = domain
+    bound = problem.structure.dual_bound(point.moment / 2, point.output_kernel())
+    assert bound.directions is not None
+    vectors, limits = bound.directions
     rotated, targets = alpha * (point.dual @ vectors), point.targets @ vectors
     scales = problem.loss.dual_scales(targets, rotated, limits)
     return problem.loss.dual_value(targets, rotated * scales)

@@ -9,17 +9,23 @@ class         name          penalty R(L)                    meaning
 `Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
 `Frobenius`   "frobenius"   ||L||_F^2 / 2                   full rank, learned
 `LowRank`     "low_rank"    tr(L) / 2, rank L <= rank       few factors, learned
+`TraceBall`   "trace_ball"  tr L <= 1, eps tr L^-1 / 2      MTRL, MTFL
+`Cluster`     "cluster"     bounds on its eigenvalues       unknown clusters
+`Sparse`      "sparse"      trace and absolute entries      few related pairs
 ============= ============= =============================== ====================
 """
 
 from okl._component import from_name, names_of
 from okl.structures.base import Structure as Structure
+from okl.structures.cluster import Cluster as Cluster
 from okl.structures.fixed import Fixed as Fixed
 from okl.structures.frobenius import Frobenius as Frobenius
 from okl.structures.graph import Graph as Graph
 from okl.structures.identity import Identity as Identity
 from okl.structures.low_rank import LowRank as LowRank
 from okl.structures.mean import Mean as Mean
+from okl.structures.sparse import Sparse as Sparse
+from okl.structures.trace_ball import TraceBall as TraceBall
 
 STRUCTURES = names_of(globals(), Structure)  # type: ignore[type-abstract]
 

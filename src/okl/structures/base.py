@@ -17,11 +17,30 @@ never data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from okl._array import Array
 from okl._component import Component
 from okl._output_kernel import OutputKernel
+
+
+class DualBound(NamedTuple):
+    """An upper bound of R* at a dual point C, S = C'KC / 2, that was scaled.
+
+    Attributes
+    ----------
+    value : float
+        What R* is at most.
+    factor : float
+        C is to be multiplied by this.
+    directions : tuple of arrays (W, limits) or None
+        Besides, the columns of CW, W the eigenvectors of S, may each be multiplied by
+        anything from 0 to its limit; None if not.
+    """
+
+    value: float
+    factor: float = 1.0
+    directions: tuple[Array, Array] | None = None
 
 
 class Structure(Component, ABC):
@@ -40,6 +59,10 @@ class Structure(Component, ABC):
         - ``"half_squared_norm"``: R(L) = ||L||_F^2 / 2;
         - ``"half_trace"``: R(L) = tr(L) / 2, with at most `max_rank` eigenvalues
           above zero;
+        - ``"spectral_set"``: L has bounded eigenvalues and a budget for their sum,
+          see `okl.structures.spectral_set`;
+        - ``"trace_ball"``: R is zero where tr L <= 1, and infinite elsewhere;
+        - ``"sparse"``: R(L) = (eps tr L^-1 + mu tr L + (1 - mu) sum_ij |L_ij|) / 2;
         - ``"step"``: the step has a closed form or a solver.
     """
 
@@ -73,15 +96,14 @@ class Structure(Component, ABC):
     def conjugate(self, matrix: Array) -> float:
         """Return R*(S) for a PSD matrix S (m, m); it may be infinite."""
 
-    def dual_domain(self, matrix: Array) -> tuple[Array, Array] | None:
-        """Return (W, t) such that S scaled as below has a conjugate of zero.
+    def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
+        """Return how to scale a dual point C, and what R* then is at most.
 
-        Where R* is finite on a bounded set only, a dual point C has to be scaled
-        into it: with S = C'KC / 2 = W diag(s) W', the columns of CW may be
-        multiplied by anything in [0, t_j]. None (the default) means that R* is
-        finite everywhere.
+        Where R* is infinite at S = C'KC / 2, or has no closed form, C has to be
+        changed a little, or bounded; the L of a model, in the same coordinates, says
+        how. The default changes nothing and returns R*(S).
         """
-        return None
+        return DualBound(self.conjugate(matrix))
 
     @abstractmethod
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:

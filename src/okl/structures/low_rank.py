@@ -6,7 +6,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 from okl._array import Array, eigh, epsilon, namespace
-from okl.structures.base import Structure
+from okl._output_kernel import OutputKernel
+from okl.structures.base import DualBound, Structure
 
 
 class LowRank(Structure):
@@ -59,19 +60,9 @@ class LowRank(Structure):
         slack = 1 + _ROUNDING * epsilon(matrix) * matrix.shape[0]
         return 0.0 if values.shape[0] == 0 or 2 * float(values[-1]) <= slack else _INF
 
-    def dual_domain(self, matrix: Array) -> tuple[Array, Array]:
-        """Return the eigenvectors of S and (2 s)^(-1/2).
-
-        An eigenvalue is known up to rounding of the largest only: it counts as the
-        most it may be, so that the scaled dual point is surely feasible.
-        """
-        xp = namespace(matrix)
-        values, vectors = eigh(matrix)
-        eps = epsilon(matrix)
-        rounding = _ROUNDING * eps * matrix.shape[0] * xp.max(xp.abs(values))
-        values = xp.clip(2 * values, 0.0, None) + rounding
-        # where S is zero the limit stays finite
-        return vectors, 1 / xp.sqrt(xp.clip(values, eps**2, None))
+    def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
+        """Return zero, for eigenvalues of S scaled to 1/2 or below."""
+        return DualBound(0.0, directions=scaled_below(matrix, 0.5))
 
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return P^(1/2), the bound on the rank aside.
@@ -83,6 +74,21 @@ class LowRank(Structure):
         rounding = _ROUNDING * epsilon(matrix) * matrix.shape[0] * values[-1]
         kept = xp.where(values > rounding, values, xp.zeros_like(values))
         return (vectors * xp.sqrt(kept)) @ vectors.T
+
+
+def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
+    """Return the eigenvectors of S, and the scales up to which s_j t_j^2 <= bound.
+
+    An eigenvalue is known up to rounding of the largest only: it counts as the most it
+    may be, so that what is scaled is surely within the bound.
+    """
+    xp = namespace(matrix)
+    values, vectors = eigh(matrix)
+    eps = epsilon(matrix)
+    rounding = _ROUNDING * eps * matrix.shape[0] * xp.max(xp.abs(values))
+    values = (xp.clip(values, 0.0, None) + rounding) / bound
+    # where S is zero the limit stays finite
+    return vectors, 1 / xp.sqrt(xp.clip(values, eps**2, None))
 
 
 _INF = float("inf")

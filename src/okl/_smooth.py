@@ -1,0 +1,113 @@
+"""Smooth convex functions g of an output kernel L, seen from its eigenbasis.
+
+Newton's method in L meets three of them: what the best predictor for L costs (in
+`okl.solvers`), and the two below, half of tr(L^-1 P) in a structure's step and
+-<S, L> in its conjugate. In the eigenbasis L = V diag(l) V' their second derivatives
+are a few products of matrices, and their diagonal is a good preconditioner.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from okl._array import Array, inner, namespace
+
+
+class Point(Protocol):
+    """A function at one L; its matrices are in the eigenbasis of L.
+
+    Attributes
+    ----------
+    value : float
+        g(L).
+    moment : array (m, m)
+        Minus twice the gradient; PSD, because more L never costs.
+    diagonal : array (m, m)
+        An approximation of the second derivative along each entry.
+    """
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def moment(self) -> Array: ...
+    @property
+    def diagonal(self) -> Array: ...
+    def curvature(self, direction: Array) -> Array:
+        """Return the second derivative times a symmetric matrix."""
+
+
+class Smooth(Protocol):
+    """A function of positive definite L = V diag(l) V'."""
+
+    def at(self, values: Array, vectors: Array) -> Point:
+        """Evaluate at the eigenvalues (m,) and eigenvectors (m, m) of L."""
+
+
+class InverseTrace(NamedTuple):
+    """g(L) = tr(L^-1 P) / 2, the norm of given predictions.
+
+    Attributes
+    ----------
+    matrix : array (m, m)
+        P, PSD.
+    """
+
+    matrix: Array
+
+    def at(self, values: Array, vectors: Array) -> _InverseTracePoint:
+        """Rotate P."""
+        inverse = 1 / values
+        rotated = vectors.T @ self.matrix @ vectors
+        diagonal = namespace(values).linalg.diagonal(rotated)
+        moment = inverse[:, None] * rotated * inverse
+        return _InverseTracePoint(inner(diagonal, inverse) / 2, moment, inverse)
+
+
+class _InverseTracePoint(NamedTuple):
+    value: float
+    moment: Array
+    inverse: Array
+
+    @property
+    def diagonal(self) -> Array:
+        xp = namespace(self.moment)
+        return symmetric(self.inverse[:, None] * xp.linalg.diagonal(self.moment))
+
+    def curvature(self, direction: Array) -> Array:
+        # L^-1 X L^-1 P L^-1 and its transpose, halved
+        return symmetric(self.inverse[:, None] * (direction @ self.moment))
+
+
+class Linear(NamedTuple):
+    """g(L) = -<S, L>, of which a conjugate is the minimum.
+
+    Attributes
+    ----------
+    matrix : array (m, m)
+        S, symmetric.
+    """
+
+    matrix: Array
+
+    def at(self, values: Array, vectors: Array) -> _LinearPoint:
+        """Rotate S."""
+        rotated = vectors.T @ self.matrix @ vectors
+        diagonal = namespace(values).linalg.diagonal(rotated)
+        return _LinearPoint(-inner(diagonal, values), 2 * rotated)
+
+
+class _LinearPoint(NamedTuple):
+    value: float
+    moment: Array
+
+    @property
+    def diagonal(self) -> Array:
+        return namespace(self.moment).zeros_like(self.moment)
+
+    def curvature(self, direction: Array) -> Array:
+        return self.diagonal
+
+
+def symmetric(matrix: Array) -> Array:
+    """Return the symmetric part of a square matrix."""
+    return (matrix + matrix.T) / 2

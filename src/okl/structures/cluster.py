@@ -1,0 +1,74 @@
+"""An output kernel of outputs in clusters."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from okl._validation import check_count, check_positive
+from okl.structures.spectral_set import SpectralSet, Spectrum
+
+
+class Cluster(SpectralSet):
+    r"""Outputs fall into clusters, which are not known.
+
+    For m outputs in r clusters, with U = 11'/m and M the projection on what is
+    constant in each cluster, the squared norm weighs the average of all outputs by
+    ``mean``, that of the clusters around it by ``between`` and the outputs around
+    their cluster by ``within``: L^-1 = mean U + between (M - U) + within (I - M). Its
+    inverse is affine in M, and relaxing M to its convex hull gives
+
+    .. math:: L = U / \text{mean} + S, \quad S 1 = 0, \quad
+              (I - U) / \text{within} \preceq S \preceq (I - U) / \text{between}, \quad
+              \operatorname{tr} S \le \frac{r - 1}{\text{between}}
+                                      + \frac{m - r}{\text{within}},
+
+    a convex set, with R = 0 there. Jacob, Bach & Vert (2008), *Clustered multi-task
+    learning: a convex formulation*; Ciliberto et al. (2015), appendix 6.2, which
+    relaxes M in L^-1 instead: with that the problem is not jointly convex.
+
+    Parameters
+    ----------
+    n_clusters : int
+        r, from 1 to the number of outputs.
+    within, between, mean : float
+        The weights eps_W >= eps_B > 0 and eps_M > 0 of the papers.
+    """
+
+    name: ClassVar[str | None] = "cluster"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"spectral_set", "step"})
+
+    def __init__(
+        self,
+        n_clusters: int,
+        within: float = 10.0,
+        between: float = 1.0,
+        mean: float = 1.0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.within = within
+        self.between = between
+        self.mean = mean
+
+    def validate(self, n_outputs: int) -> None:
+        """Check that there are as many outputs as clusters, and within >= between."""
+        n_clusters = check_count(self.n_clusters, "n_clusters")
+        if n_clusters > n_outputs:
+            raise ValueError(
+                f"n_clusters must be at most the number of outputs, {n_outputs} here; "
+                f"got {n_clusters}."
+            )
+        within = check_positive(self.within, "within")
+        between = check_positive(self.between, "between")
+        check_positive(self.mean, "mean")
+        if within < between:
+            raise ValueError(
+                "Outputs differ less within clusters than clusters do between them: "
+                f"within must be at least between, got within={within!r} and "
+                f"between={between!r}."
+            )
+
+    def spectrum(self, n_outputs: int) -> Spectrum:
+        """Return the bounds, on the complement of the average of the outputs."""
+        lower, upper = 1 / self.within, 1 / self.between
+        budget = (self.n_clusters - 1) * upper + (n_outputs - self.n_clusters) * lower
+        return Spectrum(lower, upper, budget, mean=1 / self.mean)

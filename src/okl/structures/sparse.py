@@ -1,0 +1,170 @@
+"""A sparse output kernel: outputs that are not related have an entry of zero."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from okl._array import Array, eigh, epsilon, inner, namespace
+from okl._orthant_newton import orthant_newton
+from okl._output_kernel import OutputKernel
+from okl._smooth import InverseTrace, Linear, symmetric
+from okl._validation import check_positive
+from okl.structures.base import DualBound, Structure
+
+# A matrix P + eps I whose smallest eigenvalue is below this part of its largest is
+# approached from a larger eps.
+_STIFF = 1e-3
+# Newton steps: a few suffice, hundreds mean that there is no minimum.
+_MAX_STEPS = 300
+# The conjugate is computed to this relative gap.
+_CONJUGATE_TOLERANCE = 1e-10
+# Where L grows beyond this many times sqrt(eps), its conjugate is infinite.
+_UNBOUNDED = 1e8
+
+
+class Sparse(Structure):
+    r"""Learn an output kernel with few entries that are not zero.
+
+    .. math:: R(L) = \tfrac12 \Big( \varepsilon \operatorname{tr} L^{-1}
+              + \mu \operatorname{tr} L + (1 - \mu) \sum_{ij} |L_{ij}| \Big)
+
+    Sparse Kernel MTL of Ciliberto, Rosasco, Poggio & Villa (2015), *Learning multiple
+    visual tasks while discovering their structure*, equation (4). An entry L_st of
+    zero says that neither of the outputs s and t helps the other; such zeros are
+    exact. ``mu = 1`` is the trace penalty of `LowRank`, smoothed: its optimal L is
+    (P + eps I)^(1/2), and eps -> 0 its limit.
+
+    The conjugate has no closed form. With N = I + (1 - mu) G - 2 S,
+
+    .. math:: R^*(S) = \min_{|G_{ij}| \le 1,\, G_{ii} = 0,\, N \succeq 0}
+              - \sqrt\varepsilon \operatorname{tr} N^{1/2},
+
+    attained at L = sqrt(eps) N^(-1/2), so any such G bounds it from above.
+
+    Parameters
+    ----------
+    mu : float, default=0.5
+        Between 0, where every entry is penalised, and 1, where only the trace is.
+    eps : float, default=1e-3
+        Weight of the inverse, > 0, in units of the square of L: keeps L positive
+        definite.
+    """
+
+    name: ClassVar[str | None] = "sparse"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"sparse", "step"})
+
+    def __init__(self, mu: float = 0.5, eps: float = 1e-3) -> None:
+        self.mu = mu
+        self.eps = eps
+
+    def validate(self, n_outputs: int) -> None:
+        """Check that mu is between 0 and 1, and eps above 0."""
+        mu: Any = self.mu
+        number = isinstance(mu, Real) and not isinstance(mu, bool)
+        if not number or not 0 <= mu <= 1:
+            raise ValueError(
+                f"mu must be a number from 0 (every entry of L is penalised) to 1 "
+                f"(only its trace is), got {mu!r}."
+            )
+        check_positive(self.eps, "eps")
+
+    def penalty(self, output_kernel: Array) -> float:
+        """Return R(L), infinite for a singular L."""
+        xp = namespace(output_kernel)
+        values, _ = eigh(output_kernel)
+        if not float(values[0]) > 0:
+            return float("inf")
+        trace = float(xp.sum(xp.linalg.diagonal(output_kernel)))
+        absolute = float(xp.sum(xp.abs(output_kernel)))
+        inverse = self.eps * float(xp.sum(1 / values))
+        return (inverse + self.mu * trace + (1 - self.mu) * absolute) / 2
+
+    def conjugate(self, matrix: Array) -> float:
+        """Return R*(S), from above and to a relative gap of 1e-10."""
+        xp = namespace(matrix)
+        scale = self.eps**0.5
+        first = scale * xp.eye(matrix.shape[0], dtype=matrix.dtype)
+        iterates = orthant_newton(
+            Linear(matrix),
+            first,
+            weight=1 - self.mu,
+            eps=self.eps,
+            first_eps=self.eps,
+        )
+        for n_steps, (entries, values, vectors, _) in enumerate(iterates):
+            below = inner(matrix, entries) - self.penalty(entries)
+            if n_steps == _MAX_STEPS or float(values[-1]) > _UNBOUNDED * scale:
+                break
+            bound = self.dual_bound(matrix, OutputKernel(values, vectors))
+            gap = bound.value - below
+            if bound.factor == 1.0 and gap <= _CONJUGATE_TOLERANCE * abs(below):
+                return bound.value
+        return float("inf")
+
+    def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
+        """Return the bound of the G that an L implies.
+
+        N is the I + (1 - mu) G - 2 S that is nearest to eps L^-2, entry by entry;
+        where it is not PSD it is mixed with the identity, which shrinks S.
+        """
+        xp = namespace(matrix)
+        identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
+        weight = 1 - self.mu
+        wished = output_kernel.matrix_power(-2) * self.eps + 2 * matrix
+        gap = identity + (1 - identity) * xp.clip(wished, -weight, weight) - 2 * matrix
+        values, _ = eigh(symmetric(gap))
+        below = max(-float(values[0]), 0.0)
+        if below > 0:
+            below += epsilon(matrix) * matrix.shape[0] * float(values[-1])
+        shrunk = 1 / (1 + below)
+        values = xp.clip(shrunk * values + (1 - shrunk), 0.0, None)
+        value = -(self.eps**0.5) * float(xp.sum(xp.sqrt(values)))
+        return DualBound(value, shrunk**0.5)
+
+    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+        """Return the minimiser of tr(L^-1 P) / 2 + R(L) to a relative gap of tol.
+
+        By Newton's method over the entries that are not zero; see
+        `okl.structures.splitting` for the method of the paper.
+        """
+        xp = namespace(matrix)
+        identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
+        shifted = symmetric(matrix) + self.eps * identity
+        variances, axes = eigh(shifted)
+        roots = xp.sqrt(xp.clip(variances, self.eps, None))
+        root = (axes * roots) @ axes.T
+        first = xp.sqrt(xp.linalg.diagonal(shifted))
+        iterates = orthant_newton(
+            InverseTrace(matrix),
+            identity * first,
+            weight=1 - self.mu,
+            eps=self.eps,
+            first_eps=float(_STIFF * variances[-1] - variances[0]),
+        )
+        for n_steps, (entries, values, vectors, point) in enumerate(iterates):
+            primal = point.value + self.penalty(entries)
+            inverse = (vectors / values) @ vectors.T
+            dual = self._step_dual(inverse @ shifted @ inverse, root)
+            if primal - dual <= tol * primal or n_steps == _MAX_STEPS:
+                break
+        return entries
+
+    def _step_dual(self, gradient: Array, root: Array) -> float:
+        """Return tr (Q^(1/2) N Q^(1/2))^(1/2), a lower bound of the step's objective.
+
+        Q = P + eps I; N with a unit diagonal and entries of at most 1 - mu is what is
+        nearest to L^-1 Q L^-1.
+        """
+        xp = namespace(gradient)
+        identity = xp.eye(gradient.shape[0], dtype=gradient.dtype)
+        weight = 1 - self.mu
+        nearest = identity + (1 - identity) * xp.clip(
+            symmetric(gradient), -weight, weight
+        )
+        below = max(-float(eigh(nearest)[0][0]), 0.0)
+        if below > 0:
+            below += epsilon(gradient) * gradient.shape[0]
+        mixed = (nearest + below * identity) / (1 + below)
+        values, _ = eigh(symmetric(root @ mixed @ root))
+        return float(xp.sum(xp.sqrt(xp.clip(values, 0.0, None))))

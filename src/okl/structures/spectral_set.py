@@ -1,0 +1,233 @@
+r"""Output kernels whose eigenvalues are bounded and share a budget.
+
+Several structures of the multi-task literature are one convex set: each eigenvalue of
+L lies between two bounds, their sum does not exceed a budget, and the penalty is at
+most a weight on tr L^-1,
+
+.. math:: R(L) = \tfrac{\varepsilon}{2} \operatorname{tr} L^{-1}, \qquad
+          \text{lower} \le l_i \le \text{upper}, \quad \sum_i l_i \le \text{budget}.
+
+Where the average of the outputs is to be treated by itself, the direction 1 is an
+eigenvector of L with a given eigenvalue, and all this holds on its complement.
+
+Eigenvectors are then shared by L and what it is compared with, and everything falls
+apart into numbers. With p_i the eigenvalues of P and s_i those of S (on the
+complement of 1, where that is set apart),
+
+- the step is l_i = clip(z sqrt(p_i + eps), lower, upper), z from the budget;
+- the conjugate is a minimum over one multiplier nu >= 0 of the budget,
+  nu budget + sum_i max over l in [lower, upper] of (s_i - nu) l - eps / (2 l).
+
+A structure of this kind is a file that says what its bounds are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+from scipy.optimize import brentq
+
+from okl._array import Array, eigh, epsilon, namespace
+from okl._smooth import symmetric
+from okl.structures.base import Structure
+
+_INF = float("inf")
+# What rounding may add to a bound, relative to the largest eigenvalue allowed.
+_ROUNDING = 1e-10
+
+
+class Spectrum(NamedTuple):
+    """The eigenvalues that a structure allows.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Bounds of each eigenvalue, 0 <= lower <= upper; upper may be infinite.
+    budget : float
+        Largest sum of the eigenvalues.
+    inverse : float
+        Weight eps >= 0 of tr L^-1 / 2.
+    mean : float or None
+        The eigenvalue of the direction 1, which is then set apart; None if it is
+        treated like any other.
+    """
+
+    lower: float
+    upper: float
+    budget: float
+    inverse: float = 0.0
+    mean: float | None = None
+
+    def forced(self, size: int) -> float | None:
+        """Return the only value that all ``size`` eigenvalues should take, or None.
+
+        There is one where the budget, or equal bounds, leave no choice; more than the
+        optimum is never useful.
+        """
+        if size * self.upper <= self.budget * (1 + _ROUNDING):
+            return self.upper
+        if size * self.lower >= self.budget * (1 - _ROUNDING):
+            return self.lower
+        return None
+
+
+class SpectralSet(Structure):
+    """Base of the structures that bound eigenvalues of L and their sum."""
+
+    @abstractmethod
+    def spectrum(self, n_outputs: int) -> Spectrum:
+        """Return what the eigenvalues of L may be."""
+
+    def penalty(self, output_kernel: Array) -> float:
+        """Return eps tr L^-1 / 2 within the set, else infinity."""
+        m = output_kernel.shape[0]
+        allowed = self.spectrum(m)
+        xp = namespace(output_kernel)
+        inside = output_kernel
+        rounding = _ROUNDING * float(xp.max(xp.abs(output_kernel)))
+        if allowed.mean is not None:
+            reflected = reflect(output_kernel)
+            inside = reflected[1:, 1:]
+            first = xp.eye(1, m, dtype=inside.dtype)[0, :]
+            off = reflected[0, :] - allowed.mean * first
+            if float(xp.max(xp.abs(off))) > rounding:
+                return _INF
+        if inside.shape[0] == 0:
+            return 0.0
+        values, _ = eigh(inside)
+        if (
+            float(values[0]) < allowed.lower - rounding
+            or float(values[-1]) > allowed.upper + rounding
+            or float(xp.sum(values)) > allowed.budget * (1 + _ROUNDING)
+        ):
+            return _INF
+        if allowed.inverse == 0:
+            return 0.0
+        if not float(values[0]) > 0:
+            return _INF
+        return allowed.inverse * float(xp.sum(1 / values)) / 2
+
+    def conjugate(self, matrix: Array) -> float:
+        """Return R*(S), finite everywhere."""
+        allowed = self.spectrum(matrix.shape[0])
+        inside, total = matrix, 0.0
+        if allowed.mean is not None:
+            reflected = reflect(matrix)
+            inside, total = reflected[1:, 1:], allowed.mean * float(reflected[0, 0])
+        if inside.shape[0] == 0:
+            return total
+        values, _ = eigh(symmetric(inside))
+        return total + _support(values, allowed)
+
+    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+        """Return the L with eigenvalues clip(z sqrt(p_i + eps), lower, upper)."""
+        m = matrix.shape[0]
+        allowed = self.spectrum(m)
+        if allowed.mean is None:
+            return _step(symmetric(matrix), allowed)
+        xp = namespace(matrix)
+        inside = _step(symmetric(reflect(matrix)[1:, 1:]), allowed)
+        padded = allowed.mean * xp.eye(m, dtype=matrix.dtype)
+        padded[1:, 1:] = inside
+        return symmetric(reflect(padded))
+
+
+def reflect(matrix: Array) -> Array:
+    """Return H M H for the reflection H that swaps 1 / sqrt(m) and the first axis."""
+    return reflect_columns(reflect_columns(matrix).T).T
+
+
+def reflect_columns(rows: Array) -> Array:
+    """Return rows (n, m) times H, which costs O(n m)."""
+    xp = namespace(rows)
+    m = rows.shape[1]
+    if m == 1:
+        return rows
+    normal = xp.full((m,), -(m**-0.5), dtype=rows.dtype)
+    normal = normal + xp.eye(1, m, dtype=rows.dtype)[0, :]
+    # |normal|^2 = 2 - 2 / sqrt(m)
+    return rows - (rows @ normal)[:, None] * (normal / (1 - m**-0.5))
+
+
+def _step(matrix: Array, allowed: Spectrum) -> Array:
+    """Return the step where no direction is set apart."""
+    xp = namespace(matrix)
+    size = matrix.shape[0]
+    if size == 0:
+        return matrix
+    values, vectors = eigh(matrix)
+    # eigenvalues of P that are rounding count as zero: their roots would not
+    rounding = 8 * epsilon(matrix) * size * max(float(values[-1]), 0.0)
+    values = xp.where(values > rounding, values, xp.zeros_like(values))
+    roots = xp.sqrt(values + allowed.inverse)
+    largest = float(roots[-1])
+    forced = allowed.forced(size)
+    if forced is not None:
+        weights = xp.full((size,), forced, dtype=matrix.dtype)
+    elif largest == 0:  # any L is as good
+        weights = xp.full((size,), allowed.budget / size, dtype=matrix.dtype)
+    else:
+
+        def weights_at(scale: float) -> Array:
+            return xp.clip(scale * (roots / largest), allowed.lower, allowed.upper)
+
+        positive = roots[roots > 0]
+        most = allowed.budget if allowed.upper == _INF else allowed.upper
+        weights = weights_at(
+            _crossing(
+                lambda scale: float(xp.sum(weights_at(scale))) - allowed.budget,
+                0.0,
+                most * largest / float(positive[0]),
+            )
+        )
+        if allowed.lower == 0 and allowed.upper == _INF:
+            # linear in z: as exact as can be
+            weights = weights * (allowed.budget / xp.sum(weights))
+    return symmetric((vectors * weights) @ vectors.T)
+
+
+def _support(values: Array, allowed: Spectrum) -> float:
+    """Return the supremum of <S, L> - R(L), from above where it is not exact."""
+    xp = namespace(values)
+    size = values.shape[0]
+    if allowed.inverse == 0:
+        # lower bounds for all, and the rest of the budget to the largest
+        left = allowed.budget - size * allowed.lower
+        descending = xp.clip(xp.flip(values), 0.0, None)
+        room = xp.minimum(
+            xp.full((size,), allowed.upper - allowed.lower, dtype=values.dtype),
+            xp.full((size,), max(left, 0.0), dtype=values.dtype),
+        )
+        before = xp.cumulative_sum(room) - room
+        room = xp.clip(xp.minimum(room, left - before), 0.0, None)
+        return allowed.lower * float(xp.sum(values)) + float(xp.sum(descending * room))
+
+    largest = float(values[-1])
+
+    def best(multiplier: float) -> Array:
+        below = xp.clip(multiplier - values, epsilon(values) * allowed.inverse, None)
+        return xp.clip(
+            xp.sqrt(allowed.inverse / (2 * below)), allowed.lower, allowed.upper
+        )
+
+    def bound(multiplier: float) -> float:
+        weights = best(multiplier)
+        gains = (values - multiplier) * weights - allowed.inverse / (2 * weights)
+        return multiplier * allowed.budget + float(xp.sum(gains))
+
+    # at the first multiplier one eigenvalue alone takes the budget, at the second
+    # each takes its share
+    low = largest + allowed.inverse / (2 * allowed.budget**2)
+    high = largest + allowed.inverse * size**2 / (2 * allowed.budget**2)
+    spent = lambda multiplier: float(xp.sum(best(multiplier))) - allowed.budget  # noqa: E731
+    return bound(_crossing(spent, low, high))
+
+
+def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a monotone function crosses zero, or the end nearest to it."""
+    at_low, at_high = function(low), function(high)
+    if at_low * at_high >= 0:
+        return low if abs(at_low) <= abs(at_high) else high
+    return float(brentq(function, low, high, xtol=1e-300, rtol=1e-15))

@@ -1,0 +1,74 @@
+"""An output kernel of bounded trace."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from okl._array import Array, inner
+from okl._output_kernel import OutputKernel
+from okl.structures.base import DualBound
+from okl.structures.low_rank import scaled_below
+from okl.structures.spectral_set import SpectralSet, Spectrum
+
+_LEARNED = frozenset({"spectral_set", "step"})
+_LOW_RANK = frozenset({"spectral_set", "trace_ball", "rotation_invariant", "step"})
+
+
+class TraceBall(SpectralSet):
+    r"""Learn an output kernel with tr L <= 1, R(L) = (eps / 2) tr L^-1.
+
+    ``eps = 0`` is MTRL, the multi-task relationship learning of Zhang & Yeung (2010),
+    *A convex formulation for learning task relationships*; ``eps > 0`` is MTFL, the
+    convex multi-task feature learning of Argyriou, Evgeniou & Pontil (2008), both as
+    restated by Ciliberto et al. (2015), section 2.2.2. Without eps the optimal L is
+    of low rank, and for some alpha' it is that of `LowRank` divided by its trace: the
+    ball says how large L may be, where the trace penalty trades it against the fit.
+
+    With P of the current predictions the step is (P + eps I)^(1/2), divided by its
+    trace, and R*(S) is the largest eigenvalue of S where eps = 0.
+
+    The scale of the input kernel matters: ``c K`` in a ball of radius 1 is K in one
+    of radius c.
+
+    Parameters
+    ----------
+    eps : float, default=0.0
+        Weight of the inverse, >= 0; above 0 it keeps L positive definite.
+    """
+
+    name: ClassVar[str | None] = "trace_ball"
+
+    def __init__(self, eps: float = 0.0) -> None:
+        self.eps = eps
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """Without eps, L lives in the span of the targets, and its rank is low."""
+        return _LEARNED if self.eps > 0 else _LOW_RANK
+
+    def validate(self, n_outputs: int) -> None:
+        """Check that eps is not negative."""
+        eps: Any = self.eps
+        number = isinstance(eps, Real) and not isinstance(eps, bool)
+        if not number or not 0 <= eps < float("inf"):
+            raise ValueError(
+                f"eps must be a finite number >= 0 (0 for an L of low rank), got "
+                f"{eps!r}."
+            )
+
+    def spectrum(self, n_outputs: int) -> Spectrum:
+        """Return eigenvalues that sum to at most 1."""
+        return Spectrum(0.0, float("inf"), 1.0, self.eps)
+
+    def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
+        """Without eps, return <S, L> for eigenvalues of S scaled to that or below.
+
+        At the optimum all eigenvalues of S on the range of L are <S, L>; near it their
+        spread would cost a gap of first order.
+        """
+        factor = output_kernel.factor()
+        bound = inner(factor, matrix @ factor)
+        if self.eps > 0 or bound <= 0:
+            return super().dual_bound(matrix, output_kernel)
+        return DualBound(bound, directions=scaled_below(matrix, bound))
