@@ -122,6 +122,18 @@ class Sparse(Structure):
         value = -(self.eps**0.5) * float(xp.sum(xp.sqrt(values)))
         return DualBound(value, shrunk**0.5)
 
+    def prox(self, matrix: Array, weight: float) -> Array:
+        """Minimise ||L - X||_F^2 / 2 + weight (R(L) - eps tr L^-1 / 2).
+
+        These are soft thresholds; with them `okl.structures.splitting` computes the
+        step as published.
+        """
+        xp = namespace(matrix)
+        identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
+        shifted = matrix - weight * self.mu / 2 * identity
+        threshold = weight * (1 - self.mu) / 2
+        return xp.sign(shifted) * xp.clip(xp.abs(shifted) - threshold, 0.0, None)
+
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the minimiser of tr(L^-1 P) / 2 + R(L) to a relative gap of tol.
 
