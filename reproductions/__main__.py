@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-NAMES = ("okl_synth", "mixed_processes", "split_classes", "usps")
+NAMES = ("okl_synth", "mixed_processes", "split_classes", "usps", "denoising")
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ The estimators are here; the parts they are made of are in `okl.kernels`,
 
 from okl.certificate import Certificate, certify
 from okl.estimators import (
+    KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelClassifierCV,
     OutputKernelPath,
@@ -20,6 +21,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Certificate",
+    "KernelAutoencoder",
     "OutputKernelClassifier",
     "OutputKernelClassifierCV",
     "OutputKernelPath",

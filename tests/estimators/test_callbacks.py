@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from okl import (
+    KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelClassifierCV,
     OutputKernelRegressor,
@@ -83,6 +84,14 @@ def test_a_search_is_its_folds_and_the_refit(cls, y, n_jobs):
         "teardown",
     ]
     assert_array_equal(model.scores_, cls(**options).fit(X, y).scores_)
+
+
+def test_an_autoencoder_is_one_task():
+    callback = Counting()
+    codes = KernelAutoencoder().set_callbacks(callback).fit_transform(X)
+    root = callback.calls[1].removeprefix("begin ")
+    assert callback.calls == ["setup", f"begin {root}", f"end {root}", "teardown"]
+    assert_array_equal(codes, KernelAutoencoder().fit_transform(X))
 
 
 @pytest.mark.parametrize("cls", [OutputKernelRegressor, OutputKernelRegressorCV])

@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okl import (
+    KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelClassifierCV,
     OutputKernelRegressor,
@@ -35,6 +36,10 @@ SINGLE = [
         )
     ),
 ]
+TRANSFORMING = [
+    KernelAutoencoder(),
+    KernelAutoencoder(kernel="linear", alpha=1e-3, fit_intercept=False),
+]
 SEARCHING = [
     OutputKernelRegressorCV(cv=3, alphas=3),
     OutputKernelRegressorCV(
@@ -61,6 +66,8 @@ def expected_failures(estimator):
     "ignore::sklearn.exceptions.ConvergenceWarning",
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
 )
-@parametrize_with_checks(SINGLE + SEARCHING, expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    SINGLE + TRANSFORMING + SEARCHING, expected_failed_checks=expected_failures
+)
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -1,5 +1,6 @@
 """The estimators, in scikit-learn's manner."""
 
+from okl.estimators.autoencoder import KernelAutoencoder as KernelAutoencoder
 from okl.estimators.classifier import OutputKernelClassifier as OutputKernelClassifier
 from okl.estimators.classifier_cv import (
     OutputKernelClassifierCV as OutputKernelClassifierCV,

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from okl._memory import require_memory
@@ -100,7 +101,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
             self,
             X,
             reset=reset,
-            accept_sparse=False if is_precomputed(self.kernel) else "csr",
+            accept_sparse="csr" if get_tags(self).input_tags.sparse else False,
             dtype=np.float64,
             **check_params,
         )
