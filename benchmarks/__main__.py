@@ -17,9 +17,18 @@ from pathlib import Path
 
 from benchmarks.measure import Row, machine
 
-NAMES = ("experiment_1", "many_outputs", "kernel_ridge", "digits", "peak_memory")
-# Memory does not depend on the number of threads: measured with the last one only.
-_ONCE = ("peak_memory",)
+NAMES = (
+    "experiment_1",
+    "many_outputs",
+    "kernel_ridge",
+    "digits",
+    "sparse_step",
+    "joint_fit",
+    "decompositions",
+    "peak_memory",
+)
+# What does not depend on the number of threads is measured with the last one only.
+_ONCE = ("decompositions", "peak_memory")
 RESULTS = Path(__file__).parent / "results.md"
 KEPT = Path(__file__).parent / "results.json"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
