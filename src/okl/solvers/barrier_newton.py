@@ -27,7 +27,7 @@ from okl._output_kernel import OutputKernel
 from okl._smooth import Point, Smooth, symmetric
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
-from okl.solvers.base import Solver
+from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.best_fit import BestFit
 from okl.solvers.solution import History, Solution, conclude
 from okl.structures.spectral_set import Spectrum, reflect_columns
@@ -51,7 +51,8 @@ class BarrierNewton(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"spectral_set"})
 
     def prepare(self, problem: Problem) -> Rotated:
-        """Decompose K."""
+        """Decompose K, after looking for room for matrices of outputs."""
+        require_output_matrices(problem)
         return Rotated.of(problem)
 
     def solve(

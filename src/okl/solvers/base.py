@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from okl._component import Component
+from okl._memory import require_memory
 from okl.problems import Problem
 from okl.solvers.solution import Solution
 
@@ -64,3 +65,24 @@ class Solver(Component, ABC):
         start : object or None
             `Solution.start` of the same solver at a neighbouring alpha.
         """
+
+
+# Newton's method in L holds about so many arrays of its size.
+_OUTPUT_MATRICES = 12
+
+
+def require_output_matrices(problem: Problem) -> None:
+    """Raise MemoryError unless Newton's method in L (m, m) can fit.
+
+    Raises
+    ------
+    MemoryError
+        Before anything of that size is allocated.
+    """
+    n_outputs = problem.targets.shape[1]
+    require_memory(
+        _OUTPUT_MATRICES * 8 * n_outputs**2,
+        f"A fit of {problem.structure} to {n_outputs} outputs",
+        "Use structure='low_rank' or 'trace_ball', which form no array of "
+        "n_outputs x n_outputs.",
+    )

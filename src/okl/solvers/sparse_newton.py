@@ -15,7 +15,7 @@ from okl._orthant_newton import Iterate, orthant_newton
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients, typical_scale
-from okl.solvers.base import Solver
+from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.best_fit import BestFit
 from okl.solvers.solution import History, Solution, conclude
 
@@ -27,7 +27,8 @@ class SparseNewton(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"sparse"})
 
     def prepare(self, problem: Problem) -> Rotated:
-        """Decompose K."""
+        """Decompose K, after looking for room for matrices of outputs."""
+        require_output_matrices(problem)
         return Rotated.of(problem)
 
     def solve(
