@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.losses import Loss, Squared
+from okl.losses import Huber, Logistic, Loss, Softmax, Squared, SquaredHinge
 from okl.solvers import (
     BarrierNewton,
     BlockCoordinateDescent,
     Cholesky,
     DualNewton,
     FactoredNewton,
+    NewtonCG,
+    ProximalGradient,
     RescaledTrace,
     Solver,
     SparseNewton,
@@ -70,7 +72,13 @@ STRUCTURES = [
     StructureCase("sparse-trace", lambda m: Sparse(mu=1.0)),
 ]
 
-LOSSES: list[Loss] = [Squared()]
+LOSSES: list[Loss] = [
+    Squared(),
+    Huber(0.8),
+    Logistic(),
+    Softmax(),
+    SquaredHinge(),
+]
 
 SOLVERS: list[Solver] = [
     Cholesky(),
@@ -81,4 +89,6 @@ SOLVERS: list[Solver] = [
     SparseNewton(),
     BarrierNewton(),
     BlockCoordinateDescent(),
+    NewtonCG(),
+    ProximalGradient(),
 ]

@@ -14,6 +14,7 @@ def conjugate_gradient(
     *,
     rtol: float,
     max_iter: int = 200,
+    on_step: Callable[[float], None] | None = None,
 ) -> Array:
     """Solve ``product(x) = right`` for a symmetric operator, from x = 0.
 
@@ -32,6 +33,9 @@ def conjugate_gradient(
         Relative residual to stop at.
     max_iter : int
         Most products.
+    on_step : callable, optional
+        Called with the length of each step after its product: what ``product``
+        computed on the way can be added up beside the solution.
     """
     solution = namespace(right).zeros_like(right)
     residual = right
@@ -41,8 +45,12 @@ def conjugate_gradient(
         image = product(direction)
         curvature = inner(direction, image)
         if curvature <= 0:
+            if iteration == 0 and on_step is not None:
+                on_step(1.0)
             return direction if iteration == 0 else solution
         step = size / curvature
+        if on_step is not None:
+            on_step(step)
         solution = solution + step * direction
         residual = residual - step * image
         scaled = precondition(residual)

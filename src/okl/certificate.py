@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from okl._array import Array, eigh, epsilon, inner, namespace
+from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl._validation import (
     check_alpha,
@@ -38,15 +38,9 @@ from okl._validation import (
     check_tolerance,
     positive_part,
 )
+from okl.bounds import bounds
 from okl.losses import Loss, as_loss
 from okl.structures import Structure, as_structure
-
-# A coefficient matrix this far (relative) outside the range of L has an infinite
-# norm; below, it is what rounding leaves.
-_OUTSIDE_RANGE = 1e-6
-
-# A relative gap above this is looked at again from a second dual point.
-_DOUBTFUL = 1e-7
 
 _MESSAGES = {
     "optimal": "The relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}: "
@@ -219,130 +213,6 @@ def certify(
     )
     reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y))
     return Certificate.of(primal, dual, reference, tol=tol)
-
-
-def bounds(
-    K: Any,
-    targets: Array,
-    dual_coef: Array,
-    output_kernel: OutputKernel,
-    *,
-    alpha: float,
-    structure: Structure,
-    loss: Loss,
-    intercept: Array | float = 0.0,
-    free_intercept: bool = False,
-) -> tuple[float, float]:
-    """Return the primal value of a model and the dual value its residuals imply.
-
-    The same as `certify` on arrays that were checked before; K is anything that
-    multiplies a matrix from the left.
-    """
-    products = K @ dual_coef
-    scores = products + intercept
-
-    primal = loss.value(targets, scores) + alpha * (
-        _squared_norm(dual_coef, products, output_kernel) / 2
-        + _penalty(structure, output_kernel)
-    )
-
-    residual = loss.negative_gradient(targets, scores)
-    terms = (output_kernel, alpha, structure, loss, free_intercept)
-    dual = _dual(K, targets, residual, *terms)
-    if primal - dual > _DOUBTFUL * abs(primal):
-        # At a very small alpha residuals are differences of nearly equal numbers. On
-        # the range of L the same dual point is Theta L^+ as well.
-        implied = _without_cancellation(residual, dual_coef, output_kernel, alpha)
-        dual = max(dual, _dual(K, targets, implied, *terms))
-    return primal, dual
-
-
-def _without_cancellation(
-    residual: Array, dual_coef: Array, kernel: OutputKernel, alpha: float
-) -> Array:
-    """Return alpha Theta L^+, and outside the range of L the residual."""
-    difference = alpha * kernel.coordinates(
-        dual_coef
-    ) / kernel.eigenvalues - kernel.coordinates(residual)
-    basis = kernel.basis
-    return residual + (difference if basis is None else difference @ basis.T)
-
-
-def _dual(
-    K: Any,
-    targets: Array,
-    implied: Array,
-    output_kernel: OutputKernel,
-    alpha: float,
-    structure: Structure,
-    loss: Loss,
-    free_intercept: bool,
-) -> float:
-    """Return D at C = implied / alpha, scaled into the domain of R*."""
-    if free_intercept:
-        # the loss is minimised over b first, which centres the squared loss'
-        # gradient: then 1'C = 0
-        implied = _balanced(implied)
-    rotated, targets, output_kernel = _compressed(
-        implied, targets, output_kernel, structure
-    )
-    half_gram = rotated.T @ (K @ rotated) / (2 * alpha**2)
-    half_gram = (half_gram + half_gram.T) / 2
-    bound = structure.dual_bound(half_gram, output_kernel)
-    scaled = bound.factor * rotated
-    if bound.directions is not None:
-        vectors, limits = bound.directions
-        scaled, targets = scaled @ vectors, targets @ vectors
-        scaled = scaled * loss.dual_scales(targets, scaled, limits)
-    # a large scale would make of rounding a column that does not sum to zero
-    if free_intercept:
-        scaled = _balanced(scaled)
-    return loss.dual_value(targets, scaled) - alpha * bound.value
-
-
-def _balanced(rows: Array) -> Array:
-    """Return rows with columns that sum to zero."""
-    return rows - namespace(rows).mean(rows, axis=0, keepdims=True)
-
-
-def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> float:
-    """Return tr(L^+ Theta' K Theta), infinite where Theta leaves the range of L."""
-    inside = kernel.coordinates(dual_coef)
-    total = inner(dual_coef, dual_coef)
-    if total - inner(inside, inside) > _OUTSIDE_RANGE**2 * total:
-        return float("inf")
-    return inner(inside / kernel.eigenvalues, kernel.coordinates(products))
-
-
-def _penalty(structure: Structure, kernel: OutputKernel) -> float:
-    if "known" in structure.capabilities:
-        return 0.0
-    if "rotation_invariant" in structure.capabilities:
-        kernel = OutputKernel(kernel.eigenvalues)
-    return structure.penalty(kernel.matrix())
-
-
-def _compressed(
-    rows: Array, targets: Array, kernel: OutputKernel, structure: Structure
-) -> tuple[Array, Array, OutputKernel]:
-    """Rotate more outputs than samples into the span of the dual rows.
-
-    A rotation of the outputs changes neither the conjugate of a rotation invariant
-    structure nor a quadratic loss; what of the targets lies outside the span has no
-    product with the dual point.
-    """
-    n, m = rows.shape
-    if m <= n or "rotation_invariant" not in structure.capabilities:
-        return rows, targets, kernel
-    xp = namespace(rows)
-    values, vectors = eigh(rows @ rows.T)
-    roots = xp.sqrt(xp.clip(values, 0.0, None))
-    safe = xp.where(roots > 0, roots, xp.ones_like(roots))
-    # rows = W diag(roots) Q', so that M Q = M rows' W / roots
-    if "known" not in structure.capabilities:
-        factor = ((kernel.factor().T @ rows.T) @ vectors) / safe
-        kernel = OutputKernel.from_factor(factor.T)
-    return vectors * roots, ((targets @ rows.T) @ vectors) / safe, kernel
 
 
 def _check_outputs(array: Array, n_outputs: int, name: str) -> None:

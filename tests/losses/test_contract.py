@@ -9,10 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from okl.losses import LOSSES as NAMES
-from okl.losses import Loss, as_loss
+from okl.losses import Huber, Loss, Squared, as_loss
 from tests.instances import LOSSES
 
 each = pytest.mark.parametrize("loss", LOSSES, ids=[repr(loss) for loss in LOSSES])
+CLASSIFYING = [loss for loss in LOSSES if not isinstance(loss, Huber)]
+classifying = pytest.mark.parametrize(
+    "loss", CLASSIFYING, ids=[repr(loss) for loss in CLASSIFYING]
+)
 
 KINDS = {
     "binary": (np.array([0, 1, 1, 0, 1]), 2),
@@ -22,22 +26,75 @@ KINDS = {
 
 
 def targets_and_scores(loss, seed=0):
-    labels, n_classes = KINDS["multiclass"]
-    targets = loss.encode(labels, "multiclass", n_classes)
-    return targets, np.random.default_rng(seed).normal(size=targets.shape)
+    rng = np.random.default_rng(seed)
+    if isinstance(loss, Huber):
+        targets = rng.normal(size=(5, 4))
+    else:
+        labels, n_classes = KINDS["multiclass"]
+        targets = loss.encode(labels, "multiclass", n_classes)
+    return targets, rng.normal(size=targets.shape)
+
+
+def weights_of(loss, seed=0):
+    """Return integer weights, some zero: of each entry where the loss has a choice."""
+    rng = np.random.default_rng(seed)
+    columns = 1 if loss.name == "softmax" else 4
+    weights = rng.integers(0, 4, size=(5, columns)).astype(float)
+    weights[0], weights[1] = 0.0, 2.0
+    return weights
 
 
 @each
-def test_gradient_is_that_of_the_value(loss):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_is_that_of_the_value(loss, weighted):
     targets, scores = targets_and_scores(loss)
-    gradient = -loss.negative_gradient(targets, scores)
+    w = weights_of(loss) if weighted else None
+    gradient = -loss.negative_gradient(targets, scores, w)
     h = 1e-5
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):
             step = np.zeros_like(scores)
             step[i, j] = h
-            up, down = (loss.value(targets, scores + s) for s in (step, -step))
+            up, down = (loss.value(targets, scores + s, w) for s in (step, -step))
             assert gradient[i, j] == pytest.approx((up - down) / (2 * h), abs=1e-8)
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
+def test_curvature_is_that_of_the_gradient(loss, weighted):
+    targets, scores = targets_and_scores(loss)
+    w = weights_of(loss) if weighted else None
+    curvature = loss.curvature(targets, scores, w)
+    rng = np.random.default_rng(1)
+    h = 1e-6
+    for _ in range(5):
+        v = rng.normal(size=scores.shape)
+        up, down = (loss.negative_gradient(targets, scores + s * v, w) for s in (h, -h))
+        product = curvature.factor(curvature.adjoint(v))
+        assert_allclose(product, (down - up) / (2 * h), atol=1e-8)
+        largest = loss.largest_curvature * (1 if w is None else w.max())
+        assert np.vdot(v, product) <= largest * np.vdot(v, v) * (1 + 1e-12)
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
+def test_factors_of_the_curvature(loss, weighted):
+    targets, scores = targets_and_scores(loss)
+    w = weights_of(loss) if weighted else None
+    curvature = loss.curvature(targets, scores, w)
+    rng = np.random.default_rng(2)
+    v, u = rng.normal(size=(2, *scores.shape))
+    V_v = curvature.factor(v)
+    assert np.vdot(V_v, u) == pytest.approx(np.vdot(v, curvature.adjoint(u)))
+    projected = curvature.project(v)
+    assert_allclose(curvature.project(projected), projected, atol=1e-14)
+    assert_allclose(curvature.factor(projected), V_v, atol=1e-14)
+    assert_allclose(np.sqrt(curvature.diagonal) * projected, V_v, atol=1e-14)
+    assert_allclose(curvature.factor(curvature.solve(V_v)), V_v, atol=1e-13)
+    sums = curvature.factor(curvature.adjoint(u)).sum(axis=0)
+    b = curvature.solve_total(sums)
+    back = curvature.factor(curvature.adjoint(b + np.zeros_like(u))).sum(axis=0)
+    assert_allclose(back, sums, atol=1e-11)
 
 
 @each
@@ -51,25 +108,100 @@ def test_value_is_convex_and_a_sum_over_samples(loss):
 
 
 @each
-def test_fenchel_young_with_equality_at_the_gradient(loss):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fenchel_young_with_equality_at_the_gradient(loss, weighted):
     # V(y, f) + V*(y, -a) >= <-a, f>, and dual_value is -V*(y, -a)
     for seed in range(20):
         targets, scores = targets_and_scores(loss, seed)
-        a = loss.negative_gradient(targets, scores)
-        value = loss.value(targets, scores)
-        gap = value - loss.dual_value(targets, a) + np.vdot(a, scores)
-        assert gap == pytest.approx(0, abs=1e-12 * value)
+        w = weights_of(loss, seed) if weighted else None
+        a = loss.negative_gradient(targets, scores, w)
+        value = loss.value(targets, scores, w)
+        gap = value - loss.dual_value(targets, a, w) + np.vdot(a, scores)
+        assert gap == pytest.approx(0, abs=1e-12 * (1 + value))
         elsewhere = targets_and_scores(loss, seed + 100)[1]
         gap = (
-            loss.value(targets, elsewhere)
-            - loss.dual_value(targets, a)
+            loss.value(targets, elsewhere, w)
+            - loss.dual_value(targets, a, w)
             + np.vdot(a, elsewhere)
         )
         assert gap > 0
 
 
 @each
-def test_dual_scales_are_the_best_of_their_columns(loss):
+def test_outside_its_domain_the_dual_is_minus_infinity(loss):
+    targets, scores = targets_and_scores(loss)
+    a = loss.negative_gradient(targets, scores)
+    if "quadratic" in loss.capabilities:
+        assert np.isfinite(loss.dual_value(targets, -100 * a))
+    else:
+        assert loss.dual_value(targets, -100 * np.sign(a) - a) == -np.inf
+    # the domain holds zero, and is convex
+    for factor in (0.0, 0.3, 1.0):
+        assert np.isfinite(loss.dual_value(targets, factor * a))
+
+
+@each
+def test_weights_count_rows(loss):
+    targets, scores = targets_and_scores(loss)
+    w = weights_of(loss)[:, :1]
+    counts = w[:, 0].astype(int)
+    many, at = np.repeat(targets, counts, axis=0), np.repeat(scores, counts, axis=0)
+    assert_allclose(loss.value(targets, scores, w), loss.value(many, at), rtol=1e-13)
+    a = loss.negative_gradient(targets, scores, w)
+    each_row = np.repeat(a / np.where(w > 0, w, 1), counts, axis=0)
+    assert_allclose(loss.negative_gradient(many, at), each_row, atol=1e-14)
+    assert_allclose(loss.dual_value(targets, a, w), loss.dual_value(many, each_row))
+    b, expected = (
+        loss.best_intercept(targets, scores, w),
+        loss.best_intercept(many, at),
+    )
+    value = loss.value(many, at + expected)
+    assert_allclose(loss.value(many, at + b), value, rtol=1e-12, atol=1e-12)
+    # an entry that does not count may hold anything
+    other = targets + (w == 0) * 7.0
+    assert_allclose(loss.value(other, scores, w), loss.value(targets, scores, w))
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+def test_best_intercept_is_stationary(loss, weighted, scale):
+    for seed in range(5):
+        targets, scores = targets_and_scores(loss, seed)
+        w = weights_of(loss, seed) if weighted else None
+        b = loss.best_intercept(targets, scale * scores, w)
+        a = loss.negative_gradient(targets, scale * scores + b, w)
+        assert np.all(np.isfinite(b))
+        assert_allclose(a.sum(axis=0), 0, atol=1e-10 * (1 + np.abs(a).sum()))
+
+
+@classifying
+def test_a_constant_label_has_a_finite_intercept(loss):
+    if loss.name == "softmax":
+        targets = np.tile([1.0, 0.0, 0.0], (6, 1))
+    else:
+        targets = np.ones((6, 3))
+    scores = np.random.default_rng(0).normal(size=(6, 3))
+    b = loss.best_intercept(targets, scores)
+    assert np.all(np.isfinite(b))
+    assert loss.value(targets, scores + b) <= loss.value(targets, scores)
+
+
+@each
+def test_extreme_scores(loss):
+    targets, scores = targets_and_scores(loss)
+    for scale in (1e4, -1e4, 1e8):
+        for result in (
+            loss.value(targets, scale * scores),
+            loss.negative_gradient(targets, scale * scores),
+            loss.curvature(targets, scale * scores).diagonal,
+            loss.dual_value(targets, loss.negative_gradient(targets, scale * scores)),
+        ):
+            assert np.all(np.isfinite(result))
+
+
+def test_dual_scales_are_the_best_of_their_columns():
+    loss = Squared()
     targets, scores = targets_and_scores(loss)
     a = loss.negative_gradient(targets, 3 * scores)
     for limits in (np.full(4, 10.0), np.array([0.1, 2.0, 0.0, 1e9])):
@@ -80,84 +212,107 @@ def test_dual_scales_are_the_best_of_their_columns(loss):
             for t in np.linspace(0, min(limits[j], 5.0), 21):
                 other = scales.copy()
                 other[j] = t
-                assert loss.dual_value(targets, a * other) <= best + 1e-12 * abs(best)
+                assert loss.dual_value(targets, a * other) <= best + 1e-12
 
 
 @each
-def test_dual_scales_of_nothing_are_finite(loss):
-    targets, _ = targets_and_scores(loss)
-    scales = loss.dual_scales(targets, 0 * targets, np.full(4, 1e300))
-    assert np.all(np.isfinite(scales))
-    assert loss.dual_value(targets, 0 * targets * scales) == 0.0
-    against = loss.dual_scales(targets, -targets, np.ones(4))
-    assert_array_equal(against, 0.0)
-
-
-@each
-@pytest.mark.parametrize("kind", KINDS)
-def test_labels_survive_coding(loss, kind):
-    labels, n_classes = KINDS[kind]
-    targets = loss.encode(labels, kind, n_classes)
-    n_outputs = 1 if kind == "binary" else n_classes
-    assert targets.shape == (len(labels), n_outputs)
-    assert targets.dtype == np.float64
-    decided = loss.decide(targets, kind)
-    assert_array_equal(decided, labels)
-    assert decided.dtype.kind == "i"
-    # decisions follow the scores, not only their signs
-    shrunk = loss.decide(1e-3 * targets, kind)
-    assert_array_equal(shrunk, labels)
-
-
-@each
-def test_the_largest_score_wins(loss):
-    scores = np.array([[-3.0, -1.0, -2.0], [0.1, 0.3, 0.2]])
-    assert_array_equal(loss.decide(scores, "multiclass"), [1, 1])
-    assert_array_equal(loss.decide(scores, "multilabel"), [[0, 0, 0], [1, 1, 1]])
-    assert_array_equal(loss.decide(scores[:, :1], "binary"), [0, 1])
-
-
-@each
-def test_any_array_namespace(loss):
+def test_dual_scales_stay_within_limits_and_domain(loss):
     targets, scores = targets_and_scores(loss)
-    t, f = strict.asarray(targets), strict.asarray(scores)
-    a = loss.negative_gradient(t, f)
-    assert_allclose(np.asarray(a), loss.negative_gradient(targets, scores))
-    assert_allclose(loss.value(t, f), loss.value(targets, scores))
-    assert_allclose(loss.dual_value(t, a), loss.dual_value(targets, np.asarray(a)))
-    limits = np.array([0.1, 2.0, 0.0, 1e9])
-    assert_allclose(
-        np.asarray(loss.dual_scales(t, a, strict.asarray(limits))),
-        loss.dual_scales(targets, np.asarray(a), limits),
-    )
+    a = loss.negative_gradient(targets, scores)
+    for limits in (np.full(4, 10.0), np.array([0.1, 2.0, 0.5, 1e9])):
+        scales = loss.dual_scales(targets, a, limits)
+        assert np.all((scales >= 0) & (scales <= limits))
+        assert np.isfinite(loss.dual_value(targets, a * scales))
+
+
+@classifying
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_that_equal_the_targets_decide_for_the_labels(loss, kind):
+    labels, n_classes = KINDS[kind]
+    if loss.name == "softmax" and kind == "multilabel":
+        with pytest.raises(ValueError, match=r"one class per row.*loss='logistic'"):
+            loss.encode(labels, kind, n_classes)
+        return
+    targets = loss.encode(labels, kind, n_classes)
+    assert targets.dtype == np.float64
+    assert targets.ndim == 2
+    assert_array_equal(loss.decide(targets, kind), labels)
+
+
+@classifying
+@pytest.mark.parametrize("kind", KINDS)
+def test_probabilities(loss, kind):
+    labels, n_classes = KINDS[kind]
+    if "probabilities" not in loss.capabilities:
+        with pytest.raises(AttributeError, match="has no probabilities; use loss="):
+            loss.log_probabilities(np.zeros((5, 1)), kind)
+        return
+    if loss.name == "softmax" and kind == "multilabel":
+        return
+    targets = loss.encode(labels, kind, n_classes)
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 1e4):
+        scores = scale * rng.normal(size=targets.shape)
+        logs = loss.log_probabilities(scores, kind)
+        assert logs.shape == (len(labels), n_classes)
+        assert np.all(np.isfinite(logs))
+        p = np.exp(logs)
+        if kind == "multilabel":
+            assert_array_equal(p > 0.5, loss.decide(scores, kind))
+        else:
+            assert_allclose(p.sum(axis=1), 1, rtol=1e-13)
+            assert_array_equal(np.argmax(logs, axis=1), loss.decide(scores, kind))
+
+
+@pytest.mark.parametrize("delta", [0.0, -1.0, np.nan, np.inf, "wide", None])
+def test_huber_checks_delta(delta):
+    with pytest.raises(ValueError, match="delta must be a finite number > 0, got"):
+        Huber(delta).validate()
+
+
+def test_huber_refuses_classes():
+    with pytest.raises(ValueError, match="for regression; for classes use"):
+        Huber().encode(np.array([0, 1]), "binary", 2)
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
+def test_any_array_namespace(loss, weighted):
+    targets, scores = targets_and_scores(loss)
+    w = weights_of(loss) if weighted else None
+    t, s = strict.asarray(targets), strict.asarray(scores)
+    v = None if w is None else strict.asarray(w)
+    assert_allclose(loss.value(t, s, v), loss.value(targets, scores, w))
+    a = loss.negative_gradient(t, s, v)
+    assert a.__array_namespace__() is strict
+    expected = loss.negative_gradient(targets, scores, w)
+    assert_allclose(np.asarray(a), expected)
+    assert_allclose(loss.dual_value(t, a, v), loss.dual_value(targets, expected, w))
+    b = np.asarray(loss.best_intercept(t, s, v))
+    assert_allclose(b, loss.best_intercept(targets, scores, w), atol=1e-9)
+    here, there = loss.curvature(targets, scores, w), loss.curvature(t, s, v)
+    for name in ("factor", "adjoint", "project", "solve"):
+        found = getattr(there, name)(s)
+        assert found.__array_namespace__() is strict
+        assert_allclose(np.asarray(found), getattr(here, name)(scores), atol=1e-13)
 
 
 @each
 def test_parameters_survive(loss):
     for copy in (clone(loss), pickle.loads(pickle.dumps(loss))):
+        assert type(copy) is type(loss)
         assert repr(copy) == repr(loss)
+    loss.validate()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_stands_for_the_default_object(name):
-    assert isinstance(as_loss(name), Loss)
-    assert as_loss(name).name == name
+    loss = as_loss(name)
+    assert isinstance(loss, Loss)
+    assert loss.name == name
+    assert as_loss(loss) is loss
 
 
-def test_what_is_no_loss():
-    with pytest.raises(ValueError, match=r"Unknown loss 'hinges'.*okl.losses"):
-        as_loss("hinges")
-    with pytest.raises(TypeError, match="got 2"):
-        as_loss(2)
-
-
-def test_squared_loss_is_the_formula():
-    loss = as_loss("squared")
-    y, f = np.array([[1.0, 2.0]]), np.array([[0.0, 5.0]])
-    assert loss.value(y, f) == 5.0
-    assert_array_equal(loss.negative_gradient(y, f), [[1.0, -3.0]])
-    assert loss.dual_value(y, np.array([[1.0, 1.0]])) == 3.0 - 1.0
-    assert_array_equal(
-        loss.encode(np.array([2, 0]), "multiclass", 3), [[-1, -1, 1], [1, -1, -1]]
-    )
-    assert_array_equal(loss.encode(np.array([1, 0]), "binary", 2), [[1], [-1]])
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(ValueError, match=r"Unknown loss 'mse'.*'squared'"):
+        as_loss("mse")

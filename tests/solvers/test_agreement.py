@@ -91,6 +91,8 @@ def test_a_known_output_kernel_is_a_linear_system(case, intercept, alpha):
     else:
         C, b = np.linalg.solve(A, Y.ravel()).reshape(9, 3), np.zeros(3)
     for solver in fitting(structure, K, Y):
+        if "smooth" in solver.loss_requires:  # iterative, for any loss
+            continue
         found = solve(K, Y, structure, alpha, solver=solver, intercept=intercept)
         assert_allclose(found.dual_coef, C @ L, atol=1e-9 * np.abs(C @ L).max())
         if intercept:

@@ -10,7 +10,7 @@ from okl.structures import Cluster, Sparse, TraceBall
 @pytest.mark.parametrize("structure", [Sparse(), TraceBall(0.1), Cluster(3)], ids=repr)
 def test_too_many_outputs(structure):
     X, Y = np.random.default_rng(0).normal(size=(5, 2)), np.zeros((5, 300_000))
-    with pytest.raises(MemoryError, match="300000 outputs.*structure='low_rank'"):
+    with pytest.raises(MemoryError, match=r"300000 outputs.*structure='low_rank'"):
         OutputKernelRegressor(structure=structure).fit(X, Y)
 
 

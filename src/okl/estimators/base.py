@@ -116,7 +116,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
     ) -> None:
         """Set the fitted attributes from the solution of a problem."""
         dual_coef = formulation.coefficients(solution.dual_coef)
-        intercept = formulation.intercept(dual_coef)
+        intercept = formulation.intercept(dual_coef, solution.intercept)
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
         self.kernel_ = training.kernel
         self.X_fit_ = training.rows
@@ -200,7 +200,9 @@ class SingleFit(OutputKernelModel):
         if not is_precomputed(self.kernel):
             as_kernel(self.kernel)
         as_solver(self.solver)
-        return as_loss(self.loss)
+        loss = as_loss(self.loss)
+        loss.validate()
+        return loss
 
     def _fit(
         self, X: Any, targets: np.ndarray, loss: Loss, *, one_dimensional: bool

@@ -107,7 +107,9 @@ class CrossValidated(OutputKernelModel):
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
             as_kernel(self.kernel)
-        return as_loss(self.loss)
+        loss = as_loss(self.loss)
+        loss.validate()
+        return loss
 
     def _checked_structures(self, n_outputs: int) -> list[Structure]:
         given = self.structures

@@ -1,15 +1,25 @@
 """Losses: how a prediction is judged.
 
-========================= ========== ==================== ======================
-class                     name       V(y, f)              for
-========================= ========== ==================== ======================
-`Squared`                 "squared"  (y - f)^2 / 2        regression, classes
-========================= ========== ==================== ======================
+=============== =============== ================================= ====================
+class           name            V(y, f)                           for
+=============== =============== ================================= ====================
+`Squared`       "squared"       (y - f)^2 / 2                     regression, classes
+`Huber`         "huber"         r^2 / 2 up to delta, then linear  regression
+`Logistic`      "logistic"      log(1 + exp(-y f)), y = -1 / +1   classes, labels
+`Softmax`       "softmax"       -f_y + log sum exp f              classes
+`SquaredHinge`  "squared_hinge" max(0, 1 - y f)^2 / 2             classes, labels
+=============== =============== ================================= ====================
+
+`Logistic` and `Softmax` have probabilities.
 """
 
 from okl._component import from_name, names_of
 from okl.losses.base import Loss as Loss
+from okl.losses.huber import Huber as Huber
+from okl.losses.logistic import Logistic as Logistic
+from okl.losses.softmax import Softmax as Softmax
 from okl.losses.squared import Squared as Squared
+from okl.losses.squared_hinge import SquaredHinge as SquaredHinge
 
 LOSSES = names_of(globals(), Loss)  # type: ignore[type-abstract]
 

@@ -1,25 +1,56 @@
 """Losses: how a prediction is judged, and how targets become numbers.
 
-A loss V(y, f) is convex in the score f. It appears in three places: in the
-primal objective through its value, in the dual through its convex conjugate
+A loss V(y, f) is convex in the score f. It appears in three places: in the primal
+objective through its value, in the dual through its convex conjugate
 
     V*(y, u) = sup over f of <u, f> - V(y, f),
 
 and at both ends of an estimator, which codes targets before the fit and maps
-scores to predictions after it. Losses hold parameters, never targets.
+scores to predictions after it. Solvers also ask for its second derivative, as a
+factor that multiplies, and for the intercept that minimises it. Losses hold
+parameters, never targets.
 
-Shapes: targets, scores and dual variables are (n_samples, n_outputs).
+Shapes: targets, scores and dual variables are (n_samples, n_outputs). Weights
+multiply the loss of each entry, (n_samples, n_outputs), or of each row,
+(n_samples, 1); None is one everywhere. An entry of weight zero is missing: whatever
+finite number stands in its target does not count.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
-from okl._array import Array
+from okl._array import Array, namespace
 from okl._component import Component
 
 Kind = Literal["binary", "multiclass", "multilabel"]
+
+
+class Curvature(Protocol):
+    """The second derivative W = V V' of a loss in the scores of each row.
+
+    V = D^(1/2) P, D diagonal and P a projection in each row.
+    """
+
+    @property
+    def diagonal(self) -> Array:
+        """D (n_samples, n_outputs)."""
+
+    def project(self, right: Array) -> Array:
+        """Return P times an array (n_samples, n_outputs)."""
+
+    def solve(self, right: Array) -> Array:
+        """Return V^+ times an array that V can reach, but for tiny entries of D."""
+
+    def factor(self, right: Array) -> Array:
+        """Return V times an array (n_samples, n_outputs)."""
+
+    def adjoint(self, right: Array) -> Array:
+        """Return V' times an array (n_samples, n_outputs)."""
+
+    def solve_total(self, right: Array) -> Array:
+        """Solve with the sum of W over the rows; right is (n_outputs,)."""
 
 
 class Loss(Component, ABC):
@@ -28,34 +59,72 @@ class Loss(Component, ABC):
     Attributes
     ----------
     capabilities : frozenset of str
-        What solvers may rely on: ``"quadratic"`` says that V is half the squared
-        distance, so that a known output kernel has a closed form, the intercept
-        is centring, and outputs may be rotated.
+        What solvers and estimators may rely on:
+
+        - ``"quadratic"``: V is half the squared distance, so that without weights a
+          known output kernel has a closed form, the intercept is centring, outputs
+          may be rotated, and the columns of a dual point scaled one by one;
+        - ``"smooth"``: V has a second derivative (`curvature`), at most
+          ``largest_curvature``;
+        - ``"probabilities"``: scores stand for probabilities (`probabilities`).
+    largest_curvature : float
+        A bound on the eigenvalues of the second derivative, at weight one.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    largest_curvature: ClassVar[float] = float("inf")
+
+    def validate(self) -> None:
+        """Check the parameters, before any work.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
 
     @abstractmethod
-    def value(self, targets: Array, scores: Array) -> float:
-        """Return the sum over samples of V(y_i, f_i)."""
+    def value(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> float:
+        """Return the weighted sum over samples of V(y_i, f_i)."""
 
     @abstractmethod
-    def negative_gradient(self, targets: Array, scores: Array) -> Array:
+    def negative_gradient(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
         """Return -dV/df at each sample; alpha times the dual variables of a model."""
 
     @abstractmethod
-    def dual_value(self, targets: Array, negative_gradient: Array) -> float:
-        """Return the sum over samples of -V*(y_i, -a_i), for a = alpha times C."""
+    def curvature(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Curvature:
+        """Return the second derivative at the scores."""
 
     @abstractmethod
+    def dual_value(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> float:
+        """Return the sum of -V*(y_i, -a_i), -inf outside its domain."""
+
+    @abstractmethod
+    def best_intercept(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Return the b (n_outputs,) that minimises the value at ``scores + b``."""
+
     def dual_scales(
         self, targets: Array, negative_gradient: Array, limits: Array
     ) -> Array:
         """Choose the factor t_j in [0, limits_j] of each column of the dual point.
 
         The larger the dual value of ``negative_gradient * t``, the tighter the
-        certificate; any choice in the loss' domain is a valid bound.
+        certificate. The domain of the dual is convex and holds zero: one factor for
+        all columns, at most one, stays inside.
         """
+        xp = namespace(limits)
+        smallest = float(xp.min(limits)) if limits.shape[0] else 1.0
+        return xp.full_like(limits, min(smallest, 1.0))
 
     @abstractmethod
     def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
@@ -70,8 +139,24 @@ class Loss(Component, ABC):
             The kind of classification.
         n_classes : int
             The number of classes, or of labels.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not for this kind.
         """
 
     @abstractmethod
     def decide(self, scores: Array, kind: Kind) -> Array:
         """Map scores (n_samples, n_outputs) to labels, coded as for `encode`."""
+
+    def log_probabilities(self, scores: Array, kind: Kind) -> Array:
+        """Return the logarithms of the class probabilities (n_samples, n_classes).
+
+        For ``"multilabel"`` those of each label, (n_samples, n_labels). Only where the
+        loss has the capability ``"probabilities"``.
+        """
+        raise AttributeError(
+            f"The loss {self.name!r} has no probabilities; use loss='logistic' or "
+            "loss='softmax'."
+        )

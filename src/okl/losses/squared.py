@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from okl._array import Array, inner, namespace
-from okl.losses.base import Kind, Loss
+from okl.losses.base import Kind
+from okl.losses.separable import Separable, decide_by_sign, signs_of
 
 
-class Squared(Loss):
+class Squared(Separable):
     r"""Half the squared distance, summed over outputs.
 
     .. math:: V(y, f) = \tfrac12 \|y - f\|^2, \qquad
@@ -23,21 +22,45 @@ class Squared(Loss):
     """
 
     name: ClassVar[str | None] = "squared"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"quadratic"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"quadratic", "smooth"})
+    largest_curvature: ClassVar[float] = 1.0
 
-    def value(self, targets: Array, scores: Array) -> float:
-        """Return half the squared distance between targets and scores."""
-        residual = targets - scores
-        return inner(residual, residual) / 2
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return half the squared differences."""
+        return (targets - scores) ** 2 / 2
 
-    def negative_gradient(self, targets: Array, scores: Array) -> Array:
-        """Return the residuals ``targets - scores``."""
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return the residuals."""
         return targets - scores
 
-    def dual_value(self, targets: Array, negative_gradient: Array) -> float:
-        """Return ``<a, y> - ||a||^2 / 2``, finite for every a."""
-        a = negative_gradient
-        return inner(a, targets) - inner(a, a) / 2
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return one."""
+        return namespace(scores).ones_like(scores)
+
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return a y - a^2 / 2."""
+        return slopes * (targets - slopes / 2)
+
+    def value(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> float:
+        """Return half the squared distance between targets and scores."""
+        residual = targets - scores
+        weighted = residual if weights is None else weights * residual
+        return inner(residual, weighted) / 2
+
+    def best_intercept(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Return the mean residuals."""
+        xp = namespace(targets)
+        residual = targets - scores
+        if weights is None:
+            return xp.mean(residual, axis=0)
+        weights = weights + xp.zeros_like(residual)
+        total = xp.sum(weights, axis=0)
+        safe = xp.where(total > 0, total, xp.ones_like(total))
+        return xp.sum(weights * residual, axis=0) / safe
 
     def dual_scales(
         self, targets: Array, negative_gradient: Array, limits: Array
@@ -52,16 +75,8 @@ class Squared(Loss):
 
     def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
         """Code as -1 and +1: one column for two classes, else one per class."""
-        labels = np.asarray(labels)
-        if kind == "multiclass":
-            labels = labels[:, None] == np.arange(n_classes)
-        elif kind == "binary":
-            labels = labels[:, None]
-        return np.where(labels > 0, 1.0, -1.0)
+        return signs_of(labels, kind, n_classes)
 
     def decide(self, scores: Array, kind: Kind) -> Array:
         """Return the largest column, or the sign as 0 or 1."""
-        if kind == "multiclass":
-            return np.argmax(scores, axis=1)
-        decisions = (scores > 0).astype(np.intp)
-        return decisions[:, 0] if kind == "binary" else decisions
+        return decide_by_sign(scores, kind)

@@ -79,7 +79,7 @@ def score_fold(
         for column, solution in enumerate(solutions):
             dual_coef = formulation.coefficients(solution.dual_coef)
             predictions = cross @ dual_coef
-            intercept = formulation.intercept(dual_coef)
+            intercept = formulation.intercept(dual_coef, solution.intercept)
             if intercept is not None:
                 predictions = predictions + intercept
             scores[row, column] = judge(predictions, test)

@@ -21,7 +21,8 @@ from okl.solvers import Solution, Solver, choose_solver
 def largest_alpha(problem: Problem) -> float:
     """Return alpha_max, from where on little is learned.
 
-    sqrt(||Y'KY||_2) for a learned L (beyond it the trace structure gives L = 0),
+    sqrt(||G'KG||_2) for a learned L, G minus the gradient of the loss at f = 0 and the
+    best intercept, Y for the squared loss (beyond it the trace structure gives L = 0);
     ||K||_2 ||L||_2 for a known one; K and Y centred if there is an intercept.
     """
     known = problem.structure.known(problem.targets)
@@ -29,7 +30,13 @@ def largest_alpha(problem: Problem) -> float:
         xp = namespace(problem.targets)
         largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
         return problem.operator.spectrum.norm * largest
-    moment = problem.targets.T @ (problem.operator @ problem.targets)
+    zero = namespace(problem.targets).zeros_like(problem.targets)
+    if problem.centered and not problem.exact:
+        zero = zero + problem.loss.best_intercept(
+            problem.targets, zero, problem.weights
+        )
+    gradient = problem.loss.negative_gradient(problem.targets, zero, problem.weights)
+    moment = gradient.T @ (problem.operator @ gradient)
     values, _ = eigh((moment + moment.T) / 2)
     return max(float(values[-1]), 0.0) ** 0.5
 

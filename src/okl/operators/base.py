@@ -72,6 +72,14 @@ class KernelOperator(ABC):
     def __matmul__(self, right: Array) -> Array:
         """Return K times a matrix (n_samples, p)."""
 
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return the diagonal of K (n_samples,)."""
+
+    @abstractmethod
+    def column(self, index: int) -> Array:
+        """Return one column of K (n_samples,)."""
+
     @cached_property
     def spectrum(self) -> Spectrum:
         """The eigendecomposition, computed at the first use and kept."""

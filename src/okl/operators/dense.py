@@ -49,6 +49,14 @@ class Dense(KernelOperator):
         """Return K times a matrix."""
         return self._matrix @ right
 
+    def diagonal(self) -> Array:
+        """Return the diagonal of K."""
+        return namespace(self._matrix).linalg.diagonal(self._matrix)
+
+    def column(self, index: int) -> Array:
+        """Return one column of K, which is a row as well."""
+        return self._matrix[index, :]
+
     def _decompose(self) -> Spectrum:
         xp = namespace(self._matrix)
         values, vectors = eigh(xp.asarray(self._matrix, copy=True), overwrite=True)

@@ -63,6 +63,28 @@ class Features(KernelOperator):
         """Return Phi (Phi' times a matrix)."""
         return self._forward(self._adjoint(right))
 
+    def diagonal(self) -> Array:
+        """Return the squared norms of the centred features."""
+        if scipy.sparse.issparse(self._features):
+            squares = np.asarray(self._features.multiply(self._features).sum(axis=1))
+            squares = squares.ravel()
+            if self._means is not None:
+                squares = squares - 2 * (self._features @ self._means)
+                squares = squares + self._means @ self._means
+            return np.clip(squares, 0.0, None)
+        centered = self._features
+        if self._means is not None:
+            centered = centered - self._means
+        return namespace(centered).sum(centered * centered, axis=1)
+
+    def column(self, index: int) -> Array:
+        """Return the products of all features with those of one row."""
+        row = self._features[[index], :]
+        row = row.toarray()[0] if scipy.sparse.issparse(row) else row[0, :]
+        if self._means is not None:
+            row = row - self._means
+        return self._forward(row[:, None])[:, 0]
+
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):
             values, vectors = eigh(self._gram(), overwrite=True)

@@ -2,9 +2,10 @@
 
 Two things are done before a solver sees the data, and undone afterwards.
 
-*The intercept.* It is free and not penalised. For the squared loss, whatever the
-structure, the problem with an intercept is exactly the one without for HKH and HY,
-H = I - 11'/n.
+*The intercept.* It is free and not penalised. For any loss K may be centred, HKH with
+H = I - 11'/n, because dual variables sum to zero. For the squared loss without weights,
+whatever the structure, the problem with an intercept is then exactly the one without
+for HY.
 
 *The outputs.* Where loss and structure allow, they are reduced to rank(Y)
 directions (see `reduce_outputs`).
@@ -62,7 +63,7 @@ class Formulation:
     kernel_means : array (n_samples,) or None
         The column means of the kernel matrix, None without intercept.
     target_means : array (n_outputs,) or None
-        The column means of the targets, None without intercept.
+        The column means of the targets, None where they were not centred.
     basis : array (n_outputs, r) or None
         Q with orthonormal columns; None for the identity.
     """
@@ -76,11 +77,22 @@ class Formulation:
         """Return Theta of the model (n_samples, n_outputs) from the problem's."""
         return dual_coef if self.basis is None else dual_coef @ self.basis.T
 
-    def intercept(self, dual_coef: Array) -> Array | None:
-        """Return b (n_outputs,), given Theta of the model."""
-        if self.kernel_means is None or self.target_means is None:
+    def intercept(
+        self, dual_coef: Array, centered: Array | None = None
+    ) -> Array | None:
+        """Return b (n_outputs,), given Theta of the model.
+
+        Parameters
+        ----------
+        dual_coef : array (n_samples, n_outputs)
+            Theta.
+        centered : array (n_outputs,), optional
+            The intercept of the problem, where targets were not centred.
+        """
+        if self.kernel_means is None:
             return None
-        return self.target_means - self.kernel_means @ dual_coef
+        offset = self.target_means if centered is None else centered
+        return offset - self.kernel_means @ dual_coef
 
     def output_kernel(self, output_kernel: OutputKernel) -> OutputKernel:
         """Return L of the model (n_outputs, n_outputs) from the problem's."""
@@ -92,7 +104,13 @@ class Formulation:
 
 
 def formulate(
-    inputs: Inputs, targets: Array, loss: Loss, structure: Structure
+    inputs: Inputs,
+    targets: Array,
+    loss: Loss,
+    structure: Structure,
+    weights: Array | None = None,
+    *,
+    reduce: bool = True,
 ) -> Formulation:
     """Remove the intercept from the targets, and reduce the outputs.
 
@@ -104,9 +122,19 @@ def formulate(
         As coded by the loss.
     loss : Loss
     structure : Structure
+    weights : array (n_samples, n_outputs) or (n_samples, 1), optional
+        Of each entry, or row.
+    reduce : bool, default=True
+        Whether to reduce the outputs where that is exact.
     """
     xp = namespace(targets)
-    reference = epsilon(targets) * loss.value(targets, xp.zeros_like(targets))
+    zero = xp.zeros_like(targets)
+    reference = epsilon(targets) * loss.value(targets, zero, weights)
+    free = inputs.kernel_means is not None
+    term = Term(inputs.operator, structure)
+    if "quadratic" not in loss.capabilities or weights is not None:
+        problem = Problem(loss, targets, (term,), free, reference, weights)
+        return Formulation(problem, inputs.kernel_means, None, None)
     target_means = None
     if inputs.kernel_means is not None:
         target_means = xp.mean(targets, axis=0)
@@ -117,20 +145,17 @@ def formulate(
         constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
         targets = xp.where(constant, xp.zeros_like(targets), targets)
     basis = None
-    if _reducible(targets, loss, structure):
+    if reduce and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
-    term = Term(inputs.operator, structure)
-    problem = Problem(loss, targets, (term,), target_means is not None, reference)
+    problem = Problem(loss, targets, (term,), free, reference)
     return Formulation(problem, inputs.kernel_means, target_means, basis)
 
 
-def _reducible(targets: Array, loss: Loss, structure: Structure) -> bool:
+def _reducible(targets: Array, structure: Structure) -> bool:
     """Tell whether a reduction is exact, and worth its while.
 
     A known L gains nothing from a few outputs less, only from many.
     """
-    exact = "quadratic" in loss.capabilities and (
-        "rotation_invariant" in structure.capabilities
-    )
+    exact = "rotation_invariant" in structure.capabilities
     n, m = targets.shape
     return exact and (m > n or "known" not in structure.capabilities)

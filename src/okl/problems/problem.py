@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
-from okl.certificate import Certificate, bounds
+from okl.bounds import bounds
+from okl.certificate import Certificate
 from okl.losses import Loss
 from okl.operators import KernelOperator
 from okl.structures import Structure
@@ -40,8 +41,11 @@ class Problem:
     terms : tuple of Term
         Where predictions come from.
     centered : bool
-        Whether an intercept was removed by centring targets and operators, so that
-        dual points have columns that sum to zero.
+        Whether there is an intercept: operators are centred, and dual points have
+        columns that sum to zero. For a quadratic loss without weights targets are
+        centred as well, which removes the intercept from the problem.
+    weights : array (n_samples, n_outputs) or (n_samples, 1), or None
+        What multiplies the loss of each entry, or row; None for one everywhere.
     reference : float
         Machine epsilon times the loss of f = 0 on the targets as given: objectives
         below it are zero up to rounding.
@@ -52,6 +56,7 @@ class Problem:
     terms: tuple[Term, ...]
     centered: bool
     reference: float
+    weights: Array | None = None
 
     @property
     def operator(self) -> KernelOperator:
@@ -64,6 +69,11 @@ class Problem:
         """The structure of the only term."""
         (term,) = self.terms
         return term.structure
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loss is quadratic, without weights."""
+        return "quadratic" in self.loss.capabilities and self.weights is None
 
     def balanced(self, dual_coef: Array) -> Array:
         """Return coefficients whose columns sum to zero if there was an intercept.
@@ -82,8 +92,9 @@ class Problem:
         *,
         tol: float,
         rank_limited: bool = False,
+        intercept: Array | float = 0.0,
     ) -> Certificate:
-        """Certify a model of this problem: coefficients (n_samples, n_outputs), L."""
+        """Certify a model of this problem: Theta (n_samples, n_outputs), L, b."""
         primal, dual = bounds(
             self.operator,
             self.targets,
@@ -92,6 +103,8 @@ class Problem:
             alpha=alpha,
             structure=self.structure,
             loss=self.loss,
+            weights=self.weights,
+            intercept=intercept,
             free_intercept=self.centered,
         )
         return Certificate.of(

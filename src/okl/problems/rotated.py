@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from okl._array import Array, epsilon, inner, namespace
 from okl._output_kernel import OutputKernel
-from okl.certificate import bounds
+from okl.bounds import bounds
 from okl.problems.problem import Problem
 
 

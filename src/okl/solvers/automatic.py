@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from okl._component import from_name
 from okl.problems import Problem
-from okl.solvers.barrier_newton import BarrierNewton
 from okl.solvers.base import Solver
-from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
-from okl.solvers.cholesky import Cholesky
-from okl.solvers.dual_newton import DualNewton
-from okl.solvers.factored_newton import FactoredNewton
-from okl.solvers.rescaled_trace import RescaledTrace
-from okl.solvers.sparse_newton import SparseNewton
-from okl.solvers.spectral import Spectral
+from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.proximal_gradient import ProximalGradient
+from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
 # The first that fits is taken: the most special first.
-_PREFERENCE: tuple[type[Solver], ...] = (
-    Cholesky,
-    Spectral,
-    DualNewton,
-    FactoredNewton,
-    RescaledTrace,
-    SparseNewton,
-    BarrierNewton,
-    BlockCoordinateDescent,
-)
+_PREFERENCE: tuple[type[Solver], ...] = (*SQUARED_LOSS, NewtonCG, ProximalGradient)
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 
 
@@ -63,11 +49,9 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
     """
     solver = as_solver(spec)
     if solver is None:
-        for cls in _PREFERENCE:
-            candidate = cls()
-            fits = not candidate.missing(problem)
-            if fits and (n_alphas == 1 or cls is not Cholesky):
-                return candidate
+        candidate = first_that_fits(_PREFERENCE, problem, n_alphas=n_alphas)
+        if candidate is not None:
+            return candidate
         raise ValueError(
             f"No solver fits the loss {problem.loss} with the structure "
             f"{problem.structure}."
@@ -75,7 +59,7 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
     missing = solver.missing(problem)
     if missing:
         raise ValueError(
-            f"The solver {solver.name!r} needs the capability {', '.join(missing)}, "
+            f"The solver {solver.name!r} needs {', '.join(missing)}, "
             f"which {problem.loss} and {problem.structure} do not have. Use "
             "solver='auto'."
         )

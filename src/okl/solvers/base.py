@@ -32,10 +32,13 @@ class Solver(Component, ABC):
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
         loss = self.loss_requires - problem.loss.capabilities
+        weighted = "quadratic" in self.loss_requires and problem.weights is not None
         structure = self.structure_requires - problem.structure.capabilities
-        return [f"{name!r} of the loss" for name in sorted(loss)] + [
-            f"{name!r} of the structure" for name in sorted(structure)
-        ]
+        return (
+            [f"{name!r} of the loss" for name in sorted(loss)]
+            + [f"{name!r} of the structure" for name in sorted(structure)]
+            + ["targets without weights"] * weighted
+        )
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the largest product inside `solve`."""

@@ -61,6 +61,8 @@ class Solution:
         What the solver knew after each iteration.
     start : object
         Where the same solver may start at another alpha.
+    intercept : array (n_outputs,) or None
+        Of the problem with a centred operator; None where centring removed it.
     """
 
     dual_coef: Array
@@ -69,6 +71,7 @@ class Solution:
     n_iter: int
     history: list[Record]
     start: Any
+    intercept: Array | None = None
 
 
 def conclude(

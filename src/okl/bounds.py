@@ -1,0 +1,165 @@
+r"""Primal and dual value of a model: the arithmetic of the certificate.
+
+See `okl.certificate` for the problem and what the two values prove. Nothing here knows
+how a model was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from okl._array import Array, eigh, inner, namespace
+from okl._output_kernel import OutputKernel
+from okl.losses import Loss
+from okl.structures import Structure
+
+# A coefficient matrix this far (relative) outside the range of L has an infinite
+# norm; below, it is what rounding leaves.
+_OUTSIDE_RANGE = 1e-6
+
+# A relative gap above this is looked at again from a second dual point.
+_DOUBTFUL = 1e-7
+
+
+def bounds(
+    K: Any,
+    targets: Array,
+    dual_coef: Array,
+    output_kernel: OutputKernel,
+    *,
+    alpha: float,
+    structure: Structure,
+    loss: Loss,
+    weights: Array | None = None,
+    intercept: Array | float = 0.0,
+    free_intercept: bool = False,
+) -> tuple[float, float]:
+    """Return the primal value of a model and the dual value its residuals imply.
+
+    The same as `certify` on arrays that were checked before; K is anything that
+    multiplies a matrix from the left.
+    """
+    products = K @ dual_coef
+    scores = products + intercept
+
+    primal = loss.value(targets, scores, weights) + alpha * (
+        _squared_norm(dual_coef, products, output_kernel) / 2
+        + _penalty(structure, output_kernel)
+    )
+
+    if free_intercept:
+        # with the loss minimised over b the columns of its gradient sum to zero
+        scores = products + loss.best_intercept(targets, products, weights)
+    implied = loss.negative_gradient(targets, scores, weights)
+    point = _DualPoint(
+        K, targets, weights, output_kernel, alpha, structure, loss, free_intercept
+    )
+    dual = point.value(implied)
+    if primal - dual > _DOUBTFUL * abs(primal) and point.exact:
+        # At a very small alpha residuals are differences of nearly equal numbers. On
+        # the range of L the same dual point is Theta L^+ as well.
+        other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
+        dual = max(dual, point.value(other))
+    return primal, dual
+
+
+def _without_cancellation(
+    residual: Array, dual_coef: Array, kernel: OutputKernel, alpha: float
+) -> Array:
+    """Return alpha Theta L^+, and outside the range of L the residual."""
+    difference = alpha * kernel.coordinates(
+        dual_coef
+    ) / kernel.eigenvalues - kernel.coordinates(residual)
+    basis = kernel.basis
+    return residual + (difference if basis is None else difference @ basis.T)
+
+
+@dataclass(frozen=True)
+class _DualPoint:
+    """What is needed to evaluate D at alpha C, scaled into the domain of R*."""
+
+    K: Any
+    targets: Array
+    weights: Array | None
+    output_kernel: OutputKernel
+    alpha: float
+    structure: Structure
+    loss: Loss
+    free_intercept: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether outputs may be rotated: a quadratic loss, no weights."""
+        return "quadratic" in self.loss.capabilities and self.weights is None
+
+    def value(self, implied: Array) -> float:
+        """Return D at C = implied / alpha."""
+        targets, kernel = self.targets, self.output_kernel
+        if self.exact:
+            if self.free_intercept:
+                implied = _balanced(implied)
+            implied, targets, kernel = _compressed(
+                implied, targets, kernel, self.structure
+            )
+        half_gram = implied.T @ (self.K @ implied) / (2 * self.alpha**2)
+        half_gram = (half_gram + half_gram.T) / 2
+        bound = self.structure.dual_bound(half_gram, kernel)
+        scaled = bound.factor * implied
+        if bound.directions is not None:
+            vectors, limits = bound.directions
+            if self.exact:
+                scaled, targets = scaled @ vectors, targets @ vectors
+                scaled = scaled * self.loss.dual_scales(targets, scaled, limits)
+            else:
+                scaled = scaled * Loss.dual_scales(self.loss, targets, scaled, limits)
+        if self.exact and self.free_intercept:
+            # a large scale would make of rounding a column that does not sum to zero
+            scaled = _balanced(scaled)
+        value = self.loss.dual_value(targets, scaled, self.weights)
+        return value - self.alpha * bound.value
+
+
+def _balanced(rows: Array) -> Array:
+    """Return rows with columns that sum to zero."""
+    return rows - namespace(rows).mean(rows, axis=0, keepdims=True)
+
+
+def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> float:
+    """Return tr(L^+ Theta' K Theta), infinite where Theta leaves the range of L."""
+    inside = kernel.coordinates(dual_coef)
+    total = inner(dual_coef, dual_coef)
+    if total - inner(inside, inside) > _OUTSIDE_RANGE**2 * total:
+        return float("inf")
+    return inner(inside / kernel.eigenvalues, kernel.coordinates(products))
+
+
+def _penalty(structure: Structure, kernel: OutputKernel) -> float:
+    if "known" in structure.capabilities:
+        return 0.0
+    if "rotation_invariant" in structure.capabilities:
+        kernel = OutputKernel(kernel.eigenvalues)
+    return structure.penalty(kernel.matrix())
+
+
+def _compressed(
+    rows: Array, targets: Array, kernel: OutputKernel, structure: Structure
+) -> tuple[Array, Array, OutputKernel]:
+    """Rotate more outputs than samples into the span of the dual rows.
+
+    A rotation of the outputs changes neither the conjugate of a rotation invariant
+    structure nor a quadratic loss; what of the targets lies outside the span has no
+    product with the dual point.
+    """
+    n, m = rows.shape
+    if m <= n or "rotation_invariant" not in structure.capabilities:
+        return rows, targets, kernel
+    xp = namespace(rows)
+    values, vectors = eigh(rows @ rows.T)
+    roots = xp.sqrt(xp.clip(values, 0.0, None))
+    safe = xp.where(roots > 0, roots, xp.ones_like(roots))
+    # rows = W diag(roots) Q', so that M Q = M rows' W / roots
+    if "known" not in structure.capabilities:
+        factor = ((kernel.factor().T @ rows.T) @ vectors) / safe
+        kernel = OutputKernel.from_factor(factor.T)
+    return vectors * roots, ((targets @ rows.T) @ vectors) / safe, kernel

@@ -1,0 +1,70 @@
+"""The Huber loss: quadratic for small errors, linear for large ones."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from okl._array import Array, epsilon, namespace
+from okl._validation import check_positive
+from okl.losses.base import Kind
+from okl.losses.separable import Separable
+
+
+class Huber(Separable):
+    r"""Half the square of an error up to delta, then delta times the error.
+
+    .. math:: V(y, f) = \begin{cases} r^2 / 2 & |r| \le \delta \\
+              \delta (|r| - \delta / 2) & |r| > \delta \end{cases}, \qquad r = y - f
+
+    A single wild target moves a prediction by no more than one that is delta away. For
+    regression only.
+
+    Parameters
+    ----------
+    delta : float, default=1.35
+        Where the loss becomes linear, > 0, in the units of the targets.
+    """
+
+    name: ClassVar[str | None] = "huber"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    largest_curvature: ClassVar[float] = 1.0
+
+    def __init__(self, delta: float = 1.35) -> None:
+        self.delta = delta
+
+    def validate(self) -> None:
+        """Check delta."""
+        check_positive(self.delta, "delta")
+
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return v at each entry."""
+        size = namespace(scores).abs(targets - scores)
+        inside = namespace(scores).clip(size, None, self.delta)
+        return inside * (size - inside / 2)
+
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return the errors, cut at delta."""
+        return namespace(scores).clip(targets - scores, -self.delta, self.delta)
+
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return one where the error is at most delta, else zero."""
+        xp = namespace(scores)
+        return xp.astype(xp.abs(targets - scores) <= self.delta, scores.dtype)
+
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return a y - a^2 / 2 where the absolute value of a is at most delta."""
+        xp = namespace(slopes)
+        outside = xp.abs(slopes) > self.delta * (1 + 8 * epsilon(slopes))
+        value = slopes * (targets - slopes / 2)
+        return xp.where(outside, xp.full_like(value, -float("inf")), value)
+
+    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
+        """Refuse classes."""
+        raise ValueError(
+            "The loss 'huber' is for regression; for classes use 'squared', "
+            "'logistic', 'softmax' or 'squared_hinge'."
+        )
+
+    def decide(self, scores: Array, kind: Kind) -> Array:
+        """Refuse classes."""
+        return self.encode(scores, kind, 0)

@@ -1,0 +1,86 @@
+"""The logistic loss, one output at a time."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from okl._array import Array, namespace
+from okl.losses.base import Kind
+from okl.losses.separable import Margin
+
+# What rounding may put outside [0, 1].
+_ROUNDING = 1e-12
+
+
+class Logistic(Margin):
+    r"""The negative log likelihood of a label, V(y, f) = log(1 + exp(-y f)), y = +-1.
+
+    .. math:: -V^*(y, -a) = - q \log q - (1 - q) \log (1 - q), \qquad q = a y
+
+    One output for two classes; for several, one against the rest, the probabilities
+    normalised to sum to one; one output per label. ``alpha`` is 1 / C of
+    `sklearn.linear_model.LogisticRegression`.
+    """
+
+    name: ClassVar[str | None] = "logistic"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth", "probabilities"})
+    largest_curvature: ClassVar[float] = 0.25
+
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return log(1 + exp(-y f)) without overflow."""
+        return softplus(-targets * scores)
+
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return y / (1 + exp(y f))."""
+        return targets * _sigmoid(-targets * scores)
+
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return p (1 - p)."""
+        return _sigmoid(scores) * _sigmoid(-scores)
+
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return the entropy of (q, 1 - q), q = a y."""
+        xp = namespace(slopes)
+        q = slopes * targets
+        outside = (q < -_ROUNDING) | (q > 1 + _ROUNDING)
+        q = xp.clip(q, 0.0, 1.0)
+        value = entropy(q) + entropy(1 - q)
+        return xp.where(outside, xp.full_like(value, -float("inf")), value)
+
+    def decide(self, scores: Array, kind: Kind) -> Array:
+        """Return the most probable class, or the labels of probability above 1/2."""
+        if kind == "multiclass":
+            return np.argmax(np.exp(self.log_probabilities(scores, kind)), axis=1)
+        return super().decide(scores, kind)
+
+    def log_probabilities(self, scores: Array, kind: Kind) -> Array:
+        """Return log 1 / (1 + exp(-f)), normalised over several classes."""
+        present = -softplus(-scores)
+        if kind == "multilabel":
+            return present
+        if kind == "binary":
+            return np.concatenate([-softplus(scores), present], axis=1)
+        largest = np.max(present, axis=1, keepdims=True)
+        total = np.sum(np.exp(present - largest), axis=1, keepdims=True)
+        return present - largest - np.log(total)
+
+
+def softplus(values: Array) -> Array:
+    """Return log(1 + exp(x)) without overflow."""
+    xp = namespace(values)
+    return xp.clip(values, 0.0, None) + xp.log1p(xp.exp(-xp.abs(values)))
+
+
+def entropy(values: Array) -> Array:
+    """Return -q log q, 0 at 0."""
+    xp = namespace(values)
+    safe = xp.where(values > 0, values, xp.ones_like(values))
+    return -values * xp.log(safe)
+
+
+def _sigmoid(values: Array) -> Array:
+    xp = namespace(values)
+    small = xp.exp(-xp.abs(values))
+    return xp.where(values >= 0, xp.ones_like(small), small) / (1 + small)

@@ -1,0 +1,196 @@
+"""What the losses that judge each output by itself have in common.
+
+V(y, f) = sum_j v(y_j, f_j), so that the second derivative is diagonal and the best
+intercept is one increasing equation for each output.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from okl._array import Array, epsilon, namespace
+from okl.losses.base import Kind, Loss
+
+# Roots of a second derivative below this part of the largest are not divided by.
+TINY = 1e-6
+# The best intercept: most Newton or bisection steps, the length of the first, and what
+# stands for infinity.
+_STEPS, _REACH, _FAR = 200, 1.0, 1e300
+
+
+class Diagonal(NamedTuple):
+    """A diagonal second derivative, V = W^(1/2).
+
+    Attributes
+    ----------
+    diagonal, roots : array (n_samples, n_outputs)
+        W and its square root.
+    """
+
+    diagonal: Array
+    roots: Array
+
+    @classmethod
+    def of(cls, diagonal: Array) -> Diagonal:
+        """Take the square root."""
+        return cls(diagonal, namespace(diagonal).sqrt(diagonal))
+
+    def project(self, right: Array) -> Array:
+        """Return the array: P is the identity."""
+        return right
+
+    def solve(self, right: Array) -> Array:
+        """Divide by the roots, where they are not tiny."""
+        return divide(right, self.roots)
+
+    def factor(self, right: Array) -> Array:
+        """Return V times an array."""
+        return self.roots * right
+
+    def adjoint(self, right: Array) -> Array:
+        """Return V' times an array, the same."""
+        return self.roots * right
+
+    def solve_total(self, right: Array) -> Array:
+        """Divide by the column sums."""
+        xp = namespace(right)
+        total = xp.sum(self.diagonal, axis=0)
+        safe = xp.where(total > 0, total, xp.ones_like(total))
+        return xp.where(total > 0, right / safe, xp.zeros_like(right))
+
+
+class Separable(Loss):
+    """Base of the losses that are a sum over outputs."""
+
+    @abstractmethod
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return v at each entry."""
+
+    @abstractmethod
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return -dv/df at each entry."""
+
+    @abstractmethod
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return the second derivative of v at each entry."""
+
+    @abstractmethod
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return -v*(y, -a) at each entry, for an entry of weight one."""
+
+    def value(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> float:
+        """Return the weighted sum of v."""
+        return _total(_weighted(self.entries(targets, scores), weights))
+
+    def negative_gradient(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Return the weighted slopes."""
+        return _weighted(self.slopes(targets, scores), weights)
+
+    def curvature(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Diagonal:
+        """Return the weighted second derivatives."""
+        return Diagonal.of(_weighted(self.stiffness(targets, scores), weights))
+
+    def dual_value(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> float:
+        """Return the weighted sum of -v*, at the slopes of entries of weight one."""
+        if weights is None:
+            return _total(self.dual_entries(targets, negative_gradient))
+        xp = namespace(targets)
+        weights = weights + xp.zeros_like(targets)
+        missing = weights == 0
+        if bool(xp.any(missing & (negative_gradient != 0))):
+            return -float("inf")
+        safe = xp.where(missing, xp.ones_like(weights), weights)
+        return _total(weights * self.dual_entries(targets, negative_gradient / safe))
+
+    def best_intercept(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Solve sum_i w a_ij = 0 for each output, by Newton within brackets."""
+        xp = namespace(targets)
+        n_outputs = targets.shape[1]
+        b = xp.zeros((n_outputs,), dtype=targets.dtype)
+        low, high = b - _FAR, b + _FAR
+        reach = b + _REACH
+        for _ in range(_STEPS):
+            slopes = self.negative_gradient(targets, scores + b, weights)
+            slope = xp.sum(slopes, axis=0)
+            rounding = epsilon(b) * xp.sum(xp.abs(slopes), axis=0)
+            low = xp.where(slope > 0, b, low)
+            high = xp.where(slope < 0, b, high)
+            done = (xp.abs(slope) <= rounding) | (high - low <= epsilon(b) * xp.abs(b))
+            if bool(xp.all(done)):
+                break
+            stiff = xp.sum(
+                self.curvature(targets, scores + b, weights).diagonal, axis=0
+            )
+            safe = xp.where(stiff > 0, stiff, xp.ones_like(stiff))
+            moved = b + xp.where(stiff > 0, slope / safe, xp.sign(slope) * reach)
+            # no further than twice as far as before, and inside the bracket
+            moved = xp.clip(moved, b - reach, b + reach)
+            reach = xp.where(xp.abs(moved - b) >= reach, 2 * reach, reach)
+            bracketed = (low > -_FAR) & (high < _FAR)
+            middle = xp.where(bracketed, (low + high) / 2, moved)
+            inside = (moved > low) & (moved < high)
+            b = xp.where(done, b, xp.where(inside, moved, middle))
+        return b
+
+
+class Margin(Separable):
+    """Base of the separable losses for classes, v a function of y f, y = -1 / +1.
+
+    One output for two classes, one against the rest for several, one per label.
+    """
+
+    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
+        """Code as -1 and +1: one column for two classes, else one per class."""
+        return signs_of(labels, kind, n_classes)
+
+    def decide(self, scores: Array, kind: Kind) -> Array:
+        """Return the largest column, or the sign as 0 or 1."""
+        return decide_by_sign(scores, kind)
+
+
+def signs_of(labels: Any, kind: Kind, n_classes: int) -> np.ndarray:
+    """Code labels as -1 and +1: one column for two classes, else one per class."""
+    labels = np.asarray(labels)
+    if kind == "multiclass":
+        labels = labels[:, None] == np.arange(n_classes)
+    elif kind == "binary":
+        labels = labels[:, None]
+    return np.where(labels > 0, 1.0, -1.0)
+
+
+def decide_by_sign(scores: Array, kind: Kind) -> Array:
+    """Return the largest column, or the sign as 0 or 1."""
+    if kind == "multiclass":
+        return np.argmax(scores, axis=1)
+    decisions = (scores > 0).astype(np.intp)
+    return decisions[:, 0] if kind == "binary" else decisions
+
+
+def divide(right: Array, roots: Array) -> Array:
+    """Return right / roots, and zero where a root is below 1e-6 of the largest."""
+    xp = namespace(right)
+    tiny = roots <= TINY * xp.max(roots)
+    return xp.where(
+        tiny, xp.zeros_like(right), right / xp.where(tiny, xp.ones_like(roots), roots)
+    )
+
+
+def _weighted(entries: Array, weights: Array | None) -> Array:
+    return entries if weights is None else weights * entries
+
+
+def _total(entries: Array) -> float:
+    return float(namespace(entries).sum(entries))

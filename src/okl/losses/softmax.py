@@ -1,0 +1,197 @@
+"""The softmax loss: the likelihood of one class among several."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from okl._array import Array, inner, namespace
+from okl.losses.base import Kind, Loss
+from okl.losses.logistic import entropy
+from okl.losses.separable import divide
+
+# What rounding may put outside the probability simplex.
+_ROUNDING = 1e-11
+# The best intercept: Newton steps, how often one is halved, and how long it may be at
+# first; what it must gain of its promise, and what promise is nothing or not seen.
+_STEPS, _HALVINGS, _REACH = 200, 60, 1.0
+_ARMIJO, _NOTHING, _UNSEEN = 1e-4, 1e-28, 1e-12
+
+
+class Softmax(Loss):
+    r"""The negative log likelihood of a class, one output per class.
+
+    .. math:: V(y, f) = - \langle y, f \rangle + \log \sum_c e^{f_c}, \qquad
+              -V^*(y, -a) = - \sum_c q_c \log q_c, \quad q = y - a
+
+    with y coded 0 / 1, q in the probability simplex; two outputs for two classes.
+    ``alpha`` is 1 / C of `sklearn.linear_model.LogisticRegression`. Seeger (2006),
+    *Cross-validation optimization for large scale hierarchical classification kernel
+    methods*, section 3.
+
+    The second derivative in a row, diag(p) - p p', is V V' with
+    V = (I - p 1') diag(p)^(1/2) (section 6.1.1).
+    """
+
+    name: ClassVar[str | None] = "softmax"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth", "probabilities"})
+    largest_curvature: ClassVar[float] = 0.5
+
+    def value(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> float:
+        """Return the weighted negative log likelihood."""
+        xp = namespace(scores)
+        rows = -xp.sum(targets * _log_softmax(scores), axis=1, keepdims=True)
+        return float(xp.sum(rows if weights is None else weights * rows))
+
+    def negative_gradient(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Return y - p."""
+        a = targets - _softmax(scores)
+        return a if weights is None else weights * a
+
+    def curvature(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Simplex:
+        """Return diag(p) - p p' of each row."""
+        p = _softmax(scores)
+        roots = namespace(p).sqrt(p if weights is None else weights * p)
+        return Simplex(p, roots)
+
+    def dual_value(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> float:
+        """Return the entropy of q = y - a / w, -inf outside the simplex."""
+        xp = namespace(targets)
+        a, rows = negative_gradient, None
+        if weights is not None:
+            rows = xp.max(weights + xp.zeros_like(a), axis=1, keepdims=True)
+            if bool(xp.any((rows == 0) & (a != 0))):
+                return -float("inf")
+            a = a / xp.where(rows > 0, rows, xp.ones_like(rows))
+        q = targets - a
+        total = xp.sum(q, axis=1)
+        if bool(xp.any(q < -_ROUNDING)) or bool(xp.any(xp.abs(total - 1) > _ROUNDING)):
+            return -float("inf")
+        entropies = entropy(xp.clip(q, 0.0, None))
+        return float(xp.sum(entropies if rows is None else rows * entropies))
+
+    def best_intercept(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Minimise by Newton's method in as many numbers as there are classes.
+
+        Where probabilities saturate the second derivative is nearly singular and its
+        steps far too long: they are cut at a length that doubles while they succeed.
+        """
+        xp = namespace(targets)
+        b = xp.zeros((targets.shape[1],), dtype=targets.dtype)
+        value, reach = self.value(targets, scores, weights), _REACH
+        for _ in range(_STEPS):
+            moved = scores + b
+            slope = xp.sum(self.negative_gradient(targets, moved, weights), axis=0)
+            step = self.curvature(targets, moved, weights).solve_total(slope)
+            if not inner(slope, step) > 0:
+                step = slope
+            promise = inner(slope, step)
+            if promise <= _NOTHING * max(abs(value), 1.0):
+                break
+            longest = float(xp.max(xp.abs(step)))
+            length = min(1.0, reach / longest)
+            slack = _UNSEEN * abs(value) if promise <= _UNSEEN * abs(value) else 0.0
+            for _ in range(_HALVINGS):
+                trial = self.value(targets, scores + b + length * step, weights)
+                if trial <= value - _ARMIJO * length * promise + slack:
+                    break
+                length /= 2
+            else:
+                break
+            b, value = b + length * step, trial
+            reach = max(2 * length * longest, _REACH)
+        return b
+
+    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
+        """Code as 0 and 1, one column per class."""
+        if kind == "multilabel":
+            raise ValueError(
+                "The loss 'softmax' is for one class per row, y has several labels per "
+                "row; use loss='logistic'."
+            )
+        return (np.asarray(labels)[:, None] == np.arange(n_classes)).astype(float)
+
+    def decide(self, scores: Array, kind: Kind) -> Array:
+        """Return the largest column."""
+        return np.argmax(scores, axis=1)
+
+    def log_probabilities(self, scores: Array, kind: Kind) -> Array:
+        """Return f_c - log sum exp f."""
+        return _log_softmax(scores)
+
+
+class Simplex(NamedTuple):
+    """W = diag(w p) - w p p' in each row, as V V'.
+
+    Attributes
+    ----------
+    probabilities : array (n_samples, n_classes)
+        p.
+    roots : array (n_samples, n_classes)
+        (w p)^(1/2).
+    """
+
+    probabilities: Array
+    roots: Array
+
+    @property
+    def diagonal(self) -> Array:
+        """D = diag(w p)."""
+        return self.roots**2
+
+    def project(self, right: Array) -> Array:
+        """Return (I - p^(1/2) p^(1/2)') times an array, in each row."""
+        xp = namespace(right)
+        axis = xp.sqrt(self.probabilities)
+        return right - axis * xp.sum(axis * right, axis=1, keepdims=True)
+
+    def solve(self, right: Array) -> Array:
+        """Divide rows that sum to zero by (w p)^(1/2), where that is not tiny."""
+        return self.project(divide(right, self.roots))
+
+    def factor(self, right: Array) -> Array:
+        """Return V times an array."""
+        scaled = self.roots * right
+        total = namespace(right).sum(scaled, axis=1, keepdims=True)
+        return scaled - self.probabilities * total
+
+    def adjoint(self, right: Array) -> Array:
+        """Return V' times an array."""
+        xp = namespace(right)
+        mean = xp.sum(self.probabilities * right, axis=1, keepdims=True)
+        return self.roots * (right - mean)
+
+    def solve_total(self, right: Array) -> Array:
+        """Solve with the sum over the rows, singular along the classes' sum."""
+        xp = namespace(right)
+        weighted = self.roots**2
+        diagonal = xp.sum(weighted, axis=0)
+        m = right.shape[0]
+        total = xp.eye(m, dtype=right.dtype) * diagonal
+        total = total - weighted.T @ self.probabilities
+        shift = xp.sum(diagonal) / m + xp.finfo(right.dtype).smallest_normal
+        total = (total + total.T) / 2 + shift / m
+        ridge = 1e-14 * shift * xp.eye(m, dtype=right.dtype)
+        solved = xp.linalg.solve(total + ridge, right[:, None])[:, 0]
+        return solved - xp.mean(solved)
+
+
+def _log_softmax(scores: Array) -> Array:
+    xp = namespace(scores)
+    shifted = scores - xp.max(scores, axis=1, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+
+
+def _softmax(scores: Array) -> Array:
+    return namespace(scores).exp(_log_softmax(scores))

@@ -1,0 +1,40 @@
+"""The squared hinge loss: no loss beyond the margin, quadratic before it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from okl._array import Array, epsilon, namespace
+from okl.losses.separable import Margin
+
+
+class SquaredHinge(Margin):
+    r"""Half the squared distance to the margin, V(y, f) = max(0, 1 - y f)^2 / 2.
+
+    .. math:: -V^*(y, -a) = a y - a^2 / 2, \qquad a y \ge 0
+
+    ``alpha`` is 1 / (2 C) of `sklearn.svm.LinearSVC`. It has no probabilities.
+    """
+
+    name: ClassVar[str | None] = "squared_hinge"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    largest_curvature: ClassVar[float] = 1.0
+
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return half the squared distance to the margin."""
+        return namespace(scores).clip(1 - targets * scores, 0.0, None) ** 2 / 2
+
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return y times the distance to the margin."""
+        return targets * namespace(scores).clip(1 - targets * scores, 0.0, None)
+
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return one before the margin, else zero."""
+        return namespace(scores).astype(targets * scores < 1, scores.dtype)
+
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return a y - a^2 / 2 where a y is not negative."""
+        xp = namespace(slopes)
+        value = slopes * (targets - slopes / 2)
+        outside = slopes * targets < -8 * epsilon(slopes)
+        return xp.where(outside, xp.full_like(value, -float("inf")), value)

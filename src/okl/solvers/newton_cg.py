@@ -1,0 +1,275 @@
+r"""Known output kernel, smooth loss: Newton's method by products with K.
+
+With a the negative gradient of the loss at F = K C L + 1 b', W = V V' its second
+derivative and r = a - alpha C, a Newton step for the dual variables is C + V g,
+
+.. math:: (\alpha I + V' (K \otimes L) V)\, g = V^+ r,
+
+a symmetric system of which every product is one with K, all outputs at once (Seeger
+2006, section 6.1.1). Where probabilities underflow V^+ would divide by zero; there W
+is zero for all purposes, and the step is r / alpha (appendix A has another remedy).
+
+*The intercept* is minimised over at every F; the loss is then a function of F alone
+whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
+to zero. Nothing else changes, and dual variables stay balanced.
+
+*Products with K are all that costs.* K V g is added up beside the iterations of
+conjugate gradients, so that the line search needs none; the gap costs one, K a. The
+preconditioner is `okl.solvers.low_rank_preconditioner`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from okl._array import Array, inner, namespace
+from okl._conjugate_gradient import conjugate_gradient
+from okl._output_kernel import OutputKernel
+from okl.losses.base import Curvature
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.low_rank_preconditioner import pivoted_cholesky, preconditioner
+from okl.solvers.solution import History, Solution
+
+# The model is certified again, with products of its own: leave room for rounding.
+_SAFETY = 0.9
+# The preconditioned residual of a step: this, or the root of the gap if smaller; and
+# how much closer if the step does not go down.
+_FORCING, _LEAST_FORCING = 0.01, 1e-7
+_TIGHTER = 0.1
+# A residual is out of the reach of W beyond this part of it.
+_UNREACHED = 1e-13
+# Line search: sufficient decrease, when to give up, and what is not seen in a value.
+_ARMIJO, _MAX_HALVINGS, _UNSEEN = 1e-4, 20, 1e-15
+# Iterations without progress, in the gap or by this fraction of the tolerance in the
+# objective, after which rounding is in the way.
+_PATIENCE, _PROGRESS = 10, 1e-2
+
+
+class NewtonCG(Solver):
+    """Newton's method with conjugate gradients, matrix-free.
+
+    Parameters
+    ----------
+    columns : int, default=100
+        How many columns of K the preconditioner uses; 0 for a diagonal.
+    """
+
+    name: ClassVar[str | None] = "newton_cg"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+
+    def __init__(self, columns: int = 100) -> None:
+        self.columns = columns
+
+    def prepare(self, problem: Problem) -> _Prepared:
+        """Choose the columns of K for the preconditioner."""
+        known = problem.structure.known(problem.targets)
+        assert known is not None
+        return _Prepared(
+            problem,
+            known,
+            problem.operator.diagonal(),
+            pivoted_cholesky(problem.operator, self.columns),
+        )
+
+    def solve(
+        self,
+        prepared: _Prepared,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Array | None = None,
+    ) -> Solution:
+        """Iterate from C of a neighbouring alpha, or from zero."""
+        problem, known = prepared.problem, prepared.known
+        history = History(problem.reference)
+        xp = namespace(problem.targets)
+        dual = xp.zeros_like(problem.targets) if start is None else start
+        image = xp.zeros_like(dual) if start is None else problem.operator @ dual
+        point = _Point.at(prepared, dual, image, alpha)
+        best, lowest, stalled = float("inf"), float("inf"), 0
+        while True:
+            gradient_image = problem.operator @ point.gradient
+            dual_value = _dual_value(prepared, point, gradient_image, alpha)
+            gap = history.add(point.objective, dual_value)
+            falls = point.objective < lowest * (1 - _PROGRESS * tol)
+            stalled = 0 if falls or gap < best else stalled + 1
+            best, lowest = min(best, gap), min(lowest, point.objective)
+            done = gap <= _SAFETY * tol or stalled >= _PATIENCE
+            if done or len(history.records) >= max_iter:
+                break
+            moved = _newton(prepared, point, alpha, gap)
+            if moved is None:
+                break
+            point = moved
+        dual_coef = problem.balanced(known.multiply(point.dual))
+        intercept = point.intercept if problem.centered else None
+        certificate = problem.certificate(
+            dual_coef,
+            known,
+            alpha,
+            tol=tol,
+            intercept=0.0 if intercept is None else intercept,
+        )
+        return Solution(
+            dual_coef,
+            known,
+            certificate,
+            len(history.records),
+            history.records,
+            point.dual,
+            intercept,
+        )
+
+
+class _Prepared(NamedTuple):
+    problem: Problem
+    known: OutputKernel
+    diagonal: Array
+    columns: Array
+
+
+class _Point(NamedTuple):
+    """Dual variables C, and the loss at their predictions and the best intercept.
+
+    Attributes
+    ----------
+    dual, image : array (n_samples, n_outputs)
+        C and K C.
+    intercept : array (n_outputs,) or float
+        The best b, 0.0 without an intercept.
+    gradient : array (n_samples, n_outputs)
+        Minus the gradient of the loss, a.
+    objective : float
+        The loss plus alpha <C'KC, L> / 2.
+    """
+
+    dual: Array
+    image: Array
+    intercept: Any
+    gradient: Array
+    objective: float
+
+    @classmethod
+    def at(cls, prepared: _Prepared, dual: Array, image: Array, alpha: float) -> _Point:
+        problem = prepared.problem
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        predictions = prepared.known.multiply(image)
+        intercept: Any = 0.0
+        if problem.centered:
+            intercept = loss.best_intercept(targets, predictions, weights)
+        scores = predictions + intercept
+        return cls(
+            dual,
+            image,
+            intercept,
+            loss.negative_gradient(targets, scores, weights),
+            loss.value(targets, scores, weights) + alpha / 2 * inner(dual, predictions),
+        )
+
+
+def _dual_value(
+    prepared: _Prepared, point: _Point, gradient_image: Array, alpha: float
+) -> float:
+    """Return the dual value at alpha C = a."""
+    problem = prepared.problem
+    norm = inner(point.gradient, prepared.known.multiply(gradient_image))
+    value = problem.loss.dual_value(problem.targets, point.gradient, problem.weights)
+    return value - norm / (2 * alpha)
+
+
+def _newton(
+    prepared: _Prepared, point: _Point, alpha: float, gap: float
+) -> _Point | None:
+    """Return the next point, None where no step lowers the objective."""
+    problem, known = prepared.problem, prepared.known
+    predictions = known.multiply(point.image)
+    curvature = problem.loss.curvature(
+        problem.targets, predictions + point.intercept, problem.weights
+    )
+    project = _balancing(curvature) if problem.centered else lambda right: right
+    approximate = preconditioner(
+        prepared.diagonal, prepared.columns, curvature.diagonal, known, alpha
+    )
+    residual = point.gradient - alpha * point.dual
+    inside = project(curvature.solve(residual))
+    # where W vanishes and the residual does not, as for a saturated wrong class
+    outside = residual - curvature.factor(inside)
+    right, outside_image = inside, 0.0 * residual
+    xp = namespace(residual)
+    if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
+        outside_image = problem.operator @ outside
+        moved_there = curvature.adjoint(known.multiply(outside_image))
+        right = right - project(moved_there) / alpha
+    images: list[Array] = []
+
+    def product(direction: Array) -> Array:
+        images[:] = [problem.operator @ curvature.factor(direction)]
+        back = curvature.adjoint(known.multiply(images[0]))
+        return alpha * direction + project(back)
+
+    def solved_to(rtol: float) -> tuple[Array, Array]:
+        """Return the change of C, and K times it, added up on the way."""
+        added = xp.zeros_like(residual)
+
+        def add_image(step: float) -> None:
+            nonlocal added
+            added = added + step * images[0]
+
+        inside = conjugate_gradient(
+            product,
+            right,
+            lambda rows: project(curvature.project(approximate(rows))),
+            rtol=rtol,
+            on_step=add_image,
+        )
+        change = outside / alpha + curvature.factor(inside)
+        return change, outside_image / alpha + added
+
+    rtol = min(_FORCING, max(gap**0.5, _LEAST_FORCING))
+    while rtol >= _LEAST_FORCING:
+        change, image = solved_to(rtol)
+        slope = -inner(residual, known.multiply(image))
+        moved = _line_search(prepared, point, change, image, slope, alpha)
+        if moved is not None:
+            return moved
+        # Conjugate gradients climb the dual: stopped too early, their step need not
+        # lower the primal.
+        rtol *= _TIGHTER
+    return None
+
+
+def _line_search(
+    prepared: _Prepared,
+    point: _Point,
+    change: Array,
+    image: Array,
+    slope: float,
+    alpha: float,
+) -> _Point | None:
+    """Backtrack along a change of C until the objective falls enough."""
+    unseen = _UNSEEN * abs(point.objective)
+    if slope > unseen:
+        return None
+    for halvings in range(_MAX_HALVINGS):
+        step = 0.5**halvings
+        moved = _Point.at(
+            prepared, point.dual + step * change, point.image + step * image, alpha
+        )
+        if moved.objective <= point.objective + _ARMIJO * step * slope + unseen:
+            return moved
+    return None
+
+
+def _balancing(curvature: Curvature) -> Any:
+    """Return the projection on what V maps to columns that sum to zero."""
+
+    def project(right: Array) -> Array:
+        xp = namespace(right)
+        sums = xp.sum(curvature.factor(right), axis=0)
+        shift = curvature.solve_total(sums) + xp.zeros_like(right)
+        return right - curvature.adjoint(shift)
+
+    return project
