@@ -86,8 +86,9 @@ class ProximalGradient(Solver):
             # the gap of a bounded rank never closes
             wanted = _SHARE * (tol if model.rank_limited else abs(gap))
             share = min(max(wanted, _LEAST), _MOST)
-            if gap < smallest:
-                best, smallest, stalled = model, gap, 0
+            measure = certificate.primal if model.rank_limited else gap
+            if measure < smallest:
+                best, smallest, stalled = model, measure, 0
             else:
                 stalled += 1
             change = abs(last - certificate.primal)
