@@ -123,6 +123,7 @@ def certify(
     output_kernel_factor: Any = None,
     intercept: Any = None,
     loss: str | Loss = "squared",
+    weights: Any = None,
     tol: float = 1e-6,
 ) -> Certificate:
     """Compute primal, dual and gap of a model from its public attributes alone.
@@ -146,6 +147,8 @@ def certify(
         The intercept, if one was fitted; None says that there is none.
     loss : str or Loss, default="squared"
         The loss.
+    weights : array of the shape of Y, or (n_samples, 1), optional
+        What multiplies the loss of each entry, or row; 0 for a missing target.
     tol : float, default=1e-6
         The relative gap up to which the status is ``"optimal"``.
 
@@ -199,6 +202,13 @@ def certify(
         offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1, 1))
         _check_outputs(offset, n_outputs, "intercept")
         offset = offset[:, 0]
+    if weights is not None:
+        weights = _as_columns(_as_float(weights))
+        if weights.shape[0] != Y.shape[0] or weights.shape[1] not in (1, n_outputs):
+            raise ValueError(
+                f"weights must have the shape of Y, {tuple(Y.shape)}, or "
+                f"({Y.shape[0]}, 1); got {tuple(weights.shape)}."
+            )
     K = _positive(K, centered=free)
     primal, dual = bounds(
         K,
@@ -208,10 +218,11 @@ def certify(
         alpha=alpha,
         structure=structure,
         loss=loss,
+        weights=weights,
         intercept=offset,
         free_intercept=free,
     )
-    reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y))
+    reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y), weights)
     return Certificate.of(primal, dual, reference, tol=tol)
 
 

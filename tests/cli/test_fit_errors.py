@@ -40,7 +40,7 @@ def refused(okl, tmp_path):
         ),
         (
             ["--target", "y_a", "--structure", "cluster"],
-            "--structure cluster needs --set structure__n_clusters=...",
+            "--structure cluster needs --set structure__n_clusters=VALUE",
         ),
         (["--target", "y_a", "--kernel", "foo"], "--kernel foo is unknown; expected"),
         (["--target", "y_a", "--kernel", "precomputed"], "--kernel precomputed is"),

@@ -88,7 +88,7 @@ DATA = [
     (X, Y[:-1], r"inconsistent numbers of samples: \[10, 9\]"),
     (changed(X, (2, 1), np.nan), Y, "Input X contains NaN"),
     (changed(X, (2, 1), np.inf), Y, "Input X contains infinity"),
-    (X, changed(Y, (2, 1), np.nan), "Input y contains NaN"),
+    (X, changed(Y, (slice(None), 1), np.nan), "Input y contains NaN"),
     (X, changed(Y, (2, 1), np.inf), "Input y contains infinity"),
     (X, changed(Y, (2, 1), -np.inf), "Input y contains infinity"),
     (X, None, "requires y to be passed"),

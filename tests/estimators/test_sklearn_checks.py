@@ -22,6 +22,16 @@ SINGLE = [
     OutputKernelClassifier(structure="low_rank", kernel="linear"),
     OutputKernelClassifier(structure=LowRank(2), fit_intercept=False),
     OutputKernelClassifier(structure="identity", kernel="precomputed"),
+    OutputKernelRegressor(loss="huber"),
+    OutputKernelRegressor(loss="huber", structure="identity", fit_intercept=False),
+    OutputKernelClassifier(loss="logistic"),
+    OutputKernelClassifier(loss="logistic", structure="identity"),
+    OutputKernelClassifier(loss="softmax"),
+    OutputKernelClassifier(
+        loss="softmax", structure="identity", class_weight="balanced"
+    ),
+    OutputKernelClassifier(loss="squared_hinge"),
+    OutputKernelClassifier(loss="squared_hinge", structure="identity"),
     # scikit-learn's checks have one output, and three classes
     *(
         estimator(structure=structure)
@@ -48,6 +58,7 @@ SEARCHING = [
     OutputKernelRegressorCV(structures=[Sparse(0.3), Sparse(0.9)], cv=3, alphas=3),
     OutputKernelClassifierCV(cv=3, alphas=3),
     OutputKernelClassifierCV(structures=[TraceBall(), Sparse()], cv=3, alphas=3),
+    OutputKernelClassifierCV(structures="identity", loss="softmax", cv=3, alphas=3),
     OutputKernelClassifierCV(
         structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),

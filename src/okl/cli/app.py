@@ -88,12 +88,18 @@ def fit(
         list[str] | None,
         typer.Option(
             help="How outputs may be related: frobenius (the default), low_rank, "
-            "mean or identity; repeatable."
+            "trace_ball, sparse, cluster, mean or identity; repeatable."
         ),
     ] = None,
     kernel: Annotated[
         str, typer.Option(help="Similarity of rows, a name of okl.kernels.")
     ] = "rbf",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="How errors count, a name of okl.losses; squared by default."
+        ),
+    ] = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -116,7 +122,7 @@ def fit(
             task=task.value if task else None,
             structures=structure or ["frobenius"],
             kernel=kernel,
-            assignments=assignments or [],
+            assignments=[*([f"loss={loss}"] if loss else []), *(assignments or [])],
             n_folds=cv,
             note=_note,
         )

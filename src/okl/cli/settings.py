@@ -71,7 +71,7 @@ def parse_settings(
         if missing:
             raise UserError(
                 f"--structure {structure.name} needs "
-                + " ".join(f"--set structure__{name}=..." for name in missing)
+                + " ".join(f"--set structure__{name}=VALUE" for name in missing)
                 + "."
             )
     return settings

@@ -127,6 +127,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
 
     # What the regressors take as parameters is settled here.
     loss: str | Loss = "squared"
+    _task = "regression"
 
     def __init__(
         self,

@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from okl._memory import require_memory
 from okl._output_kernel import OutputKernel
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
 from okl.kernels import Kernel, as_kernel
-from okl.losses import Loss, as_loss
+from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
 from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
 from okl.problems import Formulation, Inputs, formulate
@@ -86,7 +92,27 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
     """
 
     kernel: Any
+    loss: Any
     fit_intercept: bool
+    _task: ClassVar[str]  # what the loss must be for
+
+    def _loss_for_the_task(self) -> Loss:
+        """Return the loss, which must fit the task.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of the loss is out of range, or it is for another task.
+        """
+        loss = as_loss(self.loss)
+        loss.validate()
+        if self._task not in loss.capabilities:
+            known = [n for n, cls in LOSSES.items() if self._task in cls.capabilities]
+            raise ValueError(
+                f"The loss {loss.name or loss!r} is not for {self._task}; use one of "
+                f"{', '.join(map(repr, known))}."
+            )
+        return loss
 
     def __sklearn_tags__(self) -> Any:
         """Declare sparse input, and pairwise input for a precomputed kernel."""
@@ -105,6 +131,25 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
             dtype=np.float64,
             **check_params,
         )
+
+    def _validate_numbers(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check X, and numeric targets that may be NaN where they are missing."""
+        if y is None:
+            # scikit-learn's own message
+            self._validate_rows(X, reset=True, y=y)
+        X = self._validate_rows(X, reset=True)
+        y = check_array(
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+        )
+        if issparse(y):
+            y = y.toarray()
+        check_consistent_length(X, y)
+        return X, y
 
     def _adopt(
         self,
@@ -200,19 +245,23 @@ class SingleFit(OutputKernelModel):
         if not is_precomputed(self.kernel):
             as_kernel(self.kernel)
         as_solver(self.solver)
-        loss = as_loss(self.loss)
-        loss.validate()
-        return loss
+        return self._loss_for_the_task()
 
     def _fit(
-        self, X: Any, targets: np.ndarray, loss: Loss, *, one_dimensional: bool
+        self,
+        X: Any,
+        targets: np.ndarray,
+        loss: Loss,
+        *,
+        one_dimensional: bool,
+        weights: np.ndarray | None = None,
     ) -> None:
-        """Fit to coded targets (n_samples, n_outputs)."""
+        """Fit to coded targets (n_samples, n_outputs) with weights of that shape."""
         structure = clone(as_structure(self.structure))
         structure.validate(targets.shape[1])
         training = Training.of(self.kernel, X)
         inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
-        formulation = formulate(inputs, targets, loss, structure)
+        formulation = formulate(inputs, targets, loss, structure, weights)
         (solution,) = solve_path(
             formulation.problem,
             [self.alpha],

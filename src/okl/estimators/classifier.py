@@ -7,24 +7,52 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.base import OutputKernelModel, SingleFit
-from okl.estimators.targets import classification_kind, encode, set_output_names
-from okl.losses import Loss, as_loss
+from okl.estimators.targets import (
+    class_weights,
+    classification_kind,
+    encode,
+    set_output_names,
+)
+from okl.losses import LOSSES, Loss, as_loss
 from okl.losses.base import Kind
+from okl.solvers import Solver
+from okl.structures import Structure
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Tell whether the loss has probabilities; explain it if not."""
+    loss = as_loss(estimator.loss)
+    if "probabilities" not in loss.capabilities:
+        raise AttributeError(
+            f"The loss {loss.name!r} has no probabilities; use loss='logistic' or "
+            "loss='softmax'."
+        )
+    return True
+
+
+def one_score_for_two(scores: np.ndarray, kind: Kind) -> np.ndarray:
+    """Return one score per row for two classes: the difference if there are two."""
+    if kind == "binary" and scores.ndim == 2:
+        return scores[:, 1] - scores[:, 0]
+    return scores
 
 
 class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     """From labels to targets, and from scores to labels."""
 
+    _task = "classification"
     _kind: Kind
-    loss: Any
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that label indicator matrices are taken."""
+        """Declare that label indicator matrices are taken, if the loss takes them."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
+        capabilities: frozenset[str] = getattr(loss, "capabilities", frozenset())
+        tags.classifier_tags.multi_label = "multilabel" in capabilities
         return tags
 
     def _validate_labels(self, X: Any, y: Any) -> tuple[Any, np.ndarray, Kind]:
@@ -53,7 +81,32 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             One score per row for two classes, positive for ``classes_[1]``; else
             one per class, or one per label, positive where the label is present.
         """
-        return self._scores(X)
+        return one_score_for_two(self._scores(X), self._kind)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes, where the loss has them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        array (n_samples, n_classes) or (n_samples, n_labels)
+            In the order of ``classes_``; for label indicators the probability that
+            each label is present.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`, without underflow."""
+        check_is_fitted(self)
+        scores = self._scores(X)
+        scores = scores.reshape(scores.shape[0], -1)
+        return as_loss(self.loss).log_probabilities(scores, self._kind)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class, or the label indicators, of each row.
@@ -75,7 +128,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
 def labels_of(
     scores: np.ndarray, kind: Kind, classes: np.ndarray, loss: Loss
 ) -> np.ndarray:
-    """Map scores, a vector for two classes, to labels."""
+    """Map scores, perhaps a vector for two classes, to labels."""
     decisions = loss.decide(scores.reshape(scores.shape[0], -1), kind)
     return decisions if kind == "multilabel" else classes[decisions]
 
@@ -83,11 +136,12 @@ def labels_of(
 class OutputKernelClassifier(ClassificationMixin, SingleFit):
     """Kernel classification that learns how the classes, or labels, are related.
 
-    Labels are coded as numbers by the loss (for the squared loss -1 and +1: one
-    output for two classes, else one per class or label), and the scores are those
-    of `OutputKernelRegressor` on these targets: the same problem, the same
-    certificate. The predicted class is the one with the largest score; a label is
-    predicted where its score is positive.
+    Labels are coded as numbers by the loss (-1 and +1, one output for two classes,
+    else one per class or label; 0 and 1, one output per class, for the softmax loss),
+    and the problem and its certificate are those of `OutputKernelRegressor` on these
+    targets. The predicted class is the one with the largest score; a label is
+    predicted where its score is positive. With ``loss="logistic"`` or ``"softmax"``
+    there are probabilities.
 
     Parameters
     ----------
@@ -100,7 +154,11 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     alpha : float, default=1.0
         Strength of the regularisation, > 0.
     loss : str or Loss, default="squared"
-        The loss V, see `okl.losses`.
+        The loss V: ``"squared"``, ``"logistic"``, ``"softmax"`` (not for label
+        indicators) or ``"squared_hinge"``, see `okl.losses`.
+    class_weight : "balanced", dict or None, default=None
+        Weights of the classes in the loss, as in scikit-learn; not for label
+        indicators.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     solver : str or Solver, default="auto"
@@ -142,6 +200,31 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     (3, 3)
     """
 
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        structure: str | Structure = "frobenius",
+        alpha: float = 1.0,
+        *,
+        loss: str | Loss = "squared",
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        solver: str | Solver = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            kernel,
+            structure,
+            alpha,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.class_weight = class_weight
+
     @with_callbacks
     def fit(self, X: Any, y: Any) -> OutputKernelClassifier:
         """Fit the scores and the output kernel.
@@ -171,6 +254,12 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         X, labels, kind = self._validate_labels(X, y)
         classes, targets = encode(labels, kind, loss)
         self._set_classes(classes, kind)
-        self._fit(X, targets, loss, one_dimensional=kind == "binary")
+        self._fit(
+            X,
+            targets,
+            loss,
+            one_dimensional=targets.shape[1] == 1 and kind == "binary",
+            weights=class_weights(self.class_weight, labels, classes, kind),
+        )
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import with_callbacks
+from sklearn.utils.metaestimators import available_if
 
-from okl.estimators.classifier import ClassificationMixin, labels_of
+from okl.estimators.classifier import (
+    ClassificationMixin,
+    labels_of,
+    one_score_for_two,
+)
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import encode
+from okl.estimators.targets import class_weights, encode
 from okl.losses import Loss
 from okl.losses.base import Kind
 
@@ -28,7 +34,11 @@ class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
         return self.classes
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
-        return X[:, 0] if self.kind == "binary" else X
+        return one_score_for_two(X[:, 0] if X.shape[1] == 1 else X, self.kind)
+
+    @available_if(lambda self: "probabilities" in self.loss.capabilities)
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return np.exp(self.loss.log_probabilities(X, self.kind))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return labels_of(X, self.kind, self.classes, self.loss)
@@ -45,7 +55,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     ----------
     kernel, structures, alphas, eps, cv, scoring, n_jobs
         As in `OutputKernelRegressorCV`.
-    loss, fit_intercept, tol, max_iter
+    loss, class_weight, fit_intercept, tol, max_iter
         As in `OutputKernelClassifier`.
 
     Attributes
@@ -64,6 +74,37 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     >>> model.score(X, y) > 0.95
     True
     """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        structures: Any = "frobenius",
+        *,
+        alphas: int | Sequence[float] = 25,
+        eps: float = 1e-5,
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        loss: str | Loss = "squared",
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            kernel,
+            structures,
+            alphas=alphas,
+            eps=eps,
+            cv=cv,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.class_weight = class_weight
 
     @with_callbacks
     def fit(self, X: Any, y: Any, **params: Any) -> OutputKernelClassifierCV:
@@ -93,6 +134,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             loss,
             _HeldOutClassifier(classes, kind, loss),
             params,
-            one_dimensional=kind == "binary",
+            one_dimensional=targets.shape[1] == 1 and kind == "binary",
+            weights=class_weights(self.class_weight, labels, classes, kind),
         )
         return self

@@ -38,7 +38,7 @@ from okl.estimators.base import (
     warn_unless_certified,
 )
 from okl.kernels import as_kernel
-from okl.losses import Loss, as_loss
+from okl.losses import Loss
 from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, solve_path
 from okl.problems import Inputs, formulate
@@ -107,9 +107,7 @@ class CrossValidated(OutputKernelModel):
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
             as_kernel(self.kernel)
-        loss = as_loss(self.loss)
-        loss.validate()
-        return loss
+        return self._loss_for_the_task()
 
     def _checked_structures(self, n_outputs: int) -> list[Structure]:
         given = self.structures
@@ -134,6 +132,7 @@ class CrossValidated(OutputKernelModel):
         params: dict[str, Any],
         *,
         one_dimensional: bool,
+        weights: np.ndarray | None = None,
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
         structures = self._checked_structures(targets.shape[1])
@@ -144,7 +143,9 @@ class CrossValidated(OutputKernelModel):
 
         training = Training.of(self.kernel, X)
         inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
-        formulations = [formulate(inputs, targets, loss, s) for s in structures]
+        formulations = [
+            formulate(inputs, targets, loss, s, weights) for s in structures
+        ]
         self.alphas_ = np.stack(
             [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
         )
@@ -161,6 +162,7 @@ class CrossValidated(OutputKernelModel):
                 test,
                 judge,
                 loss=loss,
+                weights=weights,
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,

@@ -13,7 +13,7 @@ from okl._validation import check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.base import Training, warn_unless_certified
 from okl.estimators.regressor import OutputKernelRegressor
-from okl.estimators.targets import regression_targets, set_output_names
+from okl.estimators.targets import observed_targets, set_output_names
 from okl.model_selection.path import alpha_grid, solve_path
 from okl.problems import Formulation, Inputs, formulate
 from okl.solvers import Solution
@@ -81,15 +81,15 @@ def output_kernel_path(
 ) -> OutputKernelPath:
     """Fit `OutputKernelRegressor` along a path of alphas.
 
-    One eigendecomposition of the kernel matrix serves all alphas, and each fit
-    starts from the one before, at the next larger alpha.
+    One eigendecomposition of the kernel matrix serves all alphas; where the solver can
+    use it, a fit starts from the one before, at the next larger alpha.
 
     Parameters
     ----------
     X : array, sparse matrix or DataFrame (n_samples, n_features)
         Training rows; the kernel matrix for ``kernel="precomputed"``.
     Y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
-        Targets.
+        Targets; NaN where they were not observed.
     kernel, structure, fit_intercept, tol, max_iter
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
@@ -130,15 +130,13 @@ def output_kernel_path(
     )
     loss = estimator._checked_loss()
     set_output_names(estimator, Y)
-    X, Y = estimator._validate_rows(
-        X, reset=True, y=Y, multi_output=True, y_numeric=True
-    )
-    targets = regression_targets(Y)
+    X, Y = estimator._validate_numbers(X, Y)
+    targets, weights = observed_targets(Y)
     resolved = clone(as_structure(structure))
     resolved.validate(targets.shape[1])
     training = Training.of(kernel, X)
     inputs = Inputs.of(training.operator, fit_intercept=fit_intercept)
-    formulation = formulate(inputs, targets, loss, resolved)
+    formulation = formulate(inputs, targets, loss, resolved, weights)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
     certificates = [solution.certificate for solution in solutions]
@@ -150,7 +148,7 @@ def output_kernel_path(
         training,
         formulation,
         solutions,
-        np.ndim(Y) == 1,
+        Y.ndim == 1,
     )
 
 

@@ -9,7 +9,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from okl.estimators.base import SingleFit
-from okl.estimators.targets import regression_targets, set_output_names
+from okl.estimators.targets import observed_targets, set_output_names
+from okl.metrics import r2_score
 
 
 class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
@@ -39,7 +40,7 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         Strength of the regularisation, > 0; for ``"identity"`` that of
         `sklearn.kernel_ridge.KernelRidge`.
     loss : str or Loss, default="squared"
-        The loss V, see `okl.losses`.
+        The loss V: ``"squared"`` or ``"huber"``, see `okl.losses`.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
     solver : str or Solver, default="auto"
@@ -99,6 +100,8 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
     (2, 2)
     """
 
+    _task = "regression"
+
     @with_callbacks
     def fit(self, X: Any, y: Any) -> OutputKernelRegressor:
         """Fit the predictor and the output kernel.
@@ -108,7 +111,7 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
-            Targets.
+            Targets; NaN where they were not observed.
 
         Returns
         -------
@@ -126,14 +129,26 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
             estimator=self, X=X, y=y
         )
         names = y
-        X, y = self._validate_rows(
-            X, reset=True, y=y, multi_output=True, y_numeric=True
-        )
+        X, y = self._validate_numbers(X, y)
         set_output_names(self, names)
-        targets = regression_targets(y)
-        self._fit(X, targets, loss, one_dimensional=np.ndim(y) == 1)
+        targets, weights = observed_targets(y)
+        self._fit(X, targets, loss, one_dimensional=y.ndim == 1, weights=weights)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean R^2 of the outputs over their observed targets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        y : array (n_samples, n_outputs) or (n_samples,)
+            Targets; NaN where they were not observed.
+        sample_weight : array (n_samples,), optional
+            Weights of the rows.
+        """
+        return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the targets.

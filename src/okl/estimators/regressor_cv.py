@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import regression_targets, set_output_names
+from okl.estimators.targets import observed_targets, set_output_names
+from okl.metrics import r2_score
 
 
 class _HeldOutRegressor(RegressorMixin, BaseEstimator):
@@ -20,6 +21,9 @@ class _HeldOutRegressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return X[:, 0] if self.one_dimensional else X
+
+    def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
+        return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
 
 class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
@@ -78,6 +82,8 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
     LowRank()
     """
 
+    _task = "regression"
+
     @with_callbacks
     def fit(self, X: Any, y: Any, **params: Any) -> OutputKernelRegressorCV:
         """Choose alpha and structure, then fit on all rows.
@@ -87,7 +93,7 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
-            Targets.
+            Targets; NaN where they were not observed.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -97,22 +103,25 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         """
         loss = self._checked_loss()
         names = y
-        X, y = self._validate_rows(
-            X, reset=True, y=y, multi_output=True, y_numeric=True
-        )
+        X, y = self._validate_numbers(X, y)
         set_output_names(self, names)
-        targets = regression_targets(y)
-        one_dimensional = np.ndim(y) == 1
+        targets, weights = observed_targets(y)
+        one_dimensional = y.ndim == 1
         self._search(
             X,
-            targets[:, 0] if one_dimensional else targets,
+            y,
             targets,
             loss,
             _HeldOutRegressor(one_dimensional),
             params,
             one_dimensional=one_dimensional,
+            weights=weights,
         )
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean R^2, as `OutputKernelRegressor.score`."""
+        return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the targets, as `OutputKernelRegressor.predict`."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -28,6 +29,50 @@ def regression_targets(y: Any) -> np.ndarray:
         y = y.toarray()
     y = np.asarray(y, dtype=np.float64)
     return y[:, None] if y.ndim == 1 else y
+
+
+def observed_targets(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return targets (n_samples, n_outputs), and weights 0 where they are missing.
+
+    A missing target, NaN, becomes zero; the weights are None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If an output is nowhere observed.
+    """
+    targets = y[:, None] if y.ndim == 1 else y
+    missing = np.isnan(targets)
+    if not missing.any():
+        return targets, None
+    nowhere = np.flatnonzero(missing.all(axis=0))
+    if len(nowhere):
+        raise ValueError(
+            "Input y contains NaN in every row of "
+            f"{len(nowhere)} of {targets.shape[1]} outputs, the first is number "
+            f"{nowhere[0]}; leave such outputs out."
+        )
+    return np.where(missing, 0.0, targets), (~missing).astype(np.float64)
+
+
+def class_weights(
+    class_weight: Any, labels: np.ndarray, classes: np.ndarray, kind: Kind
+) -> np.ndarray | None:
+    """Return the weight of each row (n_samples, 1), None if all are one.
+
+    Raises
+    ------
+    ValueError
+        For label indicators, which have no classes, or unknown classes.
+    """
+    if class_weight is None:
+        return None
+    if kind == "multilabel":
+        raise ValueError(
+            "class_weight is for one class per row, y has several labels per row; set "
+            "class_weight=None."
+        )
+    return compute_sample_weight(class_weight, labels)[:, None]
 
 
 def classification_kind(y: Any) -> tuple[Any, Kind]:

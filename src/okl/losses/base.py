@@ -66,6 +66,7 @@ class Loss(Component, ABC):
           may be rotated, and the columns of a dual point scaled one by one;
         - ``"smooth"``: V has a second derivative (`curvature`), at most
           ``largest_curvature``;
+        - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
         - ``"probabilities"``: scores stand for probabilities (`probabilities`).
     largest_curvature : float
         A bound on the eigenvalues of the second derivative, at weight one.

@@ -26,7 +26,7 @@ class Huber(Separable):
     """
 
     name: ClassVar[str | None] = "huber"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth", "regression"})
     largest_curvature: ClassVar[float] = 1.0
 
     def __init__(self, delta: float = 1.35) -> None:
@@ -36,25 +36,30 @@ class Huber(Separable):
         """Check delta."""
         check_positive(self.delta, "delta")
 
+    @property
+    def _width(self) -> float:
+        """Delta in full precision, whatever kind of number it is."""
+        return float(self.delta)
+
     def entries(self, targets: Array, scores: Array) -> Array:
         """Return v at each entry."""
         size = namespace(scores).abs(targets - scores)
-        inside = namespace(scores).clip(size, None, self.delta)
+        inside = namespace(scores).clip(size, None, self._width)
         return inside * (size - inside / 2)
 
     def slopes(self, targets: Array, scores: Array) -> Array:
         """Return the errors, cut at delta."""
-        return namespace(scores).clip(targets - scores, -self.delta, self.delta)
+        return namespace(scores).clip(targets - scores, -self._width, self._width)
 
     def stiffness(self, targets: Array, scores: Array) -> Array:
         """Return one where the error is at most delta, else zero."""
         xp = namespace(scores)
-        return xp.astype(xp.abs(targets - scores) <= self.delta, scores.dtype)
+        return xp.astype(xp.abs(targets - scores) <= self._width, scores.dtype)
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return a y - a^2 / 2 where the absolute value of a is at most delta."""
         xp = namespace(slopes)
-        outside = xp.abs(slopes) > self.delta * (1 + 8 * epsilon(slopes))
+        outside = xp.abs(slopes) > self._width * (1 + 8 * epsilon(slopes))
         value = slopes * (targets - slopes / 2)
         return xp.where(outside, xp.full_like(value, -float("inf")), value)
 

@@ -25,7 +25,9 @@ class Logistic(Margin):
     """
 
     name: ClassVar[str | None] = "logistic"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth", "probabilities"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"smooth", "classification", "multilabel", "probabilities"}
+    )
     largest_curvature: ClassVar[float] = 0.25
 
     def entries(self, targets: Array, scores: Array) -> Array:

@@ -35,7 +35,9 @@ class Softmax(Loss):
     """
 
     name: ClassVar[str | None] = "softmax"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth", "probabilities"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"smooth", "classification", "probabilities"}
+    )
     largest_curvature: ClassVar[float] = 0.5
 
     def value(

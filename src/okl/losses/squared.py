@@ -22,7 +22,9 @@ class Squared(Separable):
     """
 
     name: ClassVar[str | None] = "squared"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"quadratic", "smooth"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"quadratic", "smooth", "regression", "classification", "multilabel"}
+    )
     largest_curvature: ClassVar[float] = 1.0
 
     def entries(self, targets: Array, scores: Array) -> Array:

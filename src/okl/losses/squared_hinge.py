@@ -17,7 +17,9 @@ class SquaredHinge(Margin):
     """
 
     name: ClassVar[str | None] = "squared_hinge"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"smooth", "classification", "multilabel"}
+    )
     largest_curvature: ClassVar[float] = 1.0
 
     def entries(self, targets: Array, scores: Array) -> Array:

@@ -1,4 +1,7 @@
-"""Scores of a learned output kernel against relations that are known.
+"""Scores: predictions where targets are missing, and relations that are known.
+
+`r2_score` and `mean_squared_error` are scikit-learn's over the targets that are not
+NaN. The others compare a learned output kernel with known relations:
 
 ========================== ========================================================
 function                   of the pairs of outputs ...
@@ -9,6 +12,8 @@ function                   of the pairs of outputs ...
 ========================== ========================================================
 """
 
+from okl.metrics.missing import mean_squared_error as mean_squared_error
+from okl.metrics.missing import r2_score as r2_score
 from okl.metrics.support import support_f1_score as support_f1_score
 from okl.metrics.support import support_precision_score as support_precision_score
 from okl.metrics.support import support_recall_score as support_recall_score

@@ -46,6 +46,7 @@ def score_fold(
     judge: Callable[[np.ndarray, np.ndarray], float],
     *,
     loss: Loss,
+    weights: np.ndarray | None,
     fit_intercept: bool,
     tol: float,
     max_iter: int,
@@ -66,6 +67,8 @@ def score_fold(
     judge : callable
         From held-out scores (n_test, n_outputs) and row numbers to one number, the
         larger the better.
+    weights : array (n_samples, n_outputs) or (n_samples, 1), or None
+        Of the loss of each entry, or row, in the fits.
     loss, fit_intercept, tol, max_iter
         As in the estimators.
     """
@@ -74,7 +77,13 @@ def score_fold(
     scores = np.empty(grids.shape)
     gaps = [0.0]
     for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
-        formulation = formulate(inputs, targets[train], loss, structure)
+        formulation = formulate(
+            inputs,
+            targets[train],
+            loss,
+            structure,
+            None if weights is None else weights[train],
+        )
         solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
         for column, solution in enumerate(solutions):
             dual_coef = formulation.coefficients(solution.dual_coef)

@@ -66,7 +66,7 @@ class DualNewton(Solver):
         d, targets = prepared.eigenvalues, prepared.targets
         xp = namespace(targets)
         history = History(prepared.problem.reference)
-        if start is None:
+        if start is None or start.shape != targets.shape:
             kernel = first_output_kernel(prepared, alpha, tol=tol)
             roomy = kernel.matrix()
             values, basis = eigh(roomy)

@@ -26,8 +26,10 @@ from okl.solvers.base import Solver
 from okl.solvers.solution import History, Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
-# The problem of a round is solved to this part of the last gap, within bounds.
-_SHARE, _LEAST, _MOST = 1e-2, 1e-12, 1e-4
+# The problem of a round is solved to this part of the last gap, squared, within bounds:
+# where R* is infinite outside a set, an error of first order in C'KC comes from a gap
+# of second order.
+_SHARE, _LEAST, _MOST = 1e-2, 1e-13, 1e-4
 # A model of bounded rank is done where the objective changes by this part of tol.
 _SETTLED = 1e-3
 # Rounds without a smaller gap after which rounding is in the way.
@@ -84,7 +86,7 @@ class ProximalGradient(Solver):
             )
             gap = history.add(certificate.primal, certificate.dual)
             # the gap of a bounded rank never closes
-            wanted = _SHARE * (tol if model.rank_limited else abs(gap))
+            wanted = _SHARE * (tol if model.rank_limited else _SHARE * gap**2)
             share = min(max(wanted, _LEAST), _MOST)
             measure = certificate.primal if model.rank_limited else gap
             if measure < smallest:

@@ -29,7 +29,7 @@ from okl.solvers.solution import History, Solution, conclude
 from okl.structures import LowRank
 
 # The walk down to a bracket goes in steps of this in log alpha'.
-_WALK, _MAX_WALK = log(4.0), 200
+_WALK, _MAX_WALK = log(4.0), 40
 # The excess where L' is zero.
 _LARGE = 1e3
 # alpha' and its problem are solved to this part of the gap asked for.
@@ -58,9 +58,11 @@ class RescaledTrace(Solver):
         """Walk down to a bracket from the alpha' of a larger alpha; find the root."""
         walk = _Walk(prepared, alpha, start, tol=tol, max_iter=max_iter)
         high = log(start.alpha) if start is not None else walk.largest_logarithm()
+        root = None
         if high > -inf:
-            low, high = walk.bracket(high)
-            brentq(walk.excess, low, high, xtol=walk.share)
+            bracket = walk.bracket(high)
+            if bracket is not None:
+                root = brentq(walk.excess, *bracket, xtol=walk.share)
         kernel = walk.scaled_output_kernel()
         coordinates = known_coefficients(prepared, kernel, alpha)
         return conclude(
@@ -70,7 +72,7 @@ class RescaledTrace(Solver):
             alpha,
             tol=tol,
             history=walk.history,
-            start=walk.best,
+            start=None if root is None else walk.place(root),
         )
 
 
@@ -131,13 +133,18 @@ class _Walk:
         largest = float(eigh((moment + moment.T) / 2)[0][-1])
         return log(largest) / 2 if largest > 0 else -inf
 
-    def bracket(self, high: float) -> tuple[float, float]:
-        """Return two log alpha' between which the root lies, from a guess above it."""
+    def bracket(self, high: float) -> tuple[float, float] | None:
+        """Return two log alpha' between which the root lies, from a guess above it.
+
+        None where the walk ends without one: targets that are zero up to rounding.
+        """
         low = high
         for _ in range(_MAX_WALK):
             low, high = low - _WALK, low
             if self.excess(low) < 0:
                 break
+        else:
+            return None
         while self.excess(high) <= 0:
             low, high = high, high + _WALK
         return low, high
@@ -166,6 +173,11 @@ class _Walk:
         excess = logarithm - log(self._alpha) - log(place.trace)
         self._known[logarithm] = excess
         return excess
+
+    def place(self, logarithm: float) -> _Place:
+        """Return where another walk may start: near the root, wherever the best is."""
+        assert self._last is not None
+        return _Place(exp(logarithm), self._last.factor)
 
     def scaled_output_kernel(self) -> OutputKernel:
         """Return the best L' / tr L', a multiple of the identity if there is none."""

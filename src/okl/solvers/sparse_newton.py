@@ -3,21 +3,26 @@
 The best predictor is eliminated (`okl.solvers.best_fit`); what is left is a smooth
 function of L plus the sparse penalty, see `okl._orthant_newton`. Alternating between
 predictor and output kernel needs from a few to hundreds of rounds, the more the
-smaller eps and the larger mu; this needs 15 to 60 Newton steps whatever they are.
+smaller eps and the larger mu. This needs 15 to 60 Newton steps where eps is not far
+below the square of L, and hundreds where it is and mu is near 1: then standardise the
+targets, or raise eps.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl._array import namespace
+from okl._array import eigh, namespace
 from okl._orthant_newton import Iterate, orthant_newton
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import in_outputs, known_coefficients, typical_scale
+from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.best_fit import BestFit
 from okl.solvers.solution import History, Solution, conclude
+
+# Fixed-point rounds for the first scale, and when to stop them.
+_SCALE_ROUNDS, _SCALE_CHANGE = 50, 0.1
 
 
 class SparseNewton(Solver):
@@ -44,7 +49,7 @@ class SparseNewton(Solver):
         problem = prepared.problem
         structure: Any = problem.structure
         history = History(problem.reference)
-        scale = typical_scale(prepared, alpha, tol=tol)
+        scale = _first_scale(prepared, alpha, float(structure.eps))
         n_outputs = problem.targets.shape[1]
         identity = namespace(problem.targets).eye(
             n_outputs, dtype=problem.targets.dtype
@@ -52,8 +57,8 @@ class SparseNewton(Solver):
         iterates = orthant_newton(
             BestFit(prepared.eigenvalues, prepared.targets, alpha),
             scale * identity,
-            weight=1 - structure.mu,
-            eps=structure.eps,
+            weight=1 - float(structure.mu),
+            eps=float(structure.eps),
             first_eps=scale**2,
         )
         for iterate in iterates:
@@ -64,6 +69,30 @@ class SparseNewton(Solver):
             if gap <= tol or len(history.records) >= max_iter:
                 break
         return conclude(prepared, coefficients, kernel, alpha, tol=tol, history=history)
+
+
+def _first_scale(rotated: Rotated, alpha: float, eps: float) -> float:
+    """Return the eigenvalue that L would have along the strongest direction of Y alone.
+
+    There the step of the trace penalty is one number, l = (p(l) + eps)^(1/2), and its
+    fixed point is the scale from which the barrier comes down. (That of the best
+    multiple of the identity is far too small where one direction dominates.)
+    """
+    xp = namespace(rotated.targets)
+    d = rotated.eigenvalues
+    if d.shape[0] == 0:
+        return eps**0.5
+    moment = rotated.targets.T @ (d * rotated.targets)
+    _, vectors = eigh((moment + moment.T) / 2)
+    energy = d * (rotated.targets @ vectors[:, -1:]) ** 2
+    scale = (float(xp.sum(energy)) / alpha) ** 0.5 + eps**0.5
+    for _ in range(_SCALE_ROUNDS):
+        previous = scale
+        moved = energy * (scale / (d * scale + alpha)) ** 2
+        scale = (float(xp.sum(moved)) + eps) ** 0.5
+        if abs(scale - previous) <= _SCALE_CHANGE * previous:
+            break
+    return scale
 
 
 def _output_kernel(iterate: Iterate) -> OutputKernel:

@@ -54,8 +54,8 @@ class Cluster(SpectralSet):
         n_clusters = check_count(self.n_clusters, "n_clusters")
         if n_clusters > n_outputs:
             raise ValueError(
-                f"n_clusters must be at most the number of outputs, {n_outputs} here; "
-                f"got {n_clusters}."
+                f"n_clusters must be at most the number of outputs, {n_outputs} here "
+                f"(two classes are one output); got {n_clusters}."
             )
         within = check_positive(self.within, "within")
         between = check_positive(self.between, "between")
@@ -69,6 +69,7 @@ class Cluster(SpectralSet):
 
     def spectrum(self, n_outputs: int) -> Spectrum:
         """Return the bounds, on the complement of the average of the outputs."""
-        lower, upper = 1 / self.within, 1 / self.between
-        budget = (self.n_clusters - 1) * upper + (n_outputs - self.n_clusters) * lower
-        return Spectrum(lower, upper, budget, mean=1 / self.mean)
+        lower, upper = 1 / float(self.within), 1 / float(self.between)
+        n_clusters = int(self.n_clusters)
+        budget = (n_clusters - 1) * upper + (n_outputs - n_clusters) * lower
+        return Spectrum(lower, upper, budget, mean=1 / float(self.mean))

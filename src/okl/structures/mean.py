@@ -49,6 +49,6 @@ class Mean(Given):
 
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return ``(I + gamma U) / (1 + gamma)``, without an inverse."""
-        spread = 1 / (1 + self.gamma)  # of the norm 1 that the average keeps
+        spread = 1 / (1 + float(self.gamma))  # of the norm 1 that the average keeps
         average = (1 - spread) / n_outputs
         return spread * np.eye(n_outputs) + average

@@ -69,28 +69,35 @@ class Sparse(Structure):
             )
         check_positive(self.eps, "eps")
 
+    @property
+    def _numbers(self) -> tuple[float, float]:
+        """1 - mu and eps in full precision, whatever kind of number they are."""
+        return 1 - float(self.mu), float(self.eps)
+
     def penalty(self, output_kernel: Array) -> float:
         """Return R(L), infinite for a singular L."""
         xp = namespace(output_kernel)
         values, _ = eigh(output_kernel)
         if not float(values[0]) > 0:
             return float("inf")
+        weight, eps = self._numbers
         trace = float(xp.sum(xp.linalg.diagonal(output_kernel)))
         absolute = float(xp.sum(xp.abs(output_kernel)))
-        inverse = self.eps * float(xp.sum(1 / values))
-        return (inverse + self.mu * trace + (1 - self.mu) * absolute) / 2
+        inverse = eps * float(xp.sum(1 / values))
+        return (inverse + (1 - weight) * trace + weight * absolute) / 2
 
     def conjugate(self, matrix: Array) -> float:
         """Return R*(S), from above and to a relative gap of 1e-10."""
         xp = namespace(matrix)
-        scale = self.eps**0.5
+        weight, eps = self._numbers
+        scale = eps**0.5
         first = scale * xp.eye(matrix.shape[0], dtype=matrix.dtype)
         iterates = orthant_newton(
             Linear(matrix),
             first,
-            weight=1 - self.mu,
-            eps=self.eps,
-            first_eps=self.eps,
+            weight=weight,
+            eps=eps,
+            first_eps=eps,
         )
         for n_steps, (entries, values, vectors, _) in enumerate(iterates):
             below = inner(matrix, entries) - self.penalty(entries)
@@ -110,8 +117,8 @@ class Sparse(Structure):
         """
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
-        weight = 1 - self.mu
-        wished = output_kernel.matrix_power(-2) * self.eps + 2 * matrix
+        weight, eps = self._numbers
+        wished = output_kernel.matrix_power(-2) * eps + 2 * matrix
         gap = identity + (1 - identity) * xp.clip(wished, -weight, weight) - 2 * matrix
         values, _ = eigh(symmetric(gap))
         below = max(-float(values[0]), 0.0)
@@ -119,7 +126,7 @@ class Sparse(Structure):
             below += epsilon(matrix) * matrix.shape[0] * float(values[-1])
         shrunk = 1 / (1 + below)
         values = xp.clip(shrunk * values + (1 - shrunk), 0.0, None)
-        value = -(self.eps**0.5) * float(xp.sum(xp.sqrt(values)))
+        value = -(eps**0.5) * float(xp.sum(xp.sqrt(values)))
         return DualBound(value, shrunk**0.5)
 
     def prox(self, matrix: Array, weight: float) -> Array:
@@ -130,8 +137,9 @@ class Sparse(Structure):
         """
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
-        shifted = matrix - weight * self.mu / 2 * identity
-        threshold = weight * (1 - self.mu) / 2
+        off, _ = self._numbers
+        shifted = matrix - weight * (1 - off) / 2 * identity
+        threshold = weight * off / 2
         return xp.sign(shifted) * xp.clip(xp.abs(shifted) - threshold, 0.0, None)
 
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
@@ -142,16 +150,17 @@ class Sparse(Structure):
         """
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
-        shifted = symmetric(matrix) + self.eps * identity
+        weight, eps = self._numbers
+        shifted = symmetric(matrix) + eps * identity
         variances, axes = eigh(shifted)
-        roots = xp.sqrt(xp.clip(variances, self.eps, None))
+        roots = xp.sqrt(xp.clip(variances, eps, None))
         root = (axes * roots) @ axes.T
         first = xp.sqrt(xp.linalg.diagonal(shifted))
         iterates = orthant_newton(
             InverseTrace(matrix),
             identity * first,
-            weight=1 - self.mu,
-            eps=self.eps,
+            weight=weight,
+            eps=eps,
             first_eps=float(_STIFF * variances[-1] - variances[0]),
         )
         for n_steps, (entries, values, vectors, point) in enumerate(iterates):
@@ -170,7 +179,7 @@ class Sparse(Structure):
         """
         xp = namespace(gradient)
         identity = xp.eye(gradient.shape[0], dtype=gradient.dtype)
-        weight = 1 - self.mu
+        weight, _ = self._numbers
         nearest = identity + (1 - identity) * xp.clip(
             symmetric(gradient), -weight, weight
         )

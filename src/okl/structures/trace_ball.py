@@ -59,7 +59,7 @@ class TraceBall(SpectralSet):
 
     def spectrum(self, n_outputs: int) -> Spectrum:
         """Return eigenvalues that sum to at most 1."""
-        return Spectrum(0.0, float("inf"), 1.0, self.eps)
+        return Spectrum(0.0, float("inf"), 1.0, float(self.eps))
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Without eps, return <S, L> for eigenvalues of S scaled to that or below.

@@ -1,0 +1,103 @@
+"""Scores of predictions where some targets are missing.
+
+A target that is NaN was not observed, and says nothing of its prediction. Each output
+is scored on the rows where it was observed; outputs are then averaged as in
+scikit-learn. Without NaN the scores are scikit-learn's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+from sklearn.utils.validation import _check_sample_weight, check_array
+
+
+def r2_score(
+    y_true: Any, y_pred: Any, *, sample_weight: Any = None, multioutput: Any = None
+) -> Any:
+    """Return the coefficient of determination over the observed targets.
+
+    Parameters
+    ----------
+    y_true : array (n_samples,) or (n_samples, n_outputs)
+        Targets; NaN where not observed.
+    y_pred : array of the same shape
+        Predictions.
+    sample_weight : array (n_samples,), optional
+        Weights of the rows.
+    multioutput : {"raw_values", "uniform_average"}, optional
+        One score per output, or (the default) their mean. An output that is observed
+        in fewer than two rows has no score; it is NaN, and left out of the mean.
+
+    Returns
+    -------
+    float or array (n_outputs,)
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, or no output can be scored.
+    """
+    return _averaged(metrics.r2_score, 2, y_true, y_pred, sample_weight, multioutput)
+
+
+def mean_squared_error(
+    y_true: Any, y_pred: Any, *, sample_weight: Any = None, multioutput: Any = None
+) -> Any:
+    """Return the mean squared error over the observed targets.
+
+    Parameters and errors as in `r2_score`; an output that is observed nowhere has no
+    score.
+
+    Returns
+    -------
+    float or array (n_outputs,)
+    """
+    score = metrics.mean_squared_error
+    return _averaged(score, 1, y_true, y_pred, sample_weight, multioutput)
+
+
+def _averaged(
+    score: Callable[..., float],
+    least: int,
+    y_true: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    multioutput: Any,
+) -> Any:
+    """Score each output on its observed rows, at least so many, and average."""
+    targets = check_array(
+        y_true, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y_true"
+    )
+    predictions = check_array(y_pred, ensure_2d=False, input_name="y_pred")
+    if targets.shape != predictions.shape:
+        raise ValueError(
+            "y_true and y_pred must have the same shape; got "
+            f"{targets.shape} and {predictions.shape}."
+        )
+    if multioutput not in (None, "raw_values", "uniform_average"):
+        raise ValueError(
+            "multioutput must be 'raw_values' or 'uniform_average'; got "
+            f"{multioutput!r}."
+        )
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, targets)
+    targets = targets.reshape(targets.shape[0], -1)
+    predictions = predictions.reshape(targets.shape)
+    observed = ~np.isnan(targets)
+    scores = np.full(targets.shape[1], np.nan)
+    for j, rows in enumerate(observed.T):
+        if rows.sum() >= least:
+            chosen = None if weights is None else weights[rows]
+            scores[j] = score(
+                targets[rows, j], predictions[rows, j], sample_weight=chosen
+            )
+    if np.all(np.isnan(scores)):
+        raise ValueError(
+            f"No output has {least} observed targets or more: nothing can be scored."
+        )
+    return scores if multioutput == "raw_values" else float(np.nanmean(scores))
