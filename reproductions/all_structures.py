@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from okl import OutputKernelRegressorCV
-from reproductions.candidates import CANDIDATES, parameters
+from reproductions.candidates import NAMES, candidates, parameters
 from reproductions.choosing import best_of_each
 from reproductions.comparing import Splits, standard_error, with_error
 from reproductions.real_sets import real_sets
@@ -34,7 +34,7 @@ from reproductions.report import save_figure, table, write_page
 MOST_ROWS, N_SPLITS = 400, 10
 LINEAR = ("computer_survey",)
 CHOSEN = "chosen"
-NAMES = (*CANDIDATES, CHOSEN)
+METHODS = (*NAMES, CHOSEN)
 
 
 def splits_of(n_rows: int) -> Splits:
@@ -54,7 +54,7 @@ def errors(name: str, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         )
         models = best_of_each(
             search,
-            CANDIDATES,
+            candidates(Y.shape[1]),
             inputs.transform(X[train]),
             targets.transform(Y[train]),
         )
@@ -75,7 +75,7 @@ def changes(nmse: np.ndarray) -> np.ndarray:
 def change_table(results: Mapping[str, tuple[tuple, np.ndarray, Splits]]) -> str:
     """Return a line a set, and the numbers of gains and losses beyond two errors."""
     rows = []
-    tally = np.zeros((2, len(NAMES) - 1), dtype=int)
+    tally = np.zeros((2, len(METHODS) - 1), dtype=int)
     for name, (shape, nmse, splits) in results.items():
         columns = changes(nmse).T
         limits = [2 * standard_error(column, splits.overlap) for column in columns]
@@ -92,7 +92,7 @@ def change_table(results: Mapping[str, tuple[tuple, np.ndarray, Splits]]) -> str
             )
         )
     rows.append(("lower / higher", "", "", "", "", *(f"{a} / {b}" for a, b in tally.T)))
-    return table(["set", "n", "p", "m", *NAMES], rows)
+    return table(["set", "n", "p", "m", *METHODS], rows)
 
 
 def change_figure(results: Mapping[str, tuple[tuple, np.ndarray, Splits]]):
@@ -110,7 +110,7 @@ def change_figure(results: Mapping[str, tuple[tuple, np.ndarray, Splits]]):
             va="center",
             color="white" if abs(mean) > 0.6 * limit else "black",
         )
-    axis.set_xticks(range(len(NAMES) - 1), NAMES[1:], rotation=30, ha="right")
+    axis.set_xticks(range(len(METHODS) - 1), METHODS[1:], rotation=30, ha="right")
     axis.set_yticks(range(len(results)), list(results))
     axis.set_title("change of the nMSE against independent outputs (%)")
     figure.colorbar(image, ax=axis, extend="both", label="blue: lower error")

@@ -13,26 +13,32 @@ from okl.structures import (
     TraceBall,
 )
 
-CANDIDATES: dict[str, list[Structure]] = {
-    "identity": [Identity()],
-    "mean": [Mean(gamma=gamma) for gamma in (0.1, 1.0, 10.0)],
-    "frobenius": [Frobenius()],
-    "low_rank": [LowRank()],
-    "trace_ball": [TraceBall(eps=0.0)],
-    "trace_ball, eps > 0": [TraceBall(eps=eps) for eps in (0.1, 1.0, 10.0)],
-    "cluster": [
-        Cluster(n_clusters=r, within=within, between=1.0, mean=1.0)
-        for r in (1, 2, 3)
-        for within in (3.0, 30.0)
-    ],
-    "sparse": [Sparse(mu=mu, eps=1e-2) for mu in (0.1, 0.5, 0.9)],
-}
+
+def candidates(n_outputs: int) -> dict[str, list[Structure]]:
+    """Return the structures of every name for so many outputs."""
+    return {
+        "identity": [Identity()],
+        "mean": [Mean(gamma=gamma) for gamma in (0.1, 1.0, 10.0)],
+        "frobenius": [Frobenius()],
+        "low_rank": [LowRank()],
+        "trace_ball": [TraceBall(eps=0.0)],
+        "trace_ball, eps > 0": [TraceBall(eps=eps) for eps in (1.0, 10.0, 100.0)],
+        "cluster": [
+            Cluster(n_clusters=n_clusters, within=10.0)
+            for n_clusters in (1, 2, 3)
+            if n_clusters < n_outputs
+        ],
+        "sparse": [Sparse(mu=mu, eps=1e-2) for mu in (0.1, 0.5, 0.9)],
+    }
+
+
+NAMES = tuple(candidates(1))
 
 
 def parameters() -> str:
     """Say what each candidate with parameters tries."""
     return "; ".join(
         f"{name}: " + ", ".join(f"`{structure}`" for structure in family)
-        for name, family in CANDIDATES.items()
+        for name, family in candidates(4).items()
         if len(family) > 1
     )

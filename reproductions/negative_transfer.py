@@ -24,7 +24,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.preprocessing import StandardScaler
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
-from reproductions.candidates import CANDIDATES, parameters
+from reproductions.candidates import NAMES, candidates, parameters
 from reproductions.choosing import best_of_each
 from reproductions.comparing import standard_error, with_error
 from reproductions.report import save_figure, table, write_page
@@ -36,7 +36,7 @@ N_ALPHAS = 13
 def label_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]:
     """Return 1 - average precision of every label, and the model, per candidate."""
     search = OutputKernelClassifierCV(alphas=N_ALPHAS, scoring="average_precision")
-    models = best_of_each(search, CANDIDATES, X[train], Y[train])
+    models = best_of_each(search, candidates(Y.shape[1]), X[train], Y[train])
     return {
         name: (
             1
@@ -53,7 +53,9 @@ def target_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]
     """Return the nMSE of every target, and the model, per candidate."""
     targets = StandardScaler().fit(Y[train])
     search = OutputKernelRegressorCV(alphas=N_ALPHAS, scoring="neg_mean_squared_error")
-    models = best_of_each(search, CANDIDATES, X[train], targets.transform(Y[train]))
+    models = best_of_each(
+        search, candidates(Y.shape[1]), X[train], targets.transform(Y[train])
+    )
     return {
         name: (
             np.mean(
@@ -84,7 +86,7 @@ def compare(data: TwoGroups) -> dict[str, np.ndarray]:
     first, second = data.groups.values()
     both = np.hstack([first, second])
     size = first.shape[1]
-    rows: dict[str, list] = {name: [] for name in CANDIDATES}
+    rows: dict[str, list] = {name: [] for name in NAMES}
     for train, test in data.splits:
         X = StandardScaler().fit(data.X[train]).transform(data.X)
         parts = [losses(X, Y, train, test) for Y in (first, second, both)]
@@ -147,7 +149,7 @@ def change_figure(sets: Sequence[TwoGroups], results: Sequence[Mapping]):
     figure, axes = plt.subplots(
         1, len(sets), figsize=(12, 4), layout="constrained", sharey=True
     )
-    places = np.arange(len(CANDIDATES))
+    places = np.arange(len(NAMES))
     for axis, data, outcomes in zip(axes, sets, results, strict=True):
         for offset, column, group in zip(
             (-0.12, 0.12), (0, 2), data.groups, strict=True
@@ -164,8 +166,11 @@ def change_figure(sets: Sequence[TwoGroups], results: Sequence[Mapping]):
             )
         axis.axvline(0, color="0.7", lw=0.8, zorder=0)
         axis.set(title=data.name, xlabel="loss together less loss apart")
-        axis.legend(fontsize=8)
-    axes[0].set_yticks(places, list(CANDIDATES))
+        axis.locator_params(axis="x", nbins=5)
+        axis.legend(
+            fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2
+        )
+    axes[0].set_yticks(places, list(NAMES))
     axes[0].invert_yaxis()
     return figure
 

@@ -40,7 +40,7 @@ MODELS = 4  # for every number of tasks, share and reading
 READINGS = {"variance": 0.5, "deviation": 1.0}
 ROWS = (50, 200, 1000)  # for the supports
 SUPPORTS = 10  # models for every number of rows and reading
-SPARSE = [Sparse(mu=mu, eps=1e-3) for mu in (0.1, 0.3, 0.5, 0.7, 0.9)]
+SPARSE = [Sparse(mu=mu, eps=1e-3) for mu in (0.1, 0.3, 0.5, 0.7, 0.9, 0.97)]
 METHODS: dict[str, Sequence[Structure]] = {
     "STL (identity)": [Identity()],
     "MTRL (trace_ball)": [TraceBall(eps=0.0)],
@@ -87,7 +87,7 @@ def draw(n_tasks: int, share: float, reading: str, rng: np.random.Generator) -> 
 
 def search() -> OutputKernelRegressorCV:
     return OutputKernelRegressorCV(
-        "linear", fit_intercept=False, scoring="neg_mean_squared_error"
+        "linear", alphas=16, fit_intercept=False, scoring="neg_mean_squared_error"
     )
 
 
@@ -149,20 +149,21 @@ def error_figure(results: Mapping[tuple[str, float], np.ndarray]):
     return figure
 
 
-def support_figure(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]]):
-    """Draw |A| and |L| side by side, a row for every pair."""
+def support_figure(supports: Mapping[tuple[str, int], list]):
+    """Draw |A| and |L| of the first model, a row for every reading."""
     figure, axes = plt.subplots(
-        2, len(pairs), figsize=(11, 5.5), layout="constrained", squeeze=False
+        len(READINGS), 1 + len(ROWS), figsize=(11, 5.5), layout="constrained"
     )
-    for column, (title, pair) in zip(axes.T, pairs.items(), strict=True):
-        for axis, matrix in zip(column, pair, strict=True):
+    for line, reading in zip(axes, READINGS, strict=True):
+        pairs = {n: supports[reading, n][0] for n in ROWS}
+        pictures = {"true, before corruption": pairs[ROWS[0]][0]}
+        pictures |= {f"recovered, {n} rows": L for n, (_, L) in pairs.items()}
+        for axis, (title, matrix) in zip(line, pictures.items(), strict=True):
             shown = np.abs(matrix) / np.abs(matrix).max()
             shown[matrix == 0] = np.nan
             image = axis.imshow(shown, vmin=0, vmax=1, cmap="viridis")
-            axis.set(xticks=[], yticks=[])
-        column[0].set_title(title, fontsize=10)
-    axes[0, 0].set_ylabel("true, before corruption")
-    axes[1, 0].set_ylabel("recovered")
+            axis.set(title=title, xticks=[], yticks=[])
+        line[0].set_ylabel(f"{reading} a tenth")
     figure.colorbar(image, ax=axes, label="|entry| / largest; zeros white")
     return figure
 
@@ -206,7 +207,6 @@ def run() -> None:
         for reading in READINGS
         for n in ROWS
     }
-    shown = {f"{r}, {n} rows": pairs[0] for (r, n), pairs in supports.items()}
     write_page(
         "sparse_synthetic",
         f"""# Synthetic tasks with sparse relations (2015)
@@ -232,7 +232,7 @@ true`. The pictures are those of the first model.
 
 {support_table(supports)}
 
-{save_figure(support_figure(shown), "sparse_synthetic_support")}
+{save_figure(support_figure(supports), "sparse_synthetic_support")}
 
 Tried: {", ".join(f"`{structure}`" for structure in SPARSE)}. Machine: {machine()}.
 """,
