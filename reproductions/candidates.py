@@ -18,7 +18,7 @@ def candidates(n_outputs: int) -> dict[str, list[Structure]]:
     """Return the structures of every name for so many outputs."""
     return {
         "identity": [Identity()],
-        "mean": [Mean(gamma=gamma) for gamma in (0.1, 1.0, 10.0)],
+        "mean": [Mean(gamma=gamma) for gamma in (1.0, 10.0, 100.0)],
         "frobenius": [Frobenius()],
         "low_rank": [LowRank()],
         "trace_ball": [TraceBall(eps=0.0)],

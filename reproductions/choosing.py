@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from okl import (
     OutputKernelClassifier,
@@ -49,3 +52,22 @@ def best_of_each(
         ).fit(X, Y)
         first += len(family)
     return models
+
+
+@contextmanager
+def noted_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect warnings in place of showing them, those of fits above tolerance all."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield caught
+
+
+def certified(caught: Sequence[warnings.WarningMessage]) -> str:
+    """Say whether all fits were certified to the tolerance of the estimators."""
+    if not caught:
+        return "Every model is certified to 1e-6."
+    messages = sorted({str(warning.message) for warning in caught})
+    return (
+        f"Every model is certified to 1e-6, but for what {len(caught)} warnings tell: "
+        + " ".join(messages)
+    )

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from reproductions.candidates import NAMES, candidates, parameters
-from reproductions.choosing import best_of_each
+from reproductions.choosing import best_of_each, certified, noted_warnings
 from reproductions.comparing import standard_error, with_error
 from reproductions.report import save_figure, table, write_page
 from reproductions.two_groups import TwoGroups, two_groups
@@ -144,6 +144,29 @@ Outputs: {groups}; mean |correlation| {first:.2f} and {second:.2f} within the gr
 """
 
 
+def verdict(sets: Sequence[TwoGroups], results: Sequence[Mapping]) -> str:
+    """Say where learning together changes a loss beyond two standard errors."""
+    worse, better, n_changes = [], [], 0
+    for data, outcomes in zip(sets, results, strict=True):
+        for name, values in outcomes.items():
+            for column, group in zip((0, 2), data.groups, strict=True):
+                change = values[:, column + 1] - values[:, column]
+                far = 2 * standard_error(change, data.splits.overlap)
+                n_changes += 1
+                if abs(change.mean()) > far:
+                    side = worse if change.mean() > 0 else better
+                    side.append(f"{name} ({data.name}, {group})")
+    return (
+        f"Of {n_changes} changes {len(worse)} are losses beyond two standard errors"
+        f"{_listed(worse)} and {len(better)} are gains{_listed(better)}; were there "
+        f"nothing, chance alone would make about {n_changes / 40:.0f} of either."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f": {', '.join(names)};" if names else ""
+
+
 def change_figure(sets: Sequence[TwoGroups], results: Sequence[Mapping]):
     """Draw what learning together changes, per set, group and candidate."""
     figure, axes = plt.subplots(
@@ -177,7 +200,8 @@ def change_figure(sets: Sequence[TwoGroups], results: Sequence[Mapping]):
 
 def run() -> None:
     sets = list(two_groups())
-    results = [compare(data) for data in sets]
+    with noted_warnings() as caught:
+        results = [compare(data) for data in sets]
     sections = "\n".join(map(section, sets, results))
     write_page(
         "negative_transfer",
@@ -192,11 +216,13 @@ bold beyond two errors). `L between groups` is the Frobenius norm of the block o
 between the groups over the geometric mean of those within, 0 if L keeps them apart.
 `identity` relates nothing: what changes there is that both groups share one alpha.
 
+{verdict(sets, results)}
+
 {sections}
 {save_figure(change_figure(sets, results), "negative_transfer")}
 
 Parameters tried: {parameters()}.
 
-Machine: {machine()}.
+{certified(caught)} Machine: {machine()}.
 """,
     )

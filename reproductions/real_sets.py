@@ -25,16 +25,26 @@ MULAN = (
 )
 
 
+# of the 190 in the computer survey
+N_PERSONS = 60
+
+
 def real_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield name, inputs (missing ones NaN) and targets of every set."""
-    for name in ("sarcos4449", "parkinsons", "computer_survey"):
+    for name in ("sarcos4449", "parkinsons"):
         with np.load(data_folder(name) / f"{name}.npz") as stored:
-            X, Y = stored["X"], stored["Y"]
-        # the survey has a row per person, who is an output here
-        yield name, *_varying(X, Y.T if name == "computer_survey" else Y)
+            yield name, *_varying(stored["X"], stored["Y"])
+    yield "computer_survey", *_varying(*_survey())
     for name in MULAN:
         with np.load(data_folder("mulan_mtr") / f"{name}.npz") as stored:
             yield name, *_varying(stored["X"], stored["Y"])
+
+
+def _survey() -> tuple[np.ndarray, np.ndarray]:
+    """Return the computers and what some persons, drawn at random, think of them."""
+    with np.load(data_folder("computer_survey") / "computer_survey.npz") as stored:
+        persons = np.random.default_rng(0).permutation(len(stored["Y"]))[:N_PERSONS]
+        return stored["X"], stored["Y"][persons].T
 
 
 def _varying(X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
