@@ -157,14 +157,14 @@ def verdict(sets: Sequence[TwoGroups], results: Sequence[Mapping]) -> str:
                     side = worse if change.mean() > 0 else better
                     side.append(f"{name} ({data.name}, {group})")
     return (
-        f"Of {n_changes} changes {len(worse)} are losses beyond two standard errors"
-        f"{_listed(worse)} and {len(better)} are gains{_listed(better)}; were there "
-        f"nothing, chance alone would make about {n_changes / 40:.0f} of either."
+        f"Of the {n_changes} changes below {_listed(worse)} for the worse beyond two "
+        f"standard errors, and {_listed(better)} for the better; chance alone would "
+        f"make about {n_changes / 40:.0f} of either."
     )
 
 
 def _listed(names: Sequence[str]) -> str:
-    return f": {', '.join(names)};" if names else ""
+    return f"{len(names)} are ({', '.join(names)})" if names else "none is"
 
 
 def change_figure(sets: Sequence[TwoGroups], results: Sequence[Mapping]):
@@ -216,7 +216,8 @@ bold beyond two errors). `L between groups` is the Frobenius norm of the block o
 between the groups over the geometric mean of those within, 0 if L keeps them apart.
 `identity` relates nothing: what changes there is that both groups share one alpha.
 
-{verdict(sets, results)}
+{verdict(sets, results)} In the paper's Table 3, too, the drops in colour, 0.2 points of
+average precision, are smaller than the ± beside them.
 
 {sections}
 {save_figure(change_figure(sets, results), "negative_transfer")}

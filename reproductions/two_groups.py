@@ -76,7 +76,7 @@ def _voices() -> TwoGroups:
         "voices",
         np.delete(X, shimmer, axis=1),
         {"UPDRS": scores, "shimmer": X[:, measures]},
-        Splits(len(X), n_train=200, n_test=400, n_splits=N_SPLITS),
+        Splits(len(X), n_train=200, n_test=200, n_splits=2 * N_SPLITS),
     )
 
 
