@@ -132,17 +132,19 @@ def run() -> None:
         f"""# All structures on real sets
 
 `python -m reproductions all_structures`. {__doc__.split(chr(10) * 2, 1)[1]}
-`identity` is the nMSE itself, with one alpha for all outputs; the other columns are changes against it in percent of
-it (negative: better), paired over the splits, ± one standard error, bold beyond two.
-The error allows for rows shared between splits (Nadeau & Bengio 2003). `{CHOSEN}` is
-the structure that cross-validation likes best, on each split. Rows are drawn at random:
-rows of one person (parkinsons) or of neighbouring hours (rf1) fall on both sides, so
-that the figures say nothing of new persons or later hours.
+`identity` is the nMSE itself, with one alpha for all outputs; the other columns are
+changes against it in percent of it (negative: better), paired over the splits, ± one
+standard error, bold beyond two. The error allows for rows shared between splits (Nadeau
+& Bengio 2003). `{CHOSEN}` is the structure that cross-validation likes best, on each
+split. Rows are drawn at random: those of one person (parkinsons) or of neighbouring
+hours (rf1) fall on both sides, so that the figures say nothing of new persons or later
+hours.
 
-Relating the outputs pays on two sets, by a tenth of the error: computer_survey, with
-any structure, and enb. It costs up to a twentieth on rf1. Elsewhere it changes the error
-by 2 % at most, mostly within the standard errors, and no structure stands out: drawing
-the outputs to their mean, which learns nothing, gains as often as what is learned.
+Relating the outputs pays on two sets, by about a tenth of the error: computer_survey,
+with any structure, and enb. It costs up to a twentieth on rf1. Elsewhere it changes the
+error by 2 % at most, mostly within the standard errors, and no structure stands out:
+drawing the outputs to their mean, which learns nothing, gains as often as what is
+learned.
 
 {change_table(results)}
 

@@ -11,7 +11,7 @@ The paper leaves open, and this script guesses:
   the diagonal, never zero, raised until A is positive semi-definite; all divided by the
   largest entry. So the share is at least 1 / T;
 - the corruption. Printed is a variance of a tenth of the mean non-zero entry, which is
-  noise as large as the entries themselves; the supports, said to be all but recovered,
+  noise about half as large as the entries; the supports, said to be all but recovered,
   make one think of a standard deviation of a tenth. Both are run;
 - the grids, and which sizes T there are.
 """
@@ -259,8 +259,9 @@ signal is out of reach of every method, which leaves little to tell them apart.
 {SUPPORTS} models with T = 10 and half of the entries zero. A cell is: precision and
 recall, off the diagonal, of the non-zero entries of L against those of A before
 corruption, and in brackets the share of pairs that are not zero in L. Guessing has the
-precision `share true`. Alpha is chosen by cross-validation for every mu, and for `mu
-chosen` mu as well. The pictures are those of the first model.
+precision `share true`, an empty support that of zero. Alpha is chosen by
+cross-validation for every mu, and for `mu chosen` mu as well. The pictures are those of
+the first model.
 
 {support_table(recoveries)}
 
