@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 import importlib
 
-NAMES = ("okl_synth", "mixed_processes", "split_classes", "usps", "denoising")
+NAMES = (
+    "okl_synth",
+    "mixed_processes",
+    "split_classes",
+    "usps",
+    "denoising",
+    "sparse_synthetic",
+    "all_structures",
+    "negative_transfer",
+)
 
 
 def main() -> None:

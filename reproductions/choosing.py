@@ -1,0 +1,73 @@
+"""Each candidate at its best alpha and parameters, by one cross-validation for all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
+from okl.structures import Structure
+
+SINGLE = {
+    OutputKernelRegressorCV: OutputKernelRegressor,
+    OutputKernelClassifierCV: OutputKernelClassifier,
+}
+
+
+def best_of_each(
+    search: OutputKernelRegressorCV | OutputKernelClassifierCV,
+    candidates: Mapping[str, Sequence[Structure]],
+    X: np.ndarray,
+    Y: np.ndarray,
+) -> dict[str, Any]:
+    """Return a model of every candidate, fitted to all rows.
+
+    The search, not fitted, says how: its kernel, alphas, folds and score serve all
+    structures of all candidates. Each candidate then gets the alpha and, of its own
+    structures, the one with the best mean score over the folds.
+    """
+    structures = [s for family in candidates.values() for s in family]
+    search.set_params(structures=structures).fit(X, Y)
+    means = search.scores_.mean(axis=-1)
+    shared = {
+        name: getattr(search, name)
+        for name in ("kernel", "loss", "fit_intercept", "tol", "max_iter")
+    }
+    models, first = {}, 0
+    for name, family in candidates.items():
+        rows = means[first : first + len(family)]
+        row, column = np.unravel_index(rows.argmax(), rows.shape)
+        models[name] = SINGLE[type(search)](
+            structure=family[row], alpha=search.alphas_[first + row, column], **shared
+        ).fit(X, Y)
+        first += len(family)
+    return models
+
+
+@contextmanager
+def noted_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect warnings in place of showing them, those of fits above tolerance all."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield caught
+
+
+def certified(caught: Sequence[warnings.WarningMessage]) -> str:
+    """Say whether all fits were certified to the tolerance of the estimators."""
+    if not caught:
+        return "Every model is certified to 1e-6."
+    messages = sorted({str(warning.message) for warning in caught})
+    return (
+        f"Every model is certified to 1e-6, but for what {len(caught)} warnings tell: "
+        + " ".join(messages)
+    )
