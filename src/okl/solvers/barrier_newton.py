@@ -74,14 +74,17 @@ class BarrierNewton(Solver):
         if allowed.mean is not None:
             targets = reflect_columns(targets)[:, 1:]
         smooth = BestFit(prepared.eigenvalues, targets, alpha)
+        smallest = float("inf")
         for values, vectors in interior(smooth, targets, allowed):
             kernel = _assemble(values, vectors, allowed, n_outputs)
             coordinates = known_coefficients(prepared, kernel, alpha)
             coefficients = in_outputs(coordinates, kernel)
             gap = history.add(*prepared.bounds(coefficients, kernel, alpha))
+            if gap < smallest or len(history.records) == 1:
+                smallest, best = gap, (coefficients, kernel)
             if gap <= tol or len(history.records) >= max_iter:
                 break
-        return conclude(prepared, coefficients, kernel, alpha, tol=tol, history=history)
+        return conclude(prepared, *best, alpha, tol=tol, history=history)
 
 
 def _assemble(

@@ -37,7 +37,10 @@ _SHARE, _LEAST_TOLERANCE = 1e-2, 1e-12
 
 
 class RescaledTrace(Solver):
-    """Find the trace penalty whose optimal L, scaled, is that of the ball."""
+    """Find the trace penalty whose optimal L, scaled, is that of the ball.
+
+    ``max_iter`` bounds the Newton steps of each penalised problem.
+    """
 
     name: ClassVar[str | None] = "rescaled_trace"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"trace_ball"})

@@ -61,14 +61,17 @@ class SparseNewton(Solver):
             eps=float(structure.eps),
             first_eps=scale**2,
         )
+        smallest = float("inf")
         for iterate in iterates:
             kernel = _output_kernel(iterate)
             coordinates = known_coefficients(prepared, kernel, alpha)
             coefficients = in_outputs(coordinates, kernel)
             gap = history.add(*prepared.bounds(coefficients, kernel, alpha))
+            if gap < smallest or len(history.records) == 1:
+                smallest, best = gap, (coefficients, kernel)
             if gap <= tol or len(history.records) >= max_iter:
                 break
-        return conclude(prepared, coefficients, kernel, alpha, tol=tol, history=history)
+        return conclude(prepared, *best, alpha, tol=tol, history=history)
 
 
 def _first_scale(rotated: Rotated, alpha: float, eps: float) -> float:
