@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from okl import OutputKernelRegressor, output_kernel_path
-from okl.structures import LowRank
+from okl.structures import Cluster, LowRank
 from tests.samples import draw
 
 N, M = 25, 4
@@ -221,3 +221,20 @@ def test_without_information_in_the_rows_the_mean_is_predicted(structure, kernel
     model = OutputKernelRegressor(kernel, structure, 0.1).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), np.tile(Y.mean(axis=0), (N, 1)))
     assert model.certificate_.status == "optimal"
+
+
+@pytest.mark.parametrize("alpha", [1e-10, 1e-8])
+@pytest.mark.parametrize(
+    "structure",
+    ["identity", "mean", Cluster(2), "trace_ball", "sparse", "frobenius"],
+    ids=repr,
+)
+def test_rounding_in_the_eigenvectors_is_no_part_of_the_targets(structure, alpha):
+    # K has full rank; what the eigenvectors of HKH miss of Y (1e-13 of it), divided by
+    # alpha, was taken for coefficients: gaps of 0.4 to 1
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(10, 10))
+    Y = rng.normal(size=(10, 2))
+    solver = "spectral" if structure == "identity" else "auto"
+    model = OutputKernelRegressor("precomputed", structure, alpha, solver=solver)
+    assert model.fit(A @ A.T, Y).certificate_.status == "optimal"

@@ -15,6 +15,10 @@ from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
 from okl.problems.problem import Problem
 
+# What the eigenvectors of a centred matrix miss of targets in its range, in machine
+# epsilons times the size: divided by a tiny alpha it would be taken for coefficients.
+_ROUNDING = 100.0
+
 
 @dataclass(frozen=True)
 class Rotated:
@@ -42,9 +46,9 @@ class Rotated:
         spectrum = problem.operator.spectrum
         values, targets = spectrum.eigenvalues, spectrum.vectors.T @ problem.targets
         outside = problem.targets - spectrum.vectors @ targets
-        rounding = (epsilon(targets) * problem.operator.n_samples) ** 2
+        rounding = _ROUNDING * epsilon(targets) * problem.operator.n_samples
         total = inner(problem.targets, problem.targets)
-        if inner(outside, outside) <= rounding * total:
+        if inner(outside, outside) <= rounding**2 * total:
             return cls(problem, values[:, None], targets, None)
         _, triangle = xp.linalg.qr(outside, mode="reduced")
         zeros = xp.zeros((triangle.shape[0],), dtype=values.dtype)
