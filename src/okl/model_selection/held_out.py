@@ -46,7 +46,7 @@ def score_fold(
     judge: Callable[[np.ndarray, np.ndarray], float],
     *,
     loss: Loss,
-    weights: np.ndarray | None,
+    weights: np.ndarray | None = None,
     fit_intercept: bool,
     tol: float,
     max_iter: int,
