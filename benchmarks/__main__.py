@@ -24,6 +24,7 @@ NAMES = (
     "digits",
     "sparse_step",
     "joint_fit",
+    "softmax",
     "decompositions",
     "peak_memory",
 )
