@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import bisect
 
+from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.structures import (
     Cluster,
     Fixed,
@@ -174,6 +175,67 @@ def conic_penalty(structure, L):
         high * rest - S >> 0,
         cp.trace(S) <= (r - 1) * high + (m - r) * low,
     ]
+
+
+def root_of(K):
+    """Return A with AA' = K, of as many columns as K has rank."""
+    values, vectors = np.linalg.eigh(K)
+    kept = values > 1e-10 * values[-1]
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+def conic_loss(loss, Y, F, weights=None):
+    """Return the sum of w V(y, f) as an expression of a conic solver."""
+    if isinstance(loss, Softmax):
+        w = np.ones((len(Y), 1)) if weights is None else weights
+        rows = cp.log_sum_exp(F, axis=1) - cp.sum(cp.multiply(Y, F), axis=1)
+        return cp.sum(cp.multiply(w[:, 0], rows))
+    w = np.ones_like(Y) if weights is None else weights + np.zeros_like(Y)
+    if isinstance(loss, Squared):
+        entries = cp.square(Y - F) / 2
+    elif isinstance(loss, Huber):
+        entries = cp.huber(Y - F, loss.delta) / 2
+    elif isinstance(loss, Logistic):
+        entries = cp.logistic(-cp.multiply(Y, F))
+    else:
+        assert isinstance(loss, SquaredHinge)
+        entries = cp.square(cp.pos(1 - cp.multiply(Y, F))) / 2
+    return cp.sum(cp.multiply(w, entries))
+
+
+def conic_optimum(K, Y, alpha, structure, intercept, loss=None, weights=None):
+    """Solve (P) and return its value and its predictions.
+
+    With K = AA' and F = AZ the norm is tr(L^-1 Z'Z): jointly convex in (Z, L). Where L
+    comes out singular the solver is more exact without it: the least of the norm plus
+    tr L is twice the nuclear norm of Z, and in the ball the least norm is its square.
+    """
+    A = root_of(K)
+    (n, m), k = Y.shape, A.shape[1]
+    Z = cp.Variable((k, m))
+    b = cp.Variable((1, m)) if intercept else np.zeros((1, m))
+    constraints = []
+    F = A @ Z + np.ones((n, 1)) @ b
+    known = fixed_kernel(structure, m)
+    if known is not None:
+        # Z = W B', L = BB': the norm is ||W||^2
+        B = root_of(known)
+        W = cp.Variable((k, B.shape[1]))
+        F = A @ W @ B.T + np.ones((n, 1)) @ b
+        regulariser = cp.sum_squares(W) / 2
+    elif isinstance(structure, LowRank):
+        regulariser = cp.normNuc(Z)
+    elif isinstance(structure, TraceBall) and structure.eps == 0:
+        regulariser = cp.square(cp.normNuc(Z)) / 2
+    else:
+        L = cp.Variable((m, m), PSD=True)
+        penalty, constraints = conic_penalty(structure, L)
+        regulariser = cp.matrix_frac(Z.T, L) / 2 + penalty
+    value = conic_loss(loss or Squared(), Y, F, weights) + alpha * regulariser
+    problem = cp.Problem(cp.Minimize(value), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    assert problem.status == "optimal"
+    return problem.value, F.value
 
 
 def predictions(K, dual_coef, intercept=None):

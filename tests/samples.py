@@ -39,6 +39,24 @@ def psd(m, seed=0, rank=None):
     return factor @ factor.T / m
 
 
+def draw_classes(n=12, m=3, seed=0):
+    """Draw rows of m classes, each seen, not quite separable."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(n) % m)
+    X = rng.normal(size=(m, 3))[labels] + 0.7 * rng.normal(size=(n, 3))
+    return X, labels, gaussian(X)
+
+
+def targets_for(loss, n=12, m=3, seed=0):
+    """Return K and targets that a loss is for: classes, or for Huber wild numbers."""
+    if loss.name in ("huber", "squared"):
+        _, Y, K = draw(n, m, seed)
+        Y[0] += 8.0
+        return K, Y
+    _, labels, K = draw_classes(n, m, seed)
+    return K, loss.encode(labels, "multiclass", m)
+
+
 def orthogonal(m, seed=0, columns=None):
     """Draw a matrix (m, columns) with orthonormal columns."""
     rng = np.random.default_rng(seed)
@@ -54,6 +72,11 @@ class Solved(NamedTuple):
     intercept: Any
     output_kernel: Any
 
+    def predict(self, K):
+        """Return K Theta + b."""
+        F = K @ np.asarray(self.dual_coef)
+        return F if self.intercept is None else F + np.asarray(self.intercept)
+
 
 def solve(
     K,
@@ -66,12 +89,20 @@ def solve(
     tol=1e-6,
     max_iter=1000,
     start=None,
+    loss=None,
+    weights=None,
     xp=np,
 ):
     """Formulate and solve with the pieces, in any array namespace."""
     operator = Dense(xp.asarray(np.array(K)))
     inputs = Inputs.of(operator, fit_intercept=intercept)
-    formulation = formulate(inputs, xp.asarray(np.array(Y)), Squared(), structure)
+    formulation = formulate(
+        inputs,
+        xp.asarray(np.array(Y)),
+        Squared() if loss is None else loss,
+        structure,
+        None if weights is None else xp.asarray(np.array(weights)),
+    )
     chosen = choose_solver(solver, formulation.problem)
     solution = chosen.solve(
         chosen.prepare(formulation.problem),
@@ -85,7 +116,7 @@ def solve(
         solution,
         formulation,
         dual_coef,
-        formulation.intercept(dual_coef),
+        formulation.intercept(dual_coef, solution.intercept),
         formulation.output_kernel(solution.output_kernel),
     )
 

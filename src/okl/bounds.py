@@ -18,8 +18,11 @@ from okl.structures import Structure
 # norm; below, it is what rounding leaves.
 _OUTSIDE_RANGE = 1e-6
 
-# A relative gap above this is looked at again from a second dual point.
-_DOUBTFUL = 1e-7
+# A relative gap above this is looked at again from other dual points.
+_DOUBTFUL = 1e-10
+
+# How many, where the loss is not quadratic.
+_TURNS = 8
 
 
 def bounds(
@@ -56,12 +59,36 @@ def bounds(
         K, targets, weights, output_kernel, alpha, structure, loss, free_intercept
     )
     dual = point.value(implied)
-    if primal - dual > _DOUBTFUL * abs(primal) and point.exact:
-        # At a very small alpha residuals are differences of nearly equal numbers. On
-        # the range of L the same dual point is Theta L^+ as well.
-        other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
-        dual = max(dual, point.value(other))
+    if primal - dual > _DOUBTFUL * abs(primal):
+        if point.exact:
+            # At a very small alpha residuals are differences of nearly equal numbers.
+            # On the range of L the same dual point is Theta L^+ as well.
+            other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
+            dual = max(dual, point.value(other))
+        else:
+            dual = _turned(point, implied, products, dual)
     return primal, dual
+
+
+def _turned(
+    point: _DualPoint, implied: Array, predictions: Array, dual: float
+) -> float:
+    """Return the best dual value of points turned towards the boundary of R*.
+
+    At the optimum all directions of L lie on that boundary. One factor puts a single
+    direction there, which leaves a gap of first order in what the others lack; to turn
+    each by its own may leave the domain of the loss, to which the nearest gradient
+    leads back. A few turns settle both.
+    """
+    for _ in range(_TURNS):
+        moved = point.turned(implied, predictions)
+        if moved is None:
+            break
+        implied, last = moved, dual
+        dual = max(dual, point.value(implied))
+        if dual == last:
+            break
+    return dual
 
 
 def _without_cancellation(
@@ -93,6 +120,34 @@ class _DualPoint:
         """Whether outputs may be rotated: a quadratic loss, no weights."""
         return "quadratic" in self.loss.capabilities and self.weights is None
 
+    def turned(self, implied: Array, predictions: Array) -> Array | None:
+        """Return a gradient of the loss near the boundary of the domain of R*.
+
+        Each direction is scaled up to its limit or to where, for a loss of the largest
+        curvature, the dual value would be largest. None if there are no directions.
+        """
+        bound = self.structure.dual_bound(self._half_gram(implied), self.output_kernel)
+        if bound.directions is None:
+            return None
+        loss, targets, weights = self.loss, self.targets, self.weights
+        xp = namespace(implied)
+        vectors, limits = bound.directions
+        rows = implied @ vectors
+        squares = xp.sum(rows * rows, axis=0)
+        slopes = xp.sum(rows * (predictions @ vectors), axis=0)
+        safe = xp.where(squares > 0, squares, xp.ones_like(squares))
+        steep = loss.largest_curvature
+        steep = steep if weights is None else steep * xp.max(weights)
+        scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
+        scores = loss.scores_of(targets, (rows * scales) @ vectors.T, weights)
+        if self.free_intercept:
+            scores = scores + loss.best_intercept(targets, scores, weights)
+        return loss.negative_gradient(targets, scores, weights)
+
+    def _half_gram(self, implied: Array) -> Array:
+        half_gram = implied.T @ (self.K @ implied) / (2 * self.alpha**2)
+        return (half_gram + half_gram.T) / 2
+
     def value(self, implied: Array) -> float:
         """Return D at C = implied / alpha."""
         targets, kernel = self.targets, self.output_kernel
@@ -102,9 +157,7 @@ class _DualPoint:
             implied, targets, kernel = _compressed(
                 implied, targets, kernel, self.structure
             )
-        half_gram = implied.T @ (self.K @ implied) / (2 * self.alpha**2)
-        half_gram = (half_gram + half_gram.T) / 2
-        bound = self.structure.dual_bound(half_gram, kernel)
+        bound = self.structure.dual_bound(self._half_gram(implied), kernel)
         scaled = bound.factor * implied
         if bound.directions is not None:
             vectors, limits = bound.directions

@@ -28,38 +28,6 @@ from tests.samples import draw, psd
 N, M = 8, 4
 
 
-def root_of(K):
-    values, vectors = np.linalg.eigh(K)
-    kept = values > 1e-10 * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept])
-
-
-def conic_optimum(K, Y, alpha, structure, intercept):
-    """Solve (P) and return its value and its predictions."""
-    A = root_of(K)
-    (n, m), k = Y.shape, A.shape[1]
-    Z = cp.Variable((k, m))
-    b = cp.Variable((1, m)) if intercept else np.zeros((1, m))
-    constraints = []
-    F = A @ Z + np.ones((n, 1)) @ b
-    known = reference.fixed_kernel(structure, m)
-    if known is not None:
-        # Z = W B', L = BB': the norm is ||W||^2
-        B = root_of(known)
-        W = cp.Variable((k, B.shape[1]))
-        F = A @ W @ B.T + np.ones((n, 1)) @ b
-        regulariser = cp.sum_squares(W) / 2
-    else:
-        L = cp.Variable((m, m), PSD=True)
-        penalty, constraints = reference.conic_penalty(structure, L)
-        regulariser = cp.matrix_frac(Z.T, L) / 2 + penalty
-    loss = cp.sum_squares(Y - F) / 2
-    problem = cp.Problem(cp.Minimize(loss + alpha * regulariser), constraints)
-    problem.solve(solver=cp.CLARABEL)
-    assert problem.status == "optimal"
-    return problem.value, F.value
-
-
 CASES = {
     "identity": Identity(),
     "fixed": Fixed(psd(M, 5)),
@@ -85,7 +53,7 @@ def test_optimum_of_a_conic_solver(structure, intercept, seed, alpha):
     model = OutputKernelRegressor(
         "precomputed", structure, alpha, fit_intercept=intercept, tol=1e-9
     ).fit(K, Y)
-    value, F = conic_optimum(K, Y, alpha, structure, intercept)
+    value, F = reference.conic_optimum(K, Y, alpha, structure, intercept)
     assert_allclose(model.certificate_.primal, value, rtol=1e-6)
     assert_allclose(model.certificate_.dual, value, rtol=1e-6)
     assert_allclose(model.predict(K), F, atol=2e-3 * np.abs(F).max())
@@ -99,7 +67,7 @@ def test_other_shapes(structure, n, m, rank):
     model = OutputKernelRegressor(
         "precomputed", structure, 0.3, fit_intercept=False, tol=1e-9
     ).fit(K, Y)
-    value, _ = conic_optimum(K, Y, 0.3, structure, False)
+    value, _ = reference.conic_optimum(K, Y, 0.3, structure, False)
     assert_allclose(model.certificate_.primal, value, rtol=1e-6)
     assert_allclose(model.certificate_.dual, value, rtol=1e-6)
 
@@ -108,7 +76,7 @@ def test_other_shapes(structure, n, m, rank):
 @pytest.mark.parametrize(("seed", "alpha"), [(0, 0.5), (1, 0.05), (2, 3.0)])
 def test_the_trace_structure_is_the_nuclear_norm(intercept, seed, alpha):
     _, Y, K = draw(N, M, seed)
-    A = root_of(K)
+    A = reference.root_of(K)
     Z = cp.Variable((A.shape[1], M))
     b = cp.Variable((1, M)) if intercept else np.zeros((1, M))
     F = A @ Z + np.ones((N, 1)) @ b
@@ -127,7 +95,7 @@ def test_the_trace_structure_is_the_nuclear_norm(intercept, seed, alpha):
 def test_frobenius_dual_by_a_conic_solver():
     # the dual itself, maximised over C, meets the primal
     _, Y, K = draw(6, 3)
-    A, alpha = root_of(K), 0.4
+    A, alpha = reference.root_of(K), 0.4
     C, T = cp.Variable((6, 3)), cp.Variable((3, 3), symmetric=True)
     inside = A.T @ C
     block = cp.bmat([[T, inside.T], [inside, np.eye(A.shape[1])]])

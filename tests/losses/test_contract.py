@@ -128,6 +128,26 @@ def test_fenchel_young_with_equality_at_the_gradient(loss, weighted):
 
 
 @each
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_a_gradient(loss, weighted):
+    for scale in (0.1, 1.0, 10.0):
+        targets, scores = targets_and_scores(loss)
+        w = weights_of(loss) if weighted else None
+        a = loss.negative_gradient(targets, scale * scores, w)
+        found = loss.scores_of(targets, a, w)
+        assert_allclose(loss.negative_gradient(targets, found, w), a, atol=1e-13)
+        # what no scores have as a gradient gets near it, and is finite
+        for outside in (-100 * a, a + 100.0):
+            beyond = loss.scores_of(targets, outside, w)
+            assert np.all(np.isfinite(beyond))
+            there = loss.negative_gradient(targets, beyond, w)
+            assert np.isfinite(loss.dual_value(targets, there, w))
+            distance = np.linalg.norm(there - outside)
+            if loss.name != "softmax":  # where it is the nearest in another sense
+                assert distance <= np.linalg.norm(a - outside)
+
+
+@each
 def test_outside_its_domain_the_dual_is_minus_infinity(loss):
     targets, scores = targets_and_scores(loss)
     a = loss.negative_gradient(targets, scores)
@@ -291,6 +311,9 @@ def test_any_array_namespace(loss, weighted):
     b = np.asarray(loss.best_intercept(t, s, v))
     assert_allclose(b, loss.best_intercept(targets, scores, w), atol=1e-9)
     here, there = loss.curvature(targets, scores, w), loss.curvature(t, s, v)
+    found = loss.scores_of(t, a, v)
+    assert found.__array_namespace__() is strict
+    assert_allclose(np.asarray(found), loss.scores_of(targets, expected, w), atol=1e-9)
     for name in ("factor", "adjoint", "project", "solve"):
         found = getattr(there, name)(s)
         assert found.__array_namespace__() is strict

@@ -109,6 +109,15 @@ class Loss(Component, ABC):
         """Return the sum of -V*(y_i, -a_i), -inf outside its domain."""
 
     @abstractmethod
+    def scores_of(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> Array:
+        """Return scores where minus the gradient is this, or near it if it cannot be.
+
+        Such scores are a gradient of the conjugate.
+        """
+
+    @abstractmethod
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:

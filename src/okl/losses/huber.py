@@ -56,6 +56,10 @@ class Huber(Separable):
         xp = namespace(scores)
         return xp.astype(xp.abs(targets - scores) <= self._width, scores.dtype)
 
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return the targets less the errors, at most delta."""
+        return targets - namespace(slopes).clip(slopes, -self.delta, self.delta)
+
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return a y - a^2 / 2 where the absolute value of a is at most delta."""
         xp = namespace(slopes)

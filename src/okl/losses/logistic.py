@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from okl._array import Array, namespace
+from okl._array import Array, epsilon, namespace
 from okl.losses.base import Kind
 from okl.losses.separable import Margin
 
@@ -41,6 +41,13 @@ class Logistic(Margin):
     def stiffness(self, targets: Array, scores: Array) -> Array:
         """Return p (1 - p)."""
         return _sigmoid(scores) * _sigmoid(-scores)
+
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return y log (1 - q) / q, q = a y within what rounding can tell from 0, 1."""
+        xp = namespace(slopes)
+        tiny = float(xp.finfo(slopes.dtype).smallest_normal)
+        q = xp.clip(slopes * targets, tiny, 1 - epsilon(slopes) / 2)
+        return targets * (xp.log1p(-q) - xp.log(q))
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return the entropy of (q, 1 - q), q = a y."""

@@ -78,6 +78,10 @@ class Separable(Loss):
         """Return the second derivative of v at each entry."""
 
     @abstractmethod
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return the score of each slope, or of the nearest one there is."""
+
+    @abstractmethod
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return -v*(y, -a) at each entry, for an entry of weight one."""
 
@@ -107,11 +111,16 @@ class Separable(Loss):
             return _total(self.dual_entries(targets, negative_gradient))
         xp = namespace(targets)
         weights = weights + xp.zeros_like(targets)
-        missing = weights == 0
-        if bool(xp.any(missing & (negative_gradient != 0))):
+        if bool(xp.any((weights == 0) & (negative_gradient != 0))):
             return -float("inf")
-        safe = xp.where(missing, xp.ones_like(weights), weights)
-        return _total(weights * self.dual_entries(targets, negative_gradient / safe))
+        slopes = unweighted(negative_gradient, weights)
+        return _total(weights * self.dual_entries(targets, slopes))
+
+    def scores_of(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> Array:
+        """Invert the slopes of entries of weight one."""
+        return self.inverse_slopes(targets, unweighted(negative_gradient, weights))
 
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None
@@ -190,6 +199,13 @@ def divide(right: Array, roots: Array) -> Array:
 
 def _weighted(entries: Array, weights: Array | None) -> Array:
     return entries if weights is None else weights * entries
+
+
+def unweighted(entries: Array, weights: Array | None) -> Array:
+    """Return entries divided by their weights, where these are not zero."""
+    if weights is None:
+        return entries
+    return entries / namespace(weights).where(weights > 0, weights, 1.0 + 0.0 * weights)
 
 
 def _total(entries: Array) -> float:

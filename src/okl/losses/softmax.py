@@ -9,7 +9,7 @@ import numpy as np
 from okl._array import Array, inner, namespace
 from okl.losses.base import Kind, Loss
 from okl.losses.logistic import entropy
-from okl.losses.separable import divide
+from okl.losses.separable import divide, unweighted
 
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11
@@ -73,13 +73,21 @@ class Softmax(Loss):
             rows = xp.max(weights + xp.zeros_like(a), axis=1, keepdims=True)
             if bool(xp.any((rows == 0) & (a != 0))):
                 return -float("inf")
-            a = a / xp.where(rows > 0, rows, xp.ones_like(rows))
-        q = targets - a
+        q = targets - unweighted(a, rows)
         total = xp.sum(q, axis=1)
         if bool(xp.any(q < -_ROUNDING)) or bool(xp.any(xp.abs(total - 1) > _ROUNDING)):
             return -float("inf")
         entropies = entropy(xp.clip(q, 0.0, None))
         return float(xp.sum(entropies if rows is None else rows * entropies))
+
+    def scores_of(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> Array:
+        """Return log q, q = y - a / w, none below what a number can be."""
+        xp = namespace(targets)
+        tiny = float(xp.finfo(targets.dtype).smallest_normal)
+        q = targets - unweighted(negative_gradient, weights)
+        return xp.log(xp.clip(q, tiny, None))
 
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None

@@ -39,6 +39,10 @@ class Squared(Separable):
         """Return one."""
         return namespace(scores).ones_like(scores)
 
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return the targets less the residuals."""
+        return targets - slopes
+
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return a y - a^2 / 2."""
         return slopes * (targets - slopes / 2)

@@ -34,6 +34,11 @@ class SquaredHinge(Margin):
         """Return one before the margin, else zero."""
         return namespace(scores).astype(targets * scores < 1, scores.dtype)
 
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return the score at a distance to the margin that is not negative."""
+        distance = namespace(slopes).clip(targets * slopes, 0.0, None)
+        return targets * (1 - distance)
+
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return a y - a^2 / 2 where a y is not negative."""
         xp = namespace(slopes)

@@ -62,11 +62,15 @@ class NewtonCG(Solver):
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
 
-    def prepare(self, problem: Problem) -> _Prepared:
+    def prepare(self, problem: Problem) -> Prepared:
         """Choose the columns of K for the preconditioner."""
         known = problem.structure.known(problem.targets)
         assert known is not None
-        return _Prepared(
+        return self.prepare_for(problem, known)
+
+    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+        """Prepare to find the best f for some L, one that a structure learns."""
+        return Prepared(
             problem,
             known,
             problem.operator.diagonal(),
@@ -75,7 +79,7 @@ class NewtonCG(Solver):
 
     def solve(
         self,
-        prepared: _Prepared,
+        prepared: Prepared,
         alpha: float,
         *,
         tol: float,
@@ -124,7 +128,9 @@ class NewtonCG(Solver):
         )
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
+    """A problem, the L that is held fixed, and what preconditions."""
+
     problem: Problem
     known: OutputKernel
     diagonal: Array
@@ -153,7 +159,7 @@ class _Point(NamedTuple):
     objective: float
 
     @classmethod
-    def at(cls, prepared: _Prepared, dual: Array, image: Array, alpha: float) -> _Point:
+    def at(cls, prepared: Prepared, dual: Array, image: Array, alpha: float) -> _Point:
         problem = prepared.problem
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         predictions = prepared.known.multiply(image)
@@ -171,7 +177,7 @@ class _Point(NamedTuple):
 
 
 def _dual_value(
-    prepared: _Prepared, point: _Point, gradient_image: Array, alpha: float
+    prepared: Prepared, point: _Point, gradient_image: Array, alpha: float
 ) -> float:
     """Return the dual value at alpha C = a."""
     problem = prepared.problem
@@ -181,7 +187,7 @@ def _dual_value(
 
 
 def _newton(
-    prepared: _Prepared, point: _Point, alpha: float, gap: float
+    prepared: Prepared, point: _Point, alpha: float, gap: float
 ) -> _Point | None:
     """Return the next point, None where no step lowers the objective."""
     problem, known = prepared.problem, prepared.known
@@ -242,7 +248,7 @@ def _newton(
 
 
 def _line_search(
-    prepared: _Prepared,
+    prepared: Prepared,
     point: _Point,
     change: Array,
     image: Array,
