@@ -18,11 +18,9 @@ from okl.structures import Structure
 # norm; below, it is what rounding leaves.
 _OUTSIDE_RANGE = 1e-6
 
-# A relative gap above this is looked at again from other dual points.
-_DOUBTFUL = 1e-10
-
-# How many, where the loss is not quadratic.
-_TURNS = 8
+# A relative gap above this is looked at again from other dual points: for a quadratic
+# loss from one, else from so many.
+_DOUBTFUL, _DOUBTFUL_TURN, _TURNS = 1e-7, 1e-10, 8
 
 
 def bounds(
@@ -59,15 +57,15 @@ def bounds(
         K, targets, weights, output_kernel, alpha, structure, loss, free_intercept
     )
     dual = point.value(implied)
-    if primal - dual > _DOUBTFUL * abs(primal):
-        if point.exact:
-            # At a very small alpha residuals are differences of nearly equal numbers.
-            # On the range of L the same dual point is Theta L^+ as well.
-            other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
-            dual = max(dual, point.value(other))
-        else:
-            dual = _turned(point, implied, products, dual)
-    return primal, dual
+    doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
+    if primal - dual <= doubtful * abs(primal):
+        return primal, dual
+    if not point.exact:
+        return primal, _turned(point, implied, products, dual)
+    # At a very small alpha residuals are differences of nearly equal numbers. On the
+    # range of L the same dual point is Theta L^+ as well.
+    other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
+    return primal, max(dual, point.value(other))
 
 
 def _turned(

@@ -49,7 +49,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     As `OutputKernelRegressorCV`; folds are stratified by class, except for label
     indicators, and the default score is the accuracy (of whole rows for label
-    indicators).
+    indicators; with ``class_weight`` rows are weighted).
 
     Parameters
     ----------

@@ -139,6 +139,9 @@ class CrossValidated(OutputKernelModel):
         splitting, scoring = self._routed(params)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = list(splitter.split(X, y, **splitting))
+        if self.scoring is None and weights is not None and weights.shape[1] == 1:
+            # what counts in the fit counts in the score; scorers have their own ways
+            scoring = {**scoring, "sample_weight": weights[:, 0]}
         judge = _Judge(check_scoring(self, scoring=self.scoring), stand_in, y, scoring)
 
         training = Training.of(self.kernel, X)
