@@ -55,7 +55,7 @@ def conjugate_gradient(
         residual = residual - step * image
         scaled = precondition(residual)
         previous, size = size, inner(residual, scaled)
-        if size <= rtol**2 * first:
+        if size <= max(rtol**2 * first, 0.0):  # below zero by rounding
             break
         direction = scaled + (size / previous) * direction
     return solution

@@ -132,19 +132,22 @@ class Separable(Loss):
         low, high = b - _FAR, b + _FAR
         reach = b + _REACH
         for _ in range(_STEPS):
-            slopes = self.negative_gradient(targets, scores + b, weights)
+            moved = scores + b
+            slopes = self.negative_gradient(targets, moved, weights)
+            stiffness = self.curvature(targets, moved, weights).diagonal
             slope = xp.sum(slopes, axis=0)
-            rounding = epsilon(b) * xp.sum(xp.abs(slopes), axis=0)
+            # of the sum, and of the scores that it is a function of
+            sizes = xp.abs(slopes) + stiffness * xp.abs(moved)
+            rounding = epsilon(b) * xp.sum(sizes, axis=0)
             low = xp.where(slope > 0, b, low)
             high = xp.where(slope < 0, b, high)
             done = (xp.abs(slope) <= rounding) | (high - low <= epsilon(b) * xp.abs(b))
             if bool(xp.all(done)):
                 break
-            stiff = xp.sum(
-                self.curvature(targets, scores + b, weights).diagonal, axis=0
-            )
-            safe = xp.where(stiff > 0, stiff, xp.ones_like(stiff))
-            moved = b + xp.where(stiff > 0, slope / safe, xp.sign(slope) * reach)
+            stiff = xp.sum(stiffness, axis=0)
+            curved = stiff > xp.abs(slope) / _FAR
+            safe = xp.where(curved, stiff, xp.ones_like(stiff))
+            moved = b + xp.where(curved, slope / safe, xp.sign(slope) * reach)
             # no further than twice as far as before, and inside the bracket
             moved = xp.clip(moved, b - reach, b + reach)
             reach = xp.where(xp.abs(moved - b) >= reach, 2 * reach, reach)

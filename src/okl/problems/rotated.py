@@ -59,6 +59,11 @@ class Rotated:
             outside,
         )
 
+    @property
+    def rank(self) -> int:
+        """How many eigenvalues are positive."""
+        return int(self.problem.operator.spectrum.eigenvalues.shape[0])
+
     def bounds(
         self, coefficients: Array, output_kernel: OutputKernel, alpha: float
     ) -> tuple[float, float]:

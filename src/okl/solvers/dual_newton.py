@@ -66,12 +66,14 @@ class DualNewton(Solver):
         d, targets = prepared.eigenvalues, prepared.targets
         xp = namespace(targets)
         history = History(prepared.problem.reference)
-        if start is None or start.shape != targets.shape:
+        if start is None:
             kernel = first_output_kernel(prepared, alpha, tol=tol)
             roomy = kernel.matrix()
             values, basis = eigh(roomy)
-            start = ((targets @ basis) / (d * values + alpha)) @ basis.T
-        dual = start
+            dual = ((targets @ basis) / (d * values + alpha)) @ basis.T
+        else:
+            # outside the range of K they are the targets over alpha
+            dual = xp.concat([start, targets[start.shape[0] :, :] / alpha])
         basis = xp.eye(targets.shape[1], dtype=targets.dtype)
         best, stalled = float("inf"), 0
         while True:
@@ -101,7 +103,7 @@ class DualNewton(Solver):
             alpha,
             tol=tol,
             history=history,
-            start=dual @ basis.T,
+            start=(dual @ basis.T)[: prepared.rank, :],
         )
 
 

@@ -40,16 +40,16 @@ from okl.solvers.solution import History, Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
 # The dual value errs to first order in f and L, their objectives to second: either is
-# found to this part of the square of the last gap, within bounds.
-_SHARE, _LEAST, _MOST = 1e-2, 1e-12, 1e-4
+# found to this part of the square of the last gap, within bounds; and closer by another
+# factor while the objective does not fall.
+_SHARE, _LEAST, _MOST, _CLOSER = 1e-2, 1e-12, 1e-4, 0.1
 # The guessed h: at least this part of the bound, and raised by this if too small.
 _FLATTEST, _STEEPER = 1e-6, 4.0
 # Most steps of either in one round.
 _STEPS = 1000
-# A model of bounded rank is done where the objective changes by this part of tol.
-_SETTLED = 1e-3
-# Rounds without progress after which rounding is in the way.
-_PATIENCE = 20
+# Rounds without progress, in the gap or by this fraction of the tolerance in the
+# objective, after which rounding is in the way.
+_PATIENCE, _PROGRESS = 20, 1e-2
 
 
 class ProximalGradient(Solver):
@@ -83,7 +83,8 @@ class ProximalGradient(Solver):
         bounded = problem.structure.max_rank(n_outputs) < n_outputs
         place = _Place.first(problem) if start is None else start
         h, lowest, inner_start = bound, float("inf"), None
-        best, smallest, stalled, share = None, float("inf"), 0, _MOST
+        best, smallest, stalled = None, float("inf"), 0
+        share, closer = _MOST, 1.0
         while True:
             kernel, next_start, rank_limited = _round(
                 problem,
@@ -101,15 +102,17 @@ class ProximalGradient(Solver):
             )
             primal = fit.certificate.primal
             gap = history.add(primal, fit.certificate.dual)
-            share = _SHARE * (tol if bounded else min(abs(gap), 1.0) ** 2)
-            share = min(max(share, _LEAST), _MOST)
+            falls = primal < lowest * (1 - _PROGRESS * tol)
+            closer = 1.0 if falls else _CLOSER * closer
+            share = min(_SHARE * (tol if bounded else gap**2), _MOST)
+            share = max(closer * share, _LEAST)
             measure = primal if bounded else gap
             if best is None or measure < smallest:
                 best, smallest, stalled = (fit, rank_limited), measure, 0
             else:
-                stalled += 1
-            settled = abs(lowest - primal) <= _SETTLED * tol * abs(primal)
-            done = gap <= tol or stalled >= _PATIENCE or (rank_limited and settled)
+                stalled = 0 if falls else stalled + 1
+            done = gap <= tol or stalled >= _PATIENCE
+            done = done or (bounded and not falls and h >= bound)
             if done or len(history.records) >= max_iter:
                 break
             if primal > lowest and h < bound:

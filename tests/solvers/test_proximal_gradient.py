@@ -1,0 +1,151 @@
+"""Rounds of squared-loss problems, for a learned output kernel and any loss."""
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
+from tests.samples import draw_classes, gaussian, solve, targets_for
+from tests.solvers.test_newton_cg import weights_for
+
+N, M = 12, 3
+LOSSES = [Huber(0.8), Logistic(), Softmax(), SquaredHinge()]
+STRUCTURES = [
+    Frobenius(),
+    LowRank(),
+    LowRank(1),
+    TraceBall(),
+    TraceBall(1e-2),
+    Cluster(2),
+    Sparse(0.3, 1e-2),
+]
+each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+structures = pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
+intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
+def test_any_array_namespace(loss, weighted):
+    K, Y = targets_for(loss, N, M)
+    weights = weights_for(loss, N, M) if weighted else None
+    for structure in STRUCTURES:
+        if isinstance(structure, LowRank) and structure.rank:
+            continue  # several optima: rounding decides between them
+        options = {"loss": loss, "intercept": True, "weights": weights, "tol": 1e-5}
+        here = solve(K, Y, structure, 0.3, **options)
+        there = solve(K, Y, structure, 0.3, xp=strict, **options)
+        assert there.dual_coef.__array_namespace__() is strict
+        assert there.output_kernel.eigenvalues.__array_namespace__() is strict
+        one, two = here.solution.certificate, there.solution.certificate
+        assert one.status == two.status
+        assert_allclose(two.primal, one.primal, rtol=2e-5)
+
+
+@each
+@structures
+def test_twice_the_same_is_the_same_to_the_last_bit(loss, structure):
+    K, Y = targets_for(loss, N, M)
+    one, two = (
+        solve(K, Y, structure, 0.1, loss=loss, intercept=True, tol=1e-5)
+        for _ in range(2)
+    )
+    assert_array_equal(one.dual_coef, two.dual_coef)
+    assert_array_equal(one.output_kernel.matrix(), two.output_kernel.matrix())
+    assert one.solution.n_iter == two.solution.n_iter
+
+
+@each
+@structures
+def test_more_outputs_than_samples(loss, structure):
+    # here the inner problems are solved in fewer outputs
+    K, Y = targets_for(loss, 4, 4)
+    Y = np.concatenate([Y, Y[:, ::-1]], axis=1)
+    if loss.name == "softmax":
+        Y = Y / Y.sum(axis=1, keepdims=True)
+    found = solve(K, Y, structure, 0.1, loss=loss, intercept=True)
+    statuses = ["optimal"]
+    if isinstance(structure, LowRank) and structure.rank:
+        statuses.append("rank_limited")
+    assert found.solution.certificate.status in statuses
+
+
+@each
+@intercepts
+def test_a_bound_on_the_rank(loss, intercept):
+    K, Y = targets_for(loss, N, M)
+    options = {"loss": loss, "intercept": intercept, "tol": 1e-4}
+    free = solve(K, Y, LowRank(), 0.1, **options)
+    found = solve(K, Y, LowRank(1), 0.1, **options)
+    certificate = found.solution.certificate
+    assert found.output_kernel.rank == 1 < free.output_kernel.rank
+    assert certificate.status == "rank_limited"
+    assert certificate.primal > free.solution.certificate.primal
+    # the bound is one for every rank
+    assert certificate.dual <= free.solution.certificate.primal
+    # to start from there gains nothing
+    again = solve(K, Y, LowRank(1), 0.1, start=found.solution.start, **options)
+    assert again.solution.certificate.primal == pytest.approx(
+        certificate.primal, rel=1e-4
+    )
+
+
+@each
+@structures
+def test_a_start_from_a_neighbour(loss, structure):
+    K, Y = targets_for(loss, N, M)
+    near = solve(K, Y, structure, 0.3, loss=loss, intercept=True).solution
+    cold = solve(K, Y, structure, 0.25, loss=loss, intercept=True).solution
+    warm = solve(
+        K, Y, structure, 0.25, loss=loss, intercept=True, start=near.start
+    ).solution
+    assert warm.certificate.status == cold.certificate.status
+    if cold.certificate.status == "optimal":  # below it there are several optima
+        assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=1e-5)
+
+
+def test_alpha_from_which_on_nothing_is_learned():
+    # the trace structure: L = 0 from ||K^(1/2) G||_2 on, G minus the gradient at the
+    # best constant
+    _, labels, K = draw_classes(N, M)
+    loss = Softmax()
+    Y = loss.encode(labels, "multiclass", M)
+    G = Y - Y.mean(axis=0)
+    largest = np.linalg.norm(G.T @ K @ G, 2) ** 0.5
+    above = solve(K, Y, LowRank(), 1.01 * largest, loss=loss, intercept=True)
+    below = solve(K, Y, LowRank(), 0.98 * largest, loss=loss, intercept=True)
+    assert above.output_kernel.rank == 0
+    assert np.all(above.dual_coef == 0)
+    assert below.output_kernel.rank > 0
+    assert above.solution.certificate.status == "optimal"
+    assert below.solution.certificate.status == "optimal"
+
+
+def test_missing_entries_are_imputed_by_their_predictions():
+    # at the optimum the same problem without weights has the same solution
+    K, Y = targets_for(Squared(), N, M)
+    missing = np.random.default_rng(0).random(Y.shape) < 0.3
+    weights = np.where(missing, 0.0, 1.0)
+    one = solve(K, Y, Frobenius(), 0.3, weights=weights, intercept=True, tol=1e-9)
+    imputed = np.where(missing, one.predict(K), Y)
+    two = solve(K, imputed, Frobenius(), 0.3, intercept=True, tol=1e-9)
+    F = two.predict(K)
+    assert_allclose(one.predict(K), F, atol=1e-4 * np.abs(F).max())
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+@pytest.mark.parametrize(
+    ("structure", "most"), [(Frobenius(), 15), (Sparse(), 20), (TraceBall(), 60)]
+)
+def test_saturated_probabilities_take_few_rounds(loss, structure, most):
+    # proximal gradients alone need hundreds here, as no h is small enough for certain
+    X, labels = load_digits(return_X_y=True)
+    X, labels = X[:200] / 16, labels[:200]
+    Y = loss.encode(labels, "multiclass", 10)
+    K = gaussian(X, gamma=0.1)
+    found = solve(K, Y, structure, 0.01, loss=loss, intercept=True)
+    assert found.solution.certificate.status == "optimal"
+    assert found.solution.n_iter <= most
