@@ -11,12 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.base import OutputKernelModel, SingleFit
-from okl.estimators.targets import (
-    class_weights,
-    classification_kind,
-    encode,
-    set_output_names,
-)
+from okl.estimators.targets import classification_kind, encode, set_output_names
+from okl.estimators.weights import checked_weights, class_weights, combined
 from okl.losses import LOSSES, Loss, as_loss
 from okl.losses.base import Kind
 from okl.solvers import Solver
@@ -226,7 +222,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> OutputKernelClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelClassifier:
         """Fit the scores and the output kernel.
 
         Parameters
@@ -235,6 +231,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
             Classes, or label indicators of zeros and ones.
+        sample_weight : array (n_samples,) or (n_samples, n_labels), optional
+            Weights of the loss of the rows, or of each label: 2 is the row twice, 0 a
+            row, or label, that was not observed.
 
         Returns
         -------
@@ -252,14 +251,16 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             estimator=self, X=X, y=y
         )
         X, labels, kind = self._validate_labels(X, y)
-        classes, targets = encode(labels, kind, loss)
+        weights = combined(checked_weights(sample_weight, labels.shape))
+        classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
         self._fit(
             X,
             targets,
             loss,
             one_dimensional=targets.shape[1] == 1 and kind == "binary",
-            weights=class_weights(self.class_weight, labels, classes, kind),
+            weights=weights,
+            of_classes=class_weights(self.class_weight, labels, classes, kind, weights),
         )
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self
