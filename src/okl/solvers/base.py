@@ -37,15 +37,19 @@ class Solver(Component, ABC):
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
+        structure = self.structure_requires - problem.structure.capabilities
+        return self.missing_in_loss(problem) + [
+            f"{name!r} of the structure" for name in sorted(structure)
+        ]
+
+    def missing_in_loss(self, problem: Problem) -> list[str]:
+        """Return what loss and weights of a problem lack, whatever its structure."""
         loss = self.loss_requires - problem.loss.capabilities
         quadratic = "quadratic" in self.loss_requires
         weighted = quadratic and problem.weighting not in self.weightings
-        structure = self.structure_requires - problem.structure.capabilities
-        return (
-            [f"{name!r} of the loss" for name in sorted(loss)]
-            + [f"{name!r} of the structure" for name in sorted(structure)]
-            + [_WEIGHTINGS["missing" in self.weightings]] * weighted
-        )
+        return [f"{name!r} of the loss" for name in sorted(loss)] + [
+            _WEIGHTINGS["missing" in self.weightings]
+        ] * weighted
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the largest product inside `solve`."""
