@@ -15,10 +15,12 @@ from okl.estimators.targets import (
     class_weights,
     classification_kind,
     encode,
+    observed_labels,
     set_output_names,
 )
 from okl.losses import LOSSES, Loss, as_loss
 from okl.losses.base import Kind
+from okl.metrics.missing import accuracy_score, partly_observed
 from okl.solvers import Solver
 from okl.structures import Structure
 
@@ -41,7 +43,26 @@ def one_score_for_two(scores: np.ndarray, kind: Kind) -> np.ndarray:
     return scores
 
 
-class ClassificationMixin(ClassifierMixin, OutputKernelModel):
+class JudgedByAccuracy(ClassifierMixin):
+    """A classifier whose score counts the labels that were observed."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        y : array (n_samples,) or (n_samples, n_labels)
+            Classes, or label indicators: a row is right if all its labels are that
+            were observed, which are those that are not NaN.
+        sample_weight : array (n_samples,), optional
+            Weights of the rows.
+        """
+        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+
+
+class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
     """From labels to targets, and from scores to labels."""
 
     _task = "classification"
@@ -58,7 +79,10 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     def _validate_labels(self, X: Any, y: Any) -> tuple[Any, np.ndarray, Kind]:
         """Check X and y; return X, the labels and their kind."""
         names = y
-        X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
+        if partly_observed(y):
+            X, y = self._validate_numbers(X, y)
+        else:
+            X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
         labels, kind = classification_kind(y)
         set_output_names(self, names if kind == "multilabel" else None)
         return X, labels, kind
@@ -234,7 +258,8 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
-            Classes, or label indicators of zeros and ones.
+            Classes, or label indicators of zeros and ones; NaN for a label that was not
+            observed.
 
         Returns
         -------
@@ -252,14 +277,16 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             estimator=self, X=X, y=y
         )
         X, labels, kind = self._validate_labels(X, y)
+        observed = observed_labels(labels, kind)
         classes, targets = encode(labels, kind, loss)
         self._set_classes(classes, kind)
+        weights = class_weights(self.class_weight, labels, classes, kind)
         self._fit(
             X,
             targets,
             loss,
             one_dimensional=targets.shape[1] == 1 and kind == "binary",
-            weights=class_weights(self.class_weight, labels, classes, kind),
+            weights=weights if observed is None else observed,
         )
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self

@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from okl.estimators.classifier import (
     ClassificationMixin,
+    JudgedByAccuracy,
     labels_of,
     one_score_for_two,
 )
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import class_weights, encode
+from okl.estimators.targets import class_weights, encode, observed_labels
 from okl.losses import Loss
 from okl.losses.base import Kind
 
 
-class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
+class _HeldOutClassifier(JudgedByAccuracy, BaseEstimator):
     """Stands for a fitted classifier in front of a scorer: X holds its scores."""
 
     def __init__(self, classes: np.ndarray, kind: Kind, loss: Loss) -> None:
@@ -115,7 +116,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
-            Classes, or label indicators of zeros and ones.
+            Classes, or label indicators of zeros and ones; NaN for a label that was not
+            observed.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -125,8 +127,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """
         loss = self._checked_loss()
         X, labels, kind = self._validate_labels(X, y)
+        observed = observed_labels(labels, kind)
         classes, targets = encode(labels, kind, loss)
         self._set_classes(classes, kind)
+        weights = class_weights(self.class_weight, labels, classes, kind)
         self._search(
             X,
             labels,
@@ -135,6 +139,6 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             _HeldOutClassifier(classes, kind, loss),
             params,
             one_dimensional=targets.shape[1] == 1 and kind == "binary",
-            weights=class_weights(self.class_weight, labels, classes, kind),
+            weights=weights if observed is None else observed,
         )
         return self

@@ -137,7 +137,8 @@ class CrossValidated(OutputKernelModel):
         """Score every structure at every alpha, then refit the best on all rows."""
         structures = self._checked_structures(targets.shape[1])
         splitting, scoring = self._routed(params)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        stratified = is_classifier(self) and y.ndim == 1
+        splitter = check_cv(self.cv, y, classifier=stratified)
         folds = list(splitter.split(X, y, **splitting))
         if self.scoring is None and weights is not None and weights.shape[1] == 1:
             # what counts in the fit counts in the score; scorers have their own ways

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from okl.losses import Loss
 from okl.losses.base import Kind
+from okl.metrics.missing import partly_observed
 
 
 def set_output_names(estimator: Any, y: Any) -> None:
@@ -55,6 +56,17 @@ def observed_targets(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     return np.where(missing, 0.0, targets), (~missing).astype(np.float64)
 
 
+def observed_labels(labels: np.ndarray, kind: Kind) -> np.ndarray | None:
+    """Return weights 0 where label indicators are missing, None if none is.
+
+    Raises
+    ------
+    ValueError
+        If a label is nowhere observed.
+    """
+    return observed_targets(labels)[1] if kind == "multilabel" else None
+
+
 def class_weights(
     class_weight: Any, labels: np.ndarray, classes: np.ndarray, kind: Kind
 ) -> np.ndarray | None:
@@ -78,6 +90,8 @@ def class_weights(
 def classification_kind(y: Any) -> tuple[Any, Kind]:
     """Return labels as an array, and the kind of classification they pose.
 
+    Label indicators that were not observed are NaN.
+
     Raises
     ------
     ValueError
@@ -85,17 +99,14 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
     """
     if scipy.sparse.issparse(y):
         y = y.toarray()
+    if partly_observed(y):
+        _check_indicators(y[~np.isnan(y)])
+        return y, "multilabel"
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind == "multilabel-indicator":
         indicators = np.asarray(y)
-        values = np.unique(indicators)
-        if not np.all((values == 0) | (values == 1)):
-            raise ValueError(
-                "Label indicators must be 0 and 1, one column per label; got the "
-                f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
-                "value of a label that is present."
-            )
+        _check_indicators(indicators)
         return indicators.astype(np.intp), "multilabel"
     if kind == "multiclass-multioutput":
         raise ValueError(
@@ -105,6 +116,17 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
         )
     labels = column_or_1d(y, warn=True)
     return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
+
+
+def _check_indicators(observed: np.ndarray) -> None:
+    """Refuse label indicators that are not zeros and ones."""
+    values = np.unique(observed)
+    if not np.all((values == 0) | (values == 1)):
+        raise ValueError(
+            "Label indicators must be 0 and 1, one column per label; got the "
+            f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
+            "value of a label that is present."
+        )
 
 
 def encode(labels: np.ndarray, kind: Kind, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
