@@ -16,6 +16,7 @@ from okl.solvers import (
     Cholesky,
     DualNewton,
     FactoredNewton,
+    Imputation,
     NewtonCG,
     ProximalGradient,
     RescaledTrace,
@@ -89,6 +90,7 @@ SOLVERS: list[Solver] = [
     SparseNewton(),
     BarrierNewton(),
     BlockCoordinateDescent(),
+    Imputation(),
     NewtonCG(),
     ProximalGradient(),
 ]

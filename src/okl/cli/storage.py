@@ -20,6 +20,7 @@ from okl import Certificate, OutputKernelClassifier, OutputKernelRegressor
 from okl._output_kernel import OutputKernel
 from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.units import StandardisedTargets
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
 from okl.structures import STRUCTURES
@@ -101,6 +102,7 @@ def trusted_types() -> set[str]:
         OutputKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
+        StandardisedTargets,
         TableModel,
     ]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}

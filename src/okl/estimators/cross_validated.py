@@ -142,7 +142,8 @@ class CrossValidated(OutputKernelModel):
         structures = self._checked_structures(targets.shape[1])
         scorer = check_scoring(self, scoring=self.scoring)
         splitting, scoring = self._routed(params, scorer, score_weights)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        stratified = is_classifier(self) and y.ndim == 1
+        splitter = check_cv(self.cv, y, classifier=stratified)
         folds = list(splitter.split(X, y, **splitting))
         judge = _Judge(scorer, stand_in, y, scoring)
 
