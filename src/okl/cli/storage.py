@@ -22,6 +22,7 @@ from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
+from okl.posterior import PredictiveVariance
 from okl.structures import STRUCTURES
 
 
@@ -101,6 +102,7 @@ def trusted_types() -> set[str]:
         OutputKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
+        PredictiveVariance,
         TableModel,
     ]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}
