@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+
 from okl._array import Array, eigh, epsilon, inner, namespace
 from okl._orthant_newton import orthant_newton
 from okl._output_kernel import OutputKernel
@@ -123,7 +125,7 @@ class Sparse(Structure):
         nearest = symmetric(
             identity + (1 - identity) * xp.clip(wished, -weight, weight)
         )
-        values, _ = eigh(nearest - 2 * symmetric(matrix))
+        values = xp.linalg.eigvalsh(nearest - 2 * symmetric(matrix))
         below = max(-float(values[0]), 0.0)
         mixing = None
         if below > 0:
@@ -201,9 +203,9 @@ def _shrunk_below(
 ) -> tuple[Array, float] | None:
     """Return T with T'MT <= A in the order of PSD matrices, near the identity.
 
-    With A^(-1/2) M A^(-1/2) = W diag(s) W', it is T = A^(-1/2) W diag(t) W' A^(1/2),
+    With A = RR' and R^-1 M R^-T = W diag(s) W', it is T = R^-T W diag(t) W'R',
     t = min(1, s^(-1/2)); with it comes -sqrt(eps) tr (A - T'MT)^(1/2). None if A is
-    singular.
+    not positive definite.
 
     Parameters
     ----------
@@ -212,19 +214,19 @@ def _shrunk_below(
     eps : float
     """
     xp = namespace(limit)
-    values, vectors = eigh(limit)
-    rounding = epsilon(limit) * limit.shape[0] * float(values[-1])
-    if float(values[0]) <= rounding:
+    try:
+        root = xp.linalg.cholesky(limit)
+    except np.linalg.LinAlgError:
         return None
+    inverse = xp.linalg.inv(root)
     # what rounding may add to s, which is counted on the safe side
-    margin = rounding / float(values[0])
-    root = vectors * xp.sqrt(values)
-    inverse = vectors / xp.sqrt(values)
-    lengths, axes = eigh(symmetric(inverse.T @ matrix @ inverse))
+    condition = float(xp.linalg.trace(limit)) * inner(inverse, inverse)
+    margin = epsilon(limit) * limit.shape[0] * condition
+    lengths, axes = eigh(symmetric(inverse @ matrix @ inverse.T))
     lengths = lengths + margin
     shrinking = 1 / xp.sqrt(xp.clip(lengths, 1.0, None))
     left = xp.sqrt(xp.clip(1 - lengths, 0.0, None))
     # the square roots of the eigenvalues of N, better than from N itself
     roots = xp.linalg.svdvals((root @ axes) * left)
-    mixing = ((inverse @ axes) * shrinking) @ (root @ axes).T
+    mixing = ((inverse.T @ axes) * shrinking) @ (root @ axes).T
     return mixing, -(eps**0.5) * float(xp.sum(roots))
