@@ -217,7 +217,12 @@ class CrossValidated(OutputKernelModel):
             max_iter=self.max_iter,
         )
         self._adopt(
-            training, formulations[row], solution, one_dimensional=one_dimensional
+            training,
+            formulations[row],
+            solution,
+            alpha=self.alpha_,
+            weights=weights,
+            one_dimensional=one_dimensional,
         )
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)
