@@ -34,10 +34,11 @@ from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
     Training,
+    as_input_kernel,
+    check_kernel_per_output,
     is_precomputed,
     warn_unless_certified,
 )
-from okl.kernels import as_kernel
 from okl.losses import Loss
 from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, solve_path
@@ -106,7 +107,7 @@ class CrossValidated(OutputKernelModel):
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
-            as_kernel(self.kernel)
+            as_input_kernel(self.kernel)
         return self._loss_for_the_task()
 
     def _checked_structures(self, n_outputs: int) -> list[Structure]:
@@ -136,6 +137,7 @@ class CrossValidated(OutputKernelModel):
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
         structures = self._checked_structures(targets.shape[1])
+        check_kernel_per_output(self.kernel, structures, targets.shape[1])
         splitting, scoring = self._routed(params)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = list(splitter.split(X, y, **splitting))

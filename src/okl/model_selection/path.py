@@ -29,7 +29,7 @@ def largest_alpha(problem: Problem) -> float:
     if known is not None:
         xp = namespace(problem.targets)
         largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
-        return problem.operator.spectrum.norm * largest
+        return problem.operator.norm * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
     if problem.centered and not problem.exact:
         zero = zero + problem.loss.best_intercept(

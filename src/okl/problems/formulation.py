@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses import Loss
-from okl.operators import KernelOperator
+from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems.problem import Problem, Term
 from okl.problems.reduction import reduce_outputs
@@ -34,14 +34,15 @@ class Inputs:
     operator : KernelOperator
         K, or HKH.
     kernel_means : array (n_samples,) or None
-        The column means of K, None without intercept.
+        The column means of K, None without intercept; (n_samples, n_outputs) if each
+        output has its own K.
     """
 
-    operator: KernelOperator
+    operator: Operator
     kernel_means: Array | None
 
     @classmethod
-    def of(cls, operator: KernelOperator, *, fit_intercept: bool) -> Inputs:
+    def of(cls, operator: Operator, *, fit_intercept: bool) -> Inputs:
         """Centre the operator, which must not be used afterwards, if asked to.
 
         What must be PSD is the matrix that the problem sees, HKH with an intercept.
@@ -60,8 +61,8 @@ class Formulation:
     ----------
     problem : Problem
         Without intercept, in r <= n_outputs outputs.
-    kernel_means : array (n_samples,) or None
-        The column means of the kernel matrix, None without intercept.
+    kernel_means : array or None
+        As in `Inputs`.
     target_means : array (n_outputs,) or None
         The column means of the targets, None where they were not centred.
     basis : array (n_outputs, r) or None
@@ -92,7 +93,10 @@ class Formulation:
         if self.kernel_means is None:
             return None
         offset = self.target_means if centered is None else centered
-        return offset - self.kernel_means @ dual_coef
+        means = self.kernel_means
+        if means.ndim == 1:
+            return offset - means @ dual_coef
+        return offset - namespace(means).sum(means * dual_coef, axis=0)
 
     def output_kernel(self, output_kernel: OutputKernel) -> OutputKernel:
         """Return L of the model (n_outputs, n_outputs) from the problem's."""
@@ -145,7 +149,7 @@ def formulate(
         constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
         targets = xp.where(constant, xp.zeros_like(targets), targets)
     basis = None
-    if reduce and _reducible(targets, structure):
+    if reduce and inputs.operator.shared and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
     problem = Problem(loss, targets, (term,), free, reference)
     return Formulation(problem, inputs.kernel_means, target_means, basis)

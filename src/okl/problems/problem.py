@@ -16,7 +16,7 @@ from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
 from okl.certificate import Certificate
 from okl.losses import Loss
-from okl.operators import KernelOperator
+from okl.operators import Operator
 from okl.structures import Structure
 
 
@@ -24,7 +24,7 @@ from okl.structures import Structure
 class Term:
     """One kernel on the inputs with one structure on the outputs."""
 
-    operator: KernelOperator
+    operator: Operator
     structure: Structure
 
 
@@ -59,7 +59,7 @@ class Problem:
     weights: Array | None = None
 
     @property
-    def operator(self) -> KernelOperator:
+    def operator(self) -> Operator:
         """The operator of the only term."""
         (term,) = self.terms
         return term.operator

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from okl._array import Array, epsilon, inner, namespace
 from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
+from okl.operators import KernelOperator
 from okl.problems.problem import Problem
 
 # What the eigenvectors of a centred matrix miss of targets in its range, in machine
@@ -43,7 +44,7 @@ class Rotated:
     def of(cls, problem: Problem) -> Rotated:
         """Rotate a problem; the operator keeps its decomposition."""
         xp = namespace(problem.targets)
-        spectrum = problem.operator.spectrum
+        spectrum = _matrix_of(problem).spectrum
         values, targets = spectrum.eigenvalues, spectrum.vectors.T @ problem.targets
         outside = problem.targets - spectrum.vectors @ targets
         rounding = _ROUNDING * epsilon(targets) * problem.operator.n_samples
@@ -62,7 +63,7 @@ class Rotated:
     @property
     def rank(self) -> int:
         """How many eigenvalues are positive."""
-        return int(self.problem.operator.spectrum.eigenvalues.shape[0])
+        return int(_matrix_of(self.problem).spectrum.eigenvalues.shape[0])
 
     def bounds(
         self, coefficients: Array, output_kernel: OutputKernel, alpha: float
@@ -87,11 +88,18 @@ class Rotated:
         prediction, and make alpha C the residual of the model in every direction.
         Where K was clipped they would change predictions, and are left out.
         """
-        vectors = self.problem.operator.spectrum.vectors
+        vectors = _matrix_of(self.problem).spectrum.vectors
         lifted = vectors @ coefficients[: vectors.shape[1], :]
         if self._outside is not None and not self.problem.operator.clipped:
             lifted = lifted + output_kernel.multiply(self._outside) / alpha
         return self.problem.balanced(lifted)
+
+
+def _matrix_of(problem: Problem) -> KernelOperator:
+    """Return the matrix of all outputs: solvers that rotate ask for a single one."""
+    operator = problem.operator
+    assert isinstance(operator, KernelOperator)
+    return operator
 
 
 @dataclass(frozen=True)

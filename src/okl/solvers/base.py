@@ -24,10 +24,13 @@ class Solver(Component, ABC):
     ----------
     loss_requires, structure_requires : frozenset of str
         The capabilities without which the solver does not work.
+    needs_one_kernel : bool
+        Whether all outputs must have the same kernel matrix.
     """
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
+    needs_one_kernel: ClassVar[bool] = True
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
@@ -38,6 +41,8 @@ class Solver(Component, ABC):
             [f"{name!r} of the loss" for name in sorted(loss)]
             + [f"{name!r} of the structure" for name in sorted(structure)]
             + ["targets without weights"] * weighted
+            + ["one kernel for all outputs"]
+            * (self.needs_one_kernel and not problem.operator.shared)
         )
 
     def largest_product(self, problem: Problem) -> float:

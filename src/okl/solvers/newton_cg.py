@@ -26,9 +26,10 @@ from okl._array import Array, inner, namespace
 from okl._conjugate_gradient import conjugate_gradient
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
+from okl.operators import LowRank
 from okl.problems import Problem
 from okl.solvers.base import Solver
-from okl.solvers.low_rank_preconditioner import pivoted_cholesky, preconditioner
+from okl.solvers.low_rank_preconditioner import preconditioner
 from okl.solvers.solution import History, Solution
 
 # The model is certified again, with products of its own: leave room for rounding.
@@ -58,6 +59,7 @@ class NewtonCG(Solver):
     name: ClassVar[str | None] = "newton_cg"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    needs_one_kernel: ClassVar[bool] = False
 
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
@@ -74,7 +76,7 @@ class NewtonCG(Solver):
             problem,
             known,
             problem.operator.diagonal(),
-            pivoted_cholesky(problem.operator, self.columns),
+            problem.operator.low_rank(self.columns),
         )
 
     def solve(
@@ -134,7 +136,7 @@ class Prepared(NamedTuple):
     problem: Problem
     known: OutputKernel
     diagonal: Array
-    columns: Array
+    columns: LowRank
 
 
 class _Point(NamedTuple):
@@ -197,7 +199,7 @@ def _newton(
     )
     project = _balancing(curvature) if problem.centered else lambda right: right
     approximate = preconditioner(
-        prepared.diagonal, prepared.columns, curvature.diagonal, known, alpha
+        prepared.diagonal, prepared.columns, curvature, known, alpha
     )
     residual = point.gradient - alpha * point.dual
     inside = project(curvature.solve(residual))
