@@ -60,13 +60,7 @@ def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypat
     # on the range of V': elsewhere it is 1 / alpha
     right = curvature.project(RIGHT)
     back = apply(system(right))
-    # what is left out of the small matrix is at most a tenth of alpha
-    assert_allclose(back, right, atol=0.1 * np.abs(right).max())
-    monkeypatch.setattr(low_rank_preconditioner, "_LEFT_OUT", 0.0)
-    exact = preconditioner(
-        operator.diagonal(), operator.low_rank(N), curvature, known, alpha
-    )
-    assert_allclose(exact(system(right)), right, atol=1e-4)
+    assert_allclose(back, right, atol=1e-4)
 
 
 def test_it_stays_positive_definite_where_probabilities_saturate():
@@ -84,7 +78,7 @@ def test_it_stays_positive_definite_where_probabilities_saturate():
         matrix = (matrix + matrix.T) / 2
         values = np.linalg.eigvalsh(matrix)
         assert values[0] > 0
-        assert values[-1] <= 1.2 / alpha
+        assert values[-1] <= 1.01 / alpha
 
 
 def test_more_outputs_allow_fewer_columns():

@@ -35,6 +35,14 @@ class LowRank(NamedTuple):
         """The number of columns k."""
         return int(self.factors[0].shape[1])
 
+    def with_constant(self, height: float) -> LowRank:
+        """Return the factors with a first column that is constant."""
+        xp = namespace(self.factors[0])
+        extended = (
+            xp.concat([xp.full_like(f[:, :1], height), f], axis=1) for f in self.factors
+        )
+        return self._replace(factors=tuple(extended)) if self.rank else self
+
     def leading(self, rank: int) -> LowRank:
         """Return the first columns only."""
         return self._replace(factors=tuple(f[:, :rank] for f in self.factors))

@@ -7,8 +7,7 @@ alpha I + Z'Z, of as many rows as R has columns for each direction of L. Its blo
 .. math:: R' \operatorname{diag}_i\, (B' W_i B)_{ab}\, R,
 
 W_i = V_i V_i' the second derivative of the loss in row i: the coupling of the classes
-by the softmax loss is in it. Rows of weights that add up to next to nothing are left
-out of a block: as probabilities saturate the work falls.
+by the softmax loss is in it. A free intercept is one more column of R, constant.
 
 Where nothing couples the outputs, there is a small matrix for each of them. Where the
 one for all would be more work than it saves, what couples them is replaced: a loss by
@@ -26,8 +25,6 @@ from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
 from okl.operators.low_rank import LowRank
 
-# What is left out of the small matrix, in alphas.
-_LEFT_OUT = 0.1
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
 _PRODUCTS, _FEWEST = 12, 10
@@ -93,8 +90,7 @@ def _joint(
     for b in range(q):
         weights = _directional(curvature, kernel, b)
         for a in range(b + 1):
-            scale = roots[a] * roots[b]
-            block = _gram(columns, a, b, scale * weights[:, a], alpha / q)
+            block = _gram(columns, a, b, roots[a] * roots[b] * weights[:, a])
             if a == b:
                 block = block + alpha * xp.eye(k, dtype=block.dtype)
             blocks[a][b], blocks[b][a] = block, block.T
@@ -126,22 +122,10 @@ def _directional(curvature: Curvature, kernel: OutputKernel, direction: int) -> 
     return kernel.coordinates(applied)
 
 
-def _gram(columns: LowRank, a: int, b: int, weights: Array, budget: float) -> Array:
-    """Return R_a' diag(w) R_b, less rows that add up to a small part of the budget."""
-    xp = namespace(weights)
+def _gram(columns: LowRank, a: int, b: int, weights: Array) -> Array:
+    """Return R_a' diag(w) R_b."""
     (left, first), (right, second) = columns.factor(a), columns.factor(b)
-    weights = first * second * weights
-    sizes = xp.abs(weights) * xp.sqrt(
-        xp.sum(left * left, axis=1) * xp.sum(right * right, axis=1)
-    )
-    order = xp.argsort(sizes)
-    small = xp.cumulative_sum(xp.take(sizes, order)) <= _LEFT_OUT * budget
-    rows = order[int(xp.sum(xp.astype(small, xp.int64))) :]
-    if rows.shape[0] < weights.shape[0] / 2:
-        left, right, weights = (
-            xp.take(array, rows, axis=0) for array in (left, right, weights)
-        )
-    return (left * weights[:, None]).T @ right
+    return (left * (first * second * weights)[:, None]).T @ right
 
 
 def _separate(columns: LowRank, weights: Array, alpha: float) -> Approximate:
