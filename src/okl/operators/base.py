@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from okl._array import Array, epsilon, namespace
-from okl.operators.low_rank import LowRank, pivoted_cholesky
+from okl.operators.low_rank import LowRank, nystroem
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
 # before, are rounding: rows that do not differ leave nothing to learn from.
@@ -135,12 +135,12 @@ class KernelOperator(Operator):
         return self.spectrum.norm
 
     @abstractmethod
-    def column(self, index: int) -> Array:
-        """Return one column of K (n_samples,)."""
+    def columns(self, rows: Array) -> Array:
+        """Return the columns of K of these row numbers (n_samples, len(rows))."""
 
     def low_rank(self, rank: int) -> LowRank:
         """Return R with K ~ R R', one for all outputs."""
-        return LowRank((pivoted_cholesky(self.diagonal(), self.column, rank),))
+        return LowRank((nystroem(self.columns, self.n_samples, rank),))
 
     @cached_property
     def spectrum(self) -> Spectrum:

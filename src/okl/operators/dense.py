@@ -53,9 +53,10 @@ class Dense(KernelOperator):
         """Return the diagonal of K."""
         return namespace(self._matrix).linalg.diagonal(self._matrix)
 
-    def column(self, index: int) -> Array:
-        """Return one column of K, which is a row as well."""
-        return self._matrix[index, :]
+    def columns(self, rows: Any) -> Array:
+        """Return some columns of K, which are rows as well."""
+        xp = namespace(self._matrix)
+        return xp.take(self._matrix, xp.asarray(rows), axis=0).T
 
     def _decompose(self) -> Spectrum:
         xp = namespace(self._matrix)

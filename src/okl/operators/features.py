@@ -77,13 +77,12 @@ class Features(KernelOperator):
             centered = centered - self._means
         return namespace(centered).sum(centered * centered, axis=1)
 
-    def column(self, index: int) -> Array:
-        """Return the products of all features with those of one row."""
-        row = self._features[[index], :]
-        row = row.toarray()[0] if scipy.sparse.issparse(row) else row[0, :]
-        if self._means is not None:
-            row = row - self._means
-        return self._forward(row[:, None])[:, 0]
+    def columns(self, rows: Any) -> Array:
+        """Return the products of all features with those of some rows."""
+        some = self.restrict(rows)
+        like = self.diagonal()
+        identity = namespace(like).eye(some.n_samples, dtype=like.dtype)
+        return self._forward(some._adjoint(identity))
 
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):

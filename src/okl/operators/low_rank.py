@@ -1,7 +1,9 @@
 """What a few columns of a kernel matrix say about the whole: K ~ R R'.
 
-By pivoted Cholesky, each column where the most is left to explain. Each output may have
-a matrix of its own, R_j R_j' with R_j a multiple of one of a few factors.
+By the Nystroem method: drawn at random, columns are better preconditioners than those
+of a pivoted Cholesky factorisation, which looks for what is unlike all the rest. Each
+output may have a matrix of its own, R_j R_j' with R_j a multiple of one of a few
+factors.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from okl._array import Array, namespace
+import numpy as np
 
-# A pivot below this part of the largest says that K has no more to give.
-_NEGLIGIBLE = 1e-10
+from okl._array import Array, eigh, namespace
+
+# Columns drawn for each that is kept, and the part of the largest eigenvalue below
+# which there is nothing but rounding.
+_DRAWN, _NEGLIGIBLE = 3, 1e-12
 
 
 class LowRank(NamedTuple):
@@ -74,30 +79,37 @@ class LowRank(NamedTuple):
         return namespace(array).stack(columns, axis=1)
 
 
-def pivoted_cholesky(
-    diagonal: Array, column: Callable[[int], Array], rank: int
-) -> Array:
-    """Return R (n_samples, at most rank) with K ~ R R', the largest pivots first.
+def nystroem(columns: Callable[[Array], Array], n_samples: int, rank: int) -> Array:
+    """Return R (n_samples, at most rank) with K ~ R R', the longest columns first.
+
+    From some columns of K by the rows drawn, of which only the leading directions are
+    kept: the small matrices of a preconditioner cost the square and the cube of the
+    rank, the columns next to nothing.
 
     Parameters
     ----------
-    diagonal : array (n_samples,)
-        That of K.
-    column : callable
-        From a number to that column of K.
+    columns : callable
+        From row numbers to these columns of K (n_samples, .).
+    n_samples : int
     rank : int
-        Most columns.
+        Most columns of R.
     """
-    left = diagonal
-    xp = namespace(left)
-    columns = xp.zeros((left.shape[0], min(rank, left.shape[0])), dtype=left.dtype)
-    largest = float(xp.max(left)) if left.shape[0] else 0.0
-    for j in range(columns.shape[1]):
-        pivot = int(xp.argmax(left))
-        height = float(left[pivot])
-        if height <= _NEGLIGIBLE * largest:
-            return columns[:, :j]
-        found = column(pivot) - columns[:, :j] @ columns[pivot, :j]
-        columns[:, j] = found / height**0.5
-        left = xp.clip(left - columns[:, j] ** 2, 0.0, None)
-    return columns
+    n_drawn = min(_DRAWN * rank, n_samples)
+    drawn = np.random.default_rng(0).permutation(n_samples)[:n_drawn]
+    sample = columns(drawn)
+    xp = namespace(sample)
+    inside = xp.take(sample, xp.asarray(drawn), axis=0)
+    factor = sample @ _inverse_root((inside + inside.T) / 2)
+    _, vectors = eigh(factor.T @ factor)
+    kept = min(rank, vectors.shape[1])
+    return factor @ xp.flip(vectors, axis=1)[:, :kept]
+
+
+def _inverse_root(matrix: Array) -> Array:
+    """Return X (n, q) with X X' the pseudo-inverse of a PSD matrix of rank q."""
+    xp = namespace(matrix)
+    values, vectors = eigh(matrix)
+    largest = float(xp.max(values)) if values.shape[0] else 0.0
+    kept = xp.astype(values > _NEGLIGIBLE * largest, xp.int64)
+    first = values.shape[0] - int(xp.sum(kept))
+    return vectors[:, first:] / xp.sqrt(values[first:])

@@ -1,6 +1,6 @@
 r"""What is nearly the inverse of alpha I + V' (K (x) L) V, from a few columns of K.
 
-With K ~ R R' by pivoted Cholesky and L = B B' the matrix is alpha I + Z Z',
+With K ~ R R' by the Nystroem method and L = B B' the matrix is alpha I + Z Z',
 Z = V' (R (x) B), and its inverse, by Woodbury's identity, that of the small matrix
 alpha I + Z'Z, of as many rows as R has columns for each direction of L. Its blocks are
 

@@ -53,7 +53,7 @@ class NewtonCG(Solver):
     Parameters
     ----------
     columns : int, default=100
-        How many columns of K the preconditioner uses; 0 for a diagonal.
+        Rank of the approximation of K that preconditions; 0 for a diagonal.
     """
 
     name: ClassVar[str | None] = "newton_cg"
