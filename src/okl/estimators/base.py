@@ -8,6 +8,7 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,10 +30,10 @@ from okl._output_kernel import OutputKernel
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.weights import combined, of_rows
-from okl.kernels import Kernel, as_kernel
+from okl.kernels import Kernel, PerOutput, as_kernel
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
-from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
+from okl.operators import Dense, Operator, multiply_rows, operator_of
 from okl.posterior import PredictiveVariance
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
@@ -45,16 +46,16 @@ class Training:
 
     Attributes
     ----------
-    operator : KernelOperator
-        The kernel matrix; it owns its memory.
-    kernel : Kernel or "precomputed"
+    operator : Operator
+        The kernel matrix, or one per output; it owns its memory.
+    kernel : Kernel, PerOutput or "precomputed"
         With its data-dependent parameters resolved.
     rows : array, sparse matrix or None
         What new rows are compared with; None for a precomputed kernel.
     """
 
-    operator: KernelOperator
-    kernel: Kernel | str
+    operator: Operator
+    kernel: Kernel | PerOutput | str
     rows: Any
 
     @classmethod
@@ -66,7 +67,7 @@ class Training:
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
             return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
-        resolved = as_kernel(kernel).resolve(X, of_rows(weights))
+        resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
         return cls(operator_of(resolved, X), resolved, X)
 
 
@@ -93,6 +94,27 @@ def predictive_variance(
     return PredictiveVariance(
         training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
     )
+
+
+def as_input_kernel(spec: Any) -> Kernel | PerOutput:
+    """Turn a name or a function into a kernel; pass a kernel per output through."""
+    return spec if isinstance(spec, PerOutput) else as_kernel(spec)
+
+
+def check_kernel_per_output(
+    kernel: Any, structures: Sequence[Structure], n_outputs: int
+) -> None:
+    """Raise ValueError if a kernel per output does not fit outputs and structures."""
+    if not isinstance(kernel, PerOutput):
+        return
+    kernel.validate(n_outputs)
+    for structure in structures:
+        if "identity" not in structure.capabilities:
+            raise ValueError(
+                "PerOutput gives each output a kernel of its own, and needs "
+                f"structure='identity'; got {structure}. Use it, or one kernel for all "
+                "outputs."
+            )
 
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
@@ -264,7 +286,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
         dual_coef = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1)
-        if isinstance(self.kernel_, Kernel):
+        if isinstance(self.kernel_, Kernel | PerOutput):
             products = multiply_rows(self.kernel_, X, self.X_fit_, dual_coef)
         else:
             products = X @ dual_coef
@@ -301,7 +323,7 @@ class SingleFit(OutputKernelModel):
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
-            as_kernel(self.kernel)
+            as_input_kernel(self.kernel)
         as_solver(self.solver)
         return self._loss_for_the_task()
 
@@ -322,6 +344,7 @@ class SingleFit(OutputKernelModel):
         """
         structure = clone(as_structure(self.structure))
         structure.validate(targets.shape[1])
+        check_kernel_per_output(self.kernel, [structure], targets.shape[1])
         training = Training.of(self.kernel, X, weights)
         weights = combined(weights, of_classes)
         inputs = Inputs.of(

@@ -11,7 +11,11 @@ from sklearn.base import clone
 
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
-from okl.estimators.base import Training, warn_unless_certified
+from okl.estimators.base import (
+    Training,
+    check_kernel_per_output,
+    warn_unless_certified,
+)
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import observed_targets, set_output_names
 from okl.model_selection.path import alpha_grid, solve_path
@@ -140,6 +144,7 @@ def output_kernel_path(
     targets, weights = observed_targets(Y, sample_weight)
     resolved = clone(as_structure(structure))
     resolved.validate(targets.shape[1])
+    check_kernel_per_output(kernel, [resolved], targets.shape[1])
     training = Training.of(kernel, X, weights)
     inputs = Inputs.of(
         training.operator,
