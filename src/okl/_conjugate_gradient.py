@@ -88,8 +88,8 @@ def conjugate_steps(
         residual = residual - length * image
         scaled = precondition(residual)
         previous, size = size, inner(residual, scaled)
-        # below zero by rounding
-        yield Step(length, direction, (max(size, 0.0) / first) ** 0.5)
-        if size <= 0:
+        over = size <= 0 or first <= 0  # by rounding
+        yield Step(length, direction, 0.0 if over else (size / first) ** 0.5)
+        if over:
             return
         direction = scaled + (size / previous) * direction
