@@ -5,7 +5,7 @@ Two things are done before a solver sees the data, and undone afterwards.
 *The intercept.* It is free and not penalised. For any loss K may be centred, HKH with
 H = I - 11'/n, because dual variables sum to zero. For the squared loss without weights,
 whatever the structure, the problem with an intercept is then exactly the one without
-for HY.
+for HY. With weights b stays, and only the rounding of large means is removed.
 
 *The outputs.* Where loss and structure allow, they are reduced to rank(Y)
 directions (see `reduce_outputs`).
@@ -135,8 +135,11 @@ def formulate(
     free = inputs.kernel_means is not None
     term = Term(inputs.operator, structure)
     if "quadratic" not in loss.capabilities or weights is not None:
+        means = None
+        if free and "quadratic" in loss.capabilities:
+            means, targets = _shifted(targets, loss, weights)
         problem = Problem(loss, targets, (term,), free, reference, weights)
-        return Formulation(problem, inputs.kernel_means, None, None)
+        return Formulation(problem, inputs.kernel_means, means, None)
     target_means = None
     if inputs.kernel_means is not None:
         target_means = xp.mean(targets, axis=0)
@@ -151,6 +154,22 @@ def formulate(
         targets, basis = reduce_outputs(targets)
     problem = Problem(loss, targets, (term,), free, reference)
     return Formulation(problem, inputs.kernel_means, target_means, basis)
+
+
+def _shifted(targets: Array, loss: Loss, weights: Array) -> tuple[Array, Array]:
+    """Return weighted means, which a free b takes up, and the targets without them.
+
+    This removes nothing from the problem but the rounding of a large mean, and what
+    rounding leaves of a constant output, which is not to be learned.
+    """
+    xp = namespace(targets)
+    means = loss.best_intercept(targets, xp.zeros_like(targets), weights)
+    counts = weights + xp.zeros_like(targets) > 0
+    largest = xp.max(xp.where(counts, xp.abs(targets), 0.0 * targets), axis=0)
+    shifted = xp.where(counts, targets - means, 0.0 * targets)
+    spread = xp.max(xp.abs(shifted), axis=0)
+    constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
+    return means, xp.where(constant, 0.0 * targets, shifted)
 
 
 def _reducible(targets: Array, structure: Structure) -> bool:
