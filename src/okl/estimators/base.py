@@ -28,11 +28,12 @@ from okl._memory import require_memory
 from okl._output_kernel import OutputKernel
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
+from okl.estimators.weights import combined, of_rows
 from okl.kernels import Kernel, as_kernel
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
 from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
-from okl.problems import Formulation, Inputs, formulate
+from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
 
@@ -56,12 +57,15 @@ class Training:
     rows: Any
 
     @classmethod
-    def of(cls, kernel: Any, X: Any) -> Training:
-        """Evaluate a kernel, given as estimators take it, on the rows of X."""
+    def of(cls, kernel: Any, X: Any, weights: np.ndarray | None = None) -> Training:
+        """Evaluate a kernel, given as estimators take it, on the rows of X.
+
+        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``.
+        """
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
             return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
-        resolved = as_kernel(kernel).resolve(X)
+        resolved = as_kernel(kernel).resolve(X, of_rows(weights))
         return cls(operator_of(resolved, X), resolved, X)
 
 
@@ -255,12 +259,22 @@ class SingleFit(OutputKernelModel):
         *,
         one_dimensional: bool,
         weights: np.ndarray | None = None,
+        of_classes: np.ndarray | None = None,
     ) -> None:
-        """Fit to coded targets (n_samples, n_outputs) with weights of that shape."""
+        """Fit to coded targets (n_samples, n_outputs).
+
+        Weights have that shape or one column, as have those of the classes, which have
+        no say in the scale of the kernel.
+        """
         structure = clone(as_structure(self.structure))
         structure.validate(targets.shape[1])
-        training = Training.of(self.kernel, X)
-        inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
+        training = Training.of(self.kernel, X, weights)
+        weights = combined(weights, of_classes)
+        inputs = Inputs.of(
+            training.operator,
+            fit_intercept=self.fit_intercept,
+            row_weights=row_weights_of(loss, weights),
+        )
         formulation = formulate(inputs, targets, loss, structure, weights)
         (solution,) = solve_path(
             formulation.problem,

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.targets import (
-    class_weights,
     classification_kind,
     encode,
-    observed_labels,
+    label_weights,
     set_output_names,
 )
+from okl.estimators.weights import class_weights
 from okl.losses import LOSSES, Loss, as_loss
 from okl.losses.base import Kind
 from okl.metrics.missing import accuracy_score, partly_observed
@@ -250,7 +250,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> OutputKernelClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelClassifier:
         """Fit the scores and the output kernel.
 
         Parameters
@@ -260,6 +260,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
             Classes, or label indicators of zeros and ones; NaN for a label that was not
             observed.
+        sample_weight : array (n_samples,) or (n_samples, n_labels), optional
+            Weights of the loss of the rows, or of each label: 2 is the row twice, 0 a
+            row, or label, that was not observed.
 
         Returns
         -------
@@ -277,16 +280,16 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             estimator=self, X=X, y=y
         )
         X, labels, kind = self._validate_labels(X, y)
-        observed = observed_labels(labels, kind)
-        classes, targets = encode(labels, kind, loss)
+        weights = label_weights(labels, kind, sample_weight)
+        classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
-        weights = class_weights(self.class_weight, labels, classes, kind)
         self._fit(
             X,
             targets,
             loss,
             one_dimensional=targets.shape[1] == 1 and kind == "binary",
-            weights=weights if observed is None else observed,
+            weights=weights,
+            of_classes=class_weights(self.class_weight, labels, classes, kind, weights),
         )
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self

@@ -17,7 +17,8 @@ from okl.estimators.classifier import (
     one_score_for_two,
 )
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import class_weights, encode, observed_labels
+from okl.estimators.targets import encode, label_weights
+from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
 
@@ -108,7 +109,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, **params: Any) -> OutputKernelClassifierCV:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+    ) -> OutputKernelClassifierCV:
         """Choose alpha and structure, then fit on all rows.
 
         Parameters
@@ -118,6 +121,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
             Classes, or label indicators of zeros and ones; NaN for a label that was not
             observed.
+        sample_weight : array, optional
+            Weights as in `OutputKernelClassifier.fit`, in the fits and in the
+            scores of the folds.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -127,10 +133,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """
         loss = self._checked_loss()
         X, labels, kind = self._validate_labels(X, y)
-        observed = observed_labels(labels, kind)
-        classes, targets = encode(labels, kind, loss)
+        weights = label_weights(labels, kind, sample_weight)
+        classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
-        weights = class_weights(self.class_weight, labels, classes, kind)
+        of_classes = class_weights(self.class_weight, labels, classes, kind, weights)
+        given = checked_weights(sample_weight, labels.shape)
         self._search(
             X,
             labels,
@@ -139,6 +146,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             _HeldOutClassifier(classes, kind, loss),
             params,
             one_dimensional=targets.shape[1] == 1 and kind == "binary",
-            weights=weights if observed is None else observed,
+            weights=weights,
+            of_classes=of_classes,
+            score_weights=of_rows(combined(given, of_classes)),
         )
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,12 @@ from okl.estimators.base import (
     is_precomputed,
     warn_unless_certified,
 )
+from okl.estimators.weights import combined
 from okl.kernels import as_kernel
 from okl.losses import Loss
 from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, solve_path
-from okl.problems import Inputs, formulate
+from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure, as_structure
 
 
@@ -133,20 +135,25 @@ class CrossValidated(OutputKernelModel):
         *,
         one_dimensional: bool,
         weights: np.ndarray | None = None,
+        of_classes: np.ndarray | None = None,
+        score_weights: np.ndarray | None = None,
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
         structures = self._checked_structures(targets.shape[1])
-        splitting, scoring = self._routed(params)
+        scorer = check_scoring(self, scoring=self.scoring)
+        splitting, scoring = self._routed(params, scorer, score_weights)
         stratified = is_classifier(self) and y.ndim == 1
         splitter = check_cv(self.cv, y, classifier=stratified)
         folds = list(splitter.split(X, y, **splitting))
-        if self.scoring is None and weights is not None and weights.shape[1] == 1:
-            # what counts in the fit counts in the score; scorers have their own ways
-            scoring = {**scoring, "sample_weight": weights[:, 0]}
-        judge = _Judge(check_scoring(self, scoring=self.scoring), stand_in, y, scoring)
+        judge = _Judge(scorer, stand_in, y, scoring)
 
-        training = Training.of(self.kernel, X)
-        inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
+        training = Training.of(self.kernel, X, weights)
+        weights = combined(weights, of_classes)
+        inputs = Inputs.of(
+            training.operator,
+            fit_intercept=self.fit_intercept,
+            row_weights=row_weights_of(loss, weights),
+        )
         formulations = [
             formulate(inputs, targets, loss, s, weights) for s in structures
         ]
@@ -158,7 +165,7 @@ class CrossValidated(OutputKernelModel):
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         jobs = (
             delayed(score_fold)(
-                inputs.operator,
+                inputs.plain,
                 targets,
                 structures,
                 self.alphas_,
@@ -216,8 +223,15 @@ class CrossValidated(OutputKernelModel):
         task.call_on_fit_task_end(estimator=self, X=X, y=y)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
-    def _routed(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the metadata of the splitter and of the scorer."""
+    def _routed(
+        self, params: dict[str, Any], scorer: Any, weights: np.ndarray | None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the metadata of the splitter and of the scorer.
+
+        What counts in the fit counts in the score: weights go to the default score, and
+        to a scorer that asks for them or, without metadata routing, takes them.
+        """
+        of_scores = {} if weights is None else {"sample_weight": weights}
         if not get_config()["enable_metadata_routing"]:
             unknown = sorted(set(params) - {"groups"})
             if unknown:
@@ -226,7 +240,21 @@ class CrossValidated(OutputKernelModel):
                     "sklearn.set_config(enable_metadata_routing=True) and request "
                     "it from the splitter or the scorer."
                 )
-            return params, {}
-        routed = process_routing(self, "fit", **params)
-        scoring = {} if self.scoring is None else routed.scorer.score
-        return routed.splitter.split, scoring
+            if self.scoring is None:
+                return params, of_scores
+            return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
+        if self.scoring is None:
+            return process_routing(self, "fit", **params).splitter.split, of_scores
+        routed = process_routing(self, "fit", **params, **_for_rows(of_scores))
+        return routed.splitter.split, routed.scorer.score
+
+
+def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return one weight a row: scikit-learn's scores know no others."""
+    return {name: w if w.ndim == 1 else w.mean(axis=1) for name, w in metadata.items()}
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Tell whether a scorer is made of a metric that takes weights."""
+    metric = getattr(scorer, "_score_func", None)
+    return metric is not None and "sample_weight" in signature(metric).parameters

@@ -15,7 +15,7 @@ from okl.estimators.base import Training, warn_unless_certified
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import observed_targets, set_output_names
 from okl.model_selection.path import alpha_grid, solve_path
-from okl.problems import Formulation, Inputs, formulate
+from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution
 from okl.structures import Structure, as_structure
 
@@ -71,6 +71,7 @@ def output_kernel_path(
     X: Any,
     Y: Any,
     *,
+    sample_weight: Any = None,
     kernel: Any = "rbf",
     structure: str | Structure = "frobenius",
     alphas: int | Sequence[float] = 25,
@@ -90,6 +91,8 @@ def output_kernel_path(
         Training rows; the kernel matrix for ``kernel="precomputed"``.
     Y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
         Targets; NaN where they were not observed.
+    sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+        Weights of the loss of the rows, or of each target.
     kernel, structure, fit_intercept, tol, max_iter
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
@@ -131,11 +134,15 @@ def output_kernel_path(
     loss = estimator._checked_loss()
     set_output_names(estimator, Y)
     X, Y = estimator._validate_numbers(X, Y)
-    targets, weights = observed_targets(Y)
+    targets, weights = observed_targets(Y, sample_weight)
     resolved = clone(as_structure(structure))
     resolved.validate(targets.shape[1])
-    training = Training.of(kernel, X)
-    inputs = Inputs.of(training.operator, fit_intercept=fit_intercept)
+    training = Training.of(kernel, X, weights)
+    inputs = Inputs.of(
+        training.operator,
+        fit_intercept=fit_intercept,
+        row_weights=row_weights_of(loss, weights),
+    )
     formulation = formulate(inputs, targets, loss, resolved, weights)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))

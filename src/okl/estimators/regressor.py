@@ -103,7 +103,7 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
     _task = "regression"
 
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> OutputKernelRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelRegressor:
         """Fit the predictor and the output kernel.
 
         Parameters
@@ -112,6 +112,9 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
             Targets; NaN where they were not observed.
+        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+            Weights of the loss of the rows, or of each target: 2 is the row twice, 0
+            is a target that was not observed.
 
         Returns
         -------
@@ -131,7 +134,7 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         names = y
         X, y = self._validate_numbers(X, y)
         set_output_names(self, names)
-        targets, weights = observed_targets(y)
+        targets, weights = observed_targets(y, sample_weight)
         self._fit(X, targets, loss, one_dimensional=y.ndim == 1, weights=weights)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -145,8 +148,8 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
             Rows.
         y : array (n_samples, n_outputs) or (n_samples,)
             Targets; NaN where they were not observed.
-        sample_weight : array (n_samples,), optional
-            Weights of the rows.
+        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+            Weights of the rows, or of each target.
         """
         return r2_score(y, self.predict(X), sample_weight=sample_weight)
 

@@ -10,6 +10,7 @@ from sklearn.callback import with_callbacks
 
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.weights import checked_weights
 from okl.metrics import r2_score
 
 
@@ -85,7 +86,9 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
     _task = "regression"
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, **params: Any) -> OutputKernelRegressorCV:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+    ) -> OutputKernelRegressorCV:
         """Choose alpha and structure, then fit on all rows.
 
         Parameters
@@ -94,6 +97,9 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
             Targets; NaN where they were not observed.
+        sample_weight : array, optional
+            Weights as in `OutputKernelRegressor.fit`, in the fits and in the
+            scores of the folds.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -105,7 +111,7 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         names = y
         X, y = self._validate_numbers(X, y)
         set_output_names(self, names)
-        targets, weights = observed_targets(y)
+        targets, weights = observed_targets(y, sample_weight)
         one_dimensional = y.ndim == 1
         self._search(
             X,
@@ -116,6 +122,7 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
             params,
             one_dimensional=one_dimensional,
             weights=weights,
+            score_weights=checked_weights(sample_weight, targets.shape),
         )
         return self
 

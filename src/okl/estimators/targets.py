@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
 from okl.metrics.missing import partly_observed
@@ -32,20 +32,23 @@ def regression_targets(y: Any) -> np.ndarray:
     return y[:, None] if y.ndim == 1 else y
 
 
-def observed_targets(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return targets (n_samples, n_outputs), and weights 0 where they are missing.
+def observed_targets(
+    y: np.ndarray, sample_weight: Any = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return targets and weights, (n_samples, n_outputs) each.
 
-    A missing target, NaN, becomes zero; the weights are None if there is none.
+    A missing target, NaN, becomes zero and has weight zero. Weights have one column
+    where those of a row are equal, and are None where all are one.
 
     Raises
     ------
     ValueError
-        If an output is nowhere observed.
+        If an output is nowhere observed, or the weights cannot be used.
     """
     targets = y[:, None] if y.ndim == 1 else y
+    given = checked_weights(sample_weight, targets.shape)
     missing = np.isnan(targets)
-    if not missing.any():
-        return targets, None
+    # a target that was never looked at may be anything
     nowhere = np.flatnonzero(missing.all(axis=0))
     if len(nowhere):
         raise ValueError(
@@ -53,38 +56,30 @@ def observed_targets(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
             f"{len(nowhere)} of {targets.shape[1]} outputs, the first is number "
             f"{nowhere[0]}; leave such outputs out."
         )
-    return np.where(missing, 0.0, targets), (~missing).astype(np.float64)
+    weights = combined(given, (~missing).astype(np.float64) if missing.any() else None)
+    if weights is not None:
+        unweighted = np.flatnonzero(~(weights > 0).any(axis=0))
+        if len(unweighted):
+            raise ValueError(
+                f"The output number {unweighted[0]} has sample_weight zero wherever it "
+                "was observed; leave such outputs out."
+            )
+    return np.where(missing, 0.0, targets), weights
 
 
-def observed_labels(labels: np.ndarray, kind: Kind) -> np.ndarray | None:
-    """Return weights 0 where label indicators are missing, None if none is.
-
-    Raises
-    ------
-    ValueError
-        If a label is nowhere observed.
-    """
-    return observed_targets(labels)[1] if kind == "multilabel" else None
-
-
-def class_weights(
-    class_weight: Any, labels: np.ndarray, classes: np.ndarray, kind: Kind
+def label_weights(
+    labels: np.ndarray, kind: Kind, sample_weight: Any
 ) -> np.ndarray | None:
-    """Return the weight of each row (n_samples, 1), None if all are one.
+    """Return the weights of rows, or of labels: zero where one is missing.
 
     Raises
     ------
     ValueError
-        For label indicators, which have no classes, or unknown classes.
+        If a label is nowhere observed, or the weights cannot be used.
     """
-    if class_weight is None:
-        return None
     if kind == "multilabel":
-        raise ValueError(
-            "class_weight is for one class per row, y has several labels per row; set "
-            "class_weight=None."
-        )
-    return compute_sample_weight(class_weight, labels)[:, None]
+        return observed_targets(labels, sample_weight)[1]
+    return combined(checked_weights(sample_weight, labels.shape))
 
 
 def classification_kind(y: Any) -> tuple[Any, Kind]:
@@ -129,8 +124,12 @@ def _check_indicators(observed: np.ndarray) -> None:
         )
 
 
-def encode(labels: np.ndarray, kind: Kind, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the targets (n_samples, n_outputs).
+def encode(
+    labels: np.ndarray, kind: Kind, loss: Loss, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, Kind]:
+    """Return the classes, the targets (n_samples, n_outputs) and what they pose.
+
+    Classes that only rows of weight zero have are not there.
 
     Raises
     ------
@@ -139,11 +138,16 @@ def encode(labels: np.ndarray, kind: Kind, loss: Loss) -> tuple[np.ndarray, np.n
     """
     if kind == "multilabel":
         n_labels = labels.shape[1]
-        return np.arange(n_labels), loss.encode(labels, kind, n_labels)
-    classes, codes = np.unique(labels, return_inverse=True)
+        return np.arange(n_labels), loss.encode(labels, kind, n_labels), kind
+    rows = of_rows(weights)
+    classes = np.unique(labels if rows is None else labels[rows > 0])
     if len(classes) < 2:
+        weighted = "" if rows is None else " where sample_weight is not zero"
         raise ValueError(
-            f"y has one class only, {classes[0]!r}; a classifier needs at least two "
-            "classes."
+            f"y has one class only{weighted}, {classes[0]!r}; a classifier needs at "
+            "least two classes."
         )
-    return classes, loss.encode(codes, kind, len(classes))
+    kind = "binary" if len(classes) == 2 else "multiclass"
+    # a row of weight zero may have any code
+    codes = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
+    return classes, loss.encode(codes, kind, len(classes)), kind

@@ -27,8 +27,8 @@ def r2_score(
         Targets; NaN where not observed.
     y_pred : array of the same shape
         Predictions.
-    sample_weight : array (n_samples,), optional
-        Weights of the rows.
+    sample_weight : array (n_samples,) or of the shape of y_true, optional
+        Weights of the rows, or of each target; zero for one that does not count.
     multioutput : {"raw_values", "uniform_average"}, optional
         One score per output, or (the default) their mean. An output that is observed
         in fewer than two rows has no score; it is NaN, and left out of the mean.
@@ -142,16 +142,17 @@ def _averaged(
             "multioutput must be 'raw_values' or 'uniform_average'; got "
             f"{multioutput!r}."
         )
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, targets)
     targets = targets.reshape(targets.shape[0], -1)
     predictions = predictions.reshape(targets.shape)
     observed = ~np.isnan(targets)
+    weights = None
+    if sample_weight is not None:
+        weights = _checked_weights(sample_weight, targets.shape)
+        observed &= weights > 0
     scores = np.full(targets.shape[1], np.nan)
     for j, rows in enumerate(observed.T):
         if rows.sum() >= least:
-            chosen = None if weights is None else weights[rows]
+            chosen = None if weights is None else weights[rows, j]
             scores[j] = score(
                 targets[rows, j], predictions[rows, j], sample_weight=chosen
             )
@@ -160,3 +161,16 @@ def _averaged(
             f"No output has {least} observed targets or more: nothing can be scored."
         )
     return scores if multioutput == "raw_values" else float(np.nanmean(scores))
+
+
+def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return weights of that shape, from those of rows or of targets."""
+    weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
+    if weights.shape == (shape[0],):
+        weights = weights[:, None]
+    if weights.shape not in ((shape[0], 1), shape):
+        raise ValueError(
+            f"sample_weight must have the shape {(shape[0],)} or {shape}; got "
+            f"{weights.shape}."
+        )
+    return np.broadcast_to(weights, shape)

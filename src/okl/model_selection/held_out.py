@@ -16,7 +16,7 @@ import numpy as np
 from okl.losses import Loss
 from okl.model_selection.path import solve_path
 from okl.operators import KernelOperator
-from okl.problems import Inputs, formulate
+from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure
 
 
@@ -72,18 +72,17 @@ def score_fold(
     loss, fit_intercept, tol, max_iter
         As in the estimators.
     """
-    inputs = Inputs.of(operator.restrict(train), fit_intercept=fit_intercept)
+    trained = None if weights is None else weights[train]
+    inputs = Inputs.of(
+        operator.restrict(train),
+        fit_intercept=fit_intercept,
+        row_weights=row_weights_of(loss, trained),
+    )
     cross = operator.cross(test, train)
     scores = np.empty(grids.shape)
     gaps = [0.0]
     for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
-        formulation = formulate(
-            inputs,
-            targets[train],
-            loss,
-            structure,
-            None if weights is None else weights[train],
-        )
+        formulation = formulate(inputs, targets[train], loss, structure, trained)
         solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
         for column, solution in enumerate(solutions):
             dual_coef = formulation.coefficients(solution.dual_coef)

@@ -7,6 +7,10 @@ H = I - 11'/n, because dual variables sum to zero. For the squared loss without 
 whatever the structure, the problem with an intercept is then exactly the one without
 for HY. With weights b stays, and only the rounding of large means is removed.
 
+*Weights of rows.* With the squared loss they go into the data, whatever the structure:
+the problem of H W^(1/2) K W^(1/2) H and H W^(1/2) Y, where H = I - uu' and u is
+W^(1/2) 1 of unit length, has none, and C is W^(1/2) times its dual variables.
+
 *The outputs.* Where loss and structure allow, they are reduced to rank(Y)
 directions (see `reduce_outputs`).
 """
@@ -32,24 +36,63 @@ class Inputs:
     Attributes
     ----------
     operator : KernelOperator
-        K, or HKH.
+        K, or HKH; with weights of rows H W^(1/2) K W^(1/2) H.
     kernel_means : array (n_samples,) or None
-        The column means of K, None without intercept.
+        The means of the rows of K, None without intercept.
+    row_weights : array (n_samples,) or None
+        Those that the operator holds.
+    unweighted : KernelOperator or None
+        The operator without the weights, if there are any.
     """
 
     operator: KernelOperator
     kernel_means: Array | None
+    row_weights: Array | None = None
+    unweighted: KernelOperator | None = None
 
     @classmethod
-    def of(cls, operator: KernelOperator, *, fit_intercept: bool) -> Inputs:
+    def of(
+        cls,
+        operator: KernelOperator,
+        *,
+        fit_intercept: bool,
+        row_weights: Array | None = None,
+    ) -> Inputs:
         """Centre the operator, which must not be used afterwards, if asked to.
 
         What must be PSD is the matrix that the problem sees, HKH with an intercept.
+
+        Parameters
+        ----------
+        operator : KernelOperator
+            K.
+        fit_intercept : bool
+            Whether to centre it.
+        row_weights : array (n_samples,), optional
+            From `row_weights_of`: only for losses that take them as data.
         """
-        if not fit_intercept:
-            return cls(operator.verified(), None)
-        centered, means = operator.centered()
-        return cls(centered.verified(), means)
+        share, means = None, None
+        if row_weights is not None:
+            share = row_weights / namespace(row_weights).sum(row_weights)
+        if fit_intercept:
+            operator, means = operator.centered(share)
+        operator = operator.verified()
+        if row_weights is None:
+            return cls(operator, means)
+        scaled = operator.scaled(namespace(row_weights).sqrt(row_weights))
+        return cls(scaled, means, row_weights, operator)
+
+    @property
+    def plain(self) -> KernelOperator:
+        """The operator without weights: folds take their blocks of it."""
+        return self.operator if self.unweighted is None else self.unweighted
+
+
+def row_weights_of(loss: Loss, weights: Array | None) -> Array | None:
+    """Return weights (n_samples,) that may go into the data, None if they may not."""
+    if weights is None or weights.shape[1] > 1 or "quadratic" not in loss.capabilities:
+        return None
+    return weights[:, 0]
 
 
 @dataclass(frozen=True)
@@ -61,9 +104,11 @@ class Formulation:
     problem : Problem
         Without intercept, in r <= n_outputs outputs.
     kernel_means : array (n_samples,) or None
-        The column means of the kernel matrix, None without intercept.
+        The means of the rows of the kernel matrix, None without intercept.
     target_means : array (n_outputs,) or None
         The column means of the targets, None where they were not centred.
+    row_weights : array (n_samples,) or None
+        Those that went into the data.
     basis : array (n_outputs, r) or None
         Q with orthonormal columns; None for the identity.
     """
@@ -71,10 +116,18 @@ class Formulation:
     problem: Problem
     kernel_means: Array | None
     target_means: Array | None
+    row_weights: Array | None
     basis: Array | None
 
     def coefficients(self, dual_coef: Array) -> Array:
         """Return Theta of the model (n_samples, n_outputs) from the problem's."""
+        weights = self.row_weights
+        if weights is not None:
+            xp = namespace(weights)
+            dual_coef = xp.sqrt(weights)[:, None] * dual_coef
+            if self.kernel_means is not None:  # they sum to zero but for rounding
+                share = weights / xp.sum(weights)
+                dual_coef = dual_coef - share[:, None] * xp.sum(dual_coef, axis=0)
         return dual_coef if self.basis is None else dual_coef @ self.basis.T
 
     def intercept(
@@ -125,7 +178,7 @@ def formulate(
     loss : Loss
     structure : Structure
     weights : array (n_samples, n_outputs) or (n_samples, 1), optional
-        Of each entry, or row.
+        Of each entry, or row; those that the inputs hold already are not used twice.
     reduce : bool, default=True
         Whether to reduce the outputs where that is exact.
     """
@@ -133,43 +186,43 @@ def formulate(
     zero = xp.zeros_like(targets)
     reference = epsilon(targets) * loss.value(targets, zero, weights)
     free = inputs.kernel_means is not None
+    rows = inputs.row_weights
     term = Term(inputs.operator, structure)
-    if "quadratic" not in loss.capabilities or weights is not None:
-        means = None
-        if free and "quadratic" in loss.capabilities:
-            means, targets = _shifted(targets, loss, weights)
+    quadratic, target_means = "quadratic" in loss.capabilities, None
+    if free and quadratic:
+        target_means, targets = _centered(
+            targets, weights if rows is None else rows[:, None]
+        )
+    if rows is None and not (quadratic and weights is None):
         problem = Problem(loss, targets, (term,), free, reference, weights)
-        return Formulation(problem, inputs.kernel_means, means, None)
-    target_means = None
-    if inputs.kernel_means is not None:
-        target_means = xp.mean(targets, axis=0)
-        largest = xp.max(xp.abs(targets), axis=0)
-        targets = targets - target_means
-        # what rounding leaves of a constant output is not to be learned
-        spread = xp.max(xp.abs(targets), axis=0)
-        constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
-        targets = xp.where(constant, xp.zeros_like(targets), targets)
+        return Formulation(problem, inputs.kernel_means, target_means, None, None)
+    if rows is not None:
+        targets = xp.sqrt(rows)[:, None] * targets
     basis = None
     if reduce and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
-    problem = Problem(loss, targets, (term,), free, reference)
-    return Formulation(problem, inputs.kernel_means, target_means, basis)
+    # weighted rows sum to zero with their weights only, which the operator sees to
+    balanced = free and rows is None
+    problem = Problem(loss, targets, (term,), balanced, reference)
+    return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
 
 
-def _shifted(targets: Array, loss: Loss, weights: Array) -> tuple[Array, Array]:
-    """Return weighted means, which a free b takes up, and the targets without them.
+def _centered(targets: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return the weighted means of the targets, and their differences from them.
 
-    This removes nothing from the problem but the rounding of a large mean, and what
-    rounding leaves of a constant output, which is not to be learned.
+    What has no weight becomes zero.
     """
     xp = namespace(targets)
-    means = loss.best_intercept(targets, xp.zeros_like(targets), weights)
-    counts = weights + xp.zeros_like(targets) > 0
-    largest = xp.max(xp.where(counts, xp.abs(targets), 0.0 * targets), axis=0)
-    shifted = xp.where(counts, targets - means, 0.0 * targets)
-    spread = xp.max(xp.abs(shifted), axis=0)
+    zero = xp.zeros_like(targets)
+    weights = zero + 1.0 if weights is None else zero + weights
+    total = xp.sum(weights, axis=0)
+    means = xp.sum(weights * targets, axis=0) / xp.where(total > 0, total, 1.0 + total)
+    largest = xp.max(xp.where(weights > 0, xp.abs(targets), zero), axis=0)
+    targets = xp.where(weights > 0, targets - means, zero)
+    # what rounding leaves of a constant output is not to be learned
+    spread = xp.max(xp.abs(targets), axis=0)
     constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
-    return means, xp.where(constant, 0.0 * targets, shifted)
+    return means, xp.where(constant, zero, targets)
 
 
 def _reducible(targets: Array, structure: Structure) -> bool:
