@@ -62,10 +62,14 @@ def bounds(
     if primal - dual <= doubtful * abs(primal):
         return primal, dual
     if not point.exact:
-        return primal, _turned(point, implied, products, dual)
+        dual = _turned(point, implied, products, dual)
+    if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
+        return primal, dual
     # At a very small alpha residuals are differences of nearly equal numbers. On the
     # range of L the same dual point is Theta L^+ as well.
     other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
+    if not point.exact:
+        other = point.gradient_near(other)
     return primal, max(dual, point.value(other))
 
 
@@ -128,17 +132,22 @@ class _DualPoint:
         bound = self.structure.dual_bound(self._half_gram(implied), self.output_kernel)
         if bound.directions is None:
             return None
-        loss, targets, weights = self.loss, self.targets, self.weights
         xp = namespace(implied)
         vectors, limits = bound.directions
         rows = implied @ vectors
         squares = xp.sum(rows * rows, axis=0)
         slopes = xp.sum(rows * (predictions @ vectors), axis=0)
         safe = xp.where(squares > 0, squares, xp.ones_like(squares))
-        steep = loss.largest_curvature
-        steep = steep if weights is None else steep * xp.max(weights)
+        steep = self.loss.largest_curvature
+        if self.weights is not None:
+            steep = steep * xp.max(self.weights)
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
-        scores = loss.scores_of(targets, (rows * scales) @ vectors.T, weights)
+        return self.gradient_near((rows * scales) @ vectors.T)
+
+    def gradient_near(self, implied: Array) -> Array:
+        """Return a gradient of the loss, balanced if b is free, near some rows."""
+        loss, targets, weights = self.loss, self.targets, self.weights
+        scores = loss.scores_of(targets, implied, weights)
         if self.free_intercept:
             scores = scores + loss.best_intercept(targets, scores, weights)
         return loss.negative_gradient(targets, scores, weights)
