@@ -105,7 +105,8 @@ def output_kernel_path(
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max down
         to ``eps`` times alpha_max: sqrt(||Y'KY||_2) for a learned output kernel,
-        ||K||_2 ||L||_2 for a known one, K and Y centred if there is an intercept.
+        ||K||_2 times the largest ||L||_2 that there may be for one that is known or
+        bounded (trace ball, clusters), K and Y centred if there is an intercept.
     eps : float, default=1e-5
         The smallest alpha relative to the largest.
 

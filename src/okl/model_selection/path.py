@@ -25,14 +25,14 @@ _FEW = 32
 def largest_alpha(problem: Problem) -> float:
     """Return alpha_max, from where on little is learned.
 
-    sqrt(||G'KG||_2) for a learned L, G minus the gradient of the loss at f = 0 and the
-    best intercept, Y for the squared loss (beyond it the trace structure gives L = 0);
-    ||K||_2 ||L||_2 for a known one; K and Y centred if there is an intercept.
+    Where the structure bounds L, known or not, ||K||_2 times the largest eigenvalue
+    that L may have: beyond it every direction of f is shrunk by half or more (squared
+    loss). Else sqrt(||G'KG||_2), G minus the gradient of the loss at f = 0 and the best
+    intercept, Y for the squared loss: beyond it the trace structure gives L = 0. K and
+    Y are centred if there is an intercept.
     """
-    known = problem.structure.known(problem.targets)
-    if known is not None:
-        xp = namespace(problem.targets)
-        largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
+    largest = problem.structure.largest_eigenvalue(problem.targets)
+    if np.isfinite(largest):
         return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
     if problem.centered and not problem.exact:
