@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from okl._memory import require_memory
+from okl._memory import memory_budget, require_memory
 from okl._output_kernel import OutputKernel
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
@@ -59,16 +59,25 @@ class Training:
     rows: Any
 
     @classmethod
-    def of(cls, kernel: Any, X: Any, weights: np.ndarray | None = None) -> Training:
+    def of(
+        cls,
+        kernel: Any,
+        X: Any,
+        weights: np.ndarray | None = None,
+        budget: float = float("inf"),
+    ) -> Training:
         """Evaluate a kernel, given as estimators take it, on the rows of X.
 
-        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``.
+        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``;
+        the budget is that of `operator_of`.
         """
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
-            return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
+            beside = budget / X.nbytes
+            given = Dense(X, owned=False, trusted=False, beside=beside)
+            return cls(given, "precomputed", None)
         resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
-        return cls(operator_of(resolved, X), resolved, X)
+        return cls(operator_of(resolved, X, budget), resolved, X)
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -307,6 +316,7 @@ class SingleFit(OutputKernelModel):
         solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.structure = structure
@@ -316,12 +326,14 @@ class SingleFit(OutputKernelModel):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.max_memory = max_memory
 
     def _checked_loss(self) -> Loss:
         """Check what can be checked before looking at the data."""
         check_alpha(self.alpha)
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
+        memory_budget(self.max_memory)
         if not is_precomputed(self.kernel):
             as_input_kernel(self.kernel)
         as_solver(self.solver)
@@ -345,7 +357,7 @@ class SingleFit(OutputKernelModel):
         structure = clone(as_structure(self.structure))
         structure.validate(targets.shape[1])
         check_kernel_per_output(self.kernel, [structure], targets.shape[1])
-        training = Training.of(self.kernel, X, weights)
+        training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
         weights = combined(weights, of_classes)
         inputs = Inputs.of(
             training.operator,

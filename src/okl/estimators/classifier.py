@@ -191,6 +191,10 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Relative duality gap to stop at.
     max_iter : int, default=1000
         Most iterations of the solver.
+    max_memory : float or None, default=None
+        MiB that the kernel matrix may take, with what it is decomposed into; None for
+        half of what is free. A matrix that does not fit is evaluated again, in blocks
+        of rows, for each product: for a known output kernel, or a linear kernel.
 
     Attributes
     ----------
@@ -236,6 +240,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -246,6 +251,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             solver=solver,
             tol=tol,
             max_iter=max_iter,
+            max_memory=max_memory,
         )
         self.class_weight = class_weight
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from okl._memory import memory_budget
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.base import (
@@ -86,6 +87,7 @@ def output_kernel_path(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
+    max_memory: float | None = None,
 ) -> OutputKernelPath:
     """Fit `OutputKernelRegressor` along a path of alphas.
 
@@ -100,7 +102,7 @@ def output_kernel_path(
         Targets; NaN where they were not observed.
     sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
         Weights of the loss of the rows, or of each target.
-    kernel, structure, fit_intercept, tol, max_iter
+    kernel, structure, fit_intercept, tol, max_iter, max_memory
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max down
@@ -138,6 +140,7 @@ def output_kernel_path(
         fit_intercept=fit_intercept,
         tol=tol,
         max_iter=max_iter,
+        max_memory=max_memory,
     )
     loss = estimator._checked_loss()
     set_output_names(estimator, Y)
@@ -146,7 +149,7 @@ def output_kernel_path(
     resolved = clone(as_structure(structure))
     resolved.validate(targets.shape[1])
     check_kernel_per_output(kernel, [resolved], targets.shape[1])
-    training = Training.of(kernel, X, weights)
+    training = Training.of(kernel, X, weights, memory_budget(max_memory))
     inputs = Inputs.of(
         training.operator,
         fit_intercept=fit_intercept,

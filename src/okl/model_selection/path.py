@@ -20,6 +20,8 @@ from okl.solvers import Solution, Solver, choose_solver
 
 # Up to so many rows the matrix is formed.
 _FEW = 32
+# Arrays of the size of the kernel matrix that its decomposition takes.
+_DECOMPOSITION = 2
 
 
 def largest_alpha(problem: Problem) -> float:
@@ -50,7 +52,7 @@ def _norm(problem: Problem) -> float:
 
     Solvers without weights need the decomposition anyway; others need products only.
     """
-    if problem.exact:
+    if problem.exact and problem.operator.beside >= _DECOMPOSITION:
         return problem.operator.norm
     n = problem.operator.n_samples
     rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)

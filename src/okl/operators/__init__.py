@@ -6,6 +6,7 @@ class        the matrix                     used when
 `Dense`      stored, (n, n)                 only k(x, x') is known
 `Features`   Phi Phi', never formed         the kernel has features, fewer than
                                             samples
+`RowBlocks`  evaluated for each product     the matrix does not fit in memory
 ============ ============================== ===================================
 
 A `SeparableSum` of these is a kernel per output.
@@ -19,5 +20,6 @@ from okl.operators.build import operator_of as operator_of
 from okl.operators.dense import Dense as Dense
 from okl.operators.features import Features as Features
 from okl.operators.low_rank import LowRank as LowRank
+from okl.operators.row_blocks import RowBlocks as RowBlocks
 from okl.operators.separable_sum import SeparableSum as SeparableSum
 from okl.operators.separable_sum import Term as Term

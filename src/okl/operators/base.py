@@ -71,10 +71,14 @@ class Operator(ABC):
         Whether a matrix differs from the one given by negative eigenvalues that were
         set to zero. Coefficients outside its range are then not harmless: the kernel
         of new rows knows nothing of the clipping.
+    beside : float
+        How many more arrays of the size of the matrix may be formed: a factorisation
+        takes one, a decomposition two.
     """
 
     shared: ClassVar[bool] = True
     clipped: bool = False
+    beside: float = float("inf")
 
     @property
     @abstractmethod

@@ -63,6 +63,11 @@ class SeparableSum(Operator):
             term.operator.norm * float(np.max(term.scales)) for term in self.terms
         )
 
+    @property
+    def beside(self) -> float:  # type: ignore[override]
+        """How many more arrays of the size of a matrix may be formed."""
+        return min(term.operator.beside for term in self.terms)
+
     @cached_property
     def _places(self) -> Any:
         """Where each output stands if those of the terms are put side by side."""
