@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from okl._array import Array, epsilon, namespace
+from okl._threads import threads_for
 from okl.operators.low_rank import LowRank, nystroem
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
@@ -172,7 +173,8 @@ class KernelOperator(Operator):
     @cached_property
     def spectrum(self) -> Spectrum:
         """The eigendecomposition, computed at the first use and kept."""
-        return self._decompose()
+        with threads_for(float(self.n_samples) ** 3):
+            return self._decompose()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the decomposition behind: it is as large as the matrix."""

@@ -92,19 +92,9 @@ class SeparableSum(Operator):
         """Return the products of each output's matrix with its column."""
         return self._each(lambda term, columns: term.operator @ columns, right)
 
-    def _rows(self, arrays: list[Array]) -> Array:
-        """Scale an array (n_samples,) of each term for each of its outputs."""
-        xp = namespace(arrays[0])
-        return self._gather(
-            [
-                array[:, None] * xp.asarray(term.scales, dtype=array.dtype)
-                for array, term in zip(arrays, self.terms, strict=True)
-            ]
-        )
-
     def diagonal(self) -> Array:
         """Return the diagonals, a column for each output (n_samples, n_outputs)."""
-        return self._rows([term.operator.diagonal() for term in self.terms])
+        return _scaled_columns(self, [term.operator.diagonal() for term in self.terms])
 
     def low_rank(self, rank: int) -> LowRank:
         """Return a factor of each term, with zero columns up to the largest rank."""
@@ -141,7 +131,7 @@ class SeparableSum(Operator):
         centered, means = zip(
             *(term.operator.centered(weights) for term in self.terms), strict=True
         )
-        return _with(self, list(centered)), self._rows(list(means))
+        return _with(self, list(centered)), _scaled_columns(self, list(means))
 
     def scaled(self, roots: Array) -> SeparableSum:
         """Scale each matrix."""
@@ -159,6 +149,17 @@ class SeparableSum(Operator):
         """Return the blocks of all matrices, one row index set against another."""
         blocks = [term.operator.cross(rows, columns) for term in self.terms]
         return _Cross(_with(self, blocks))
+
+
+def _scaled_columns(total: SeparableSum, arrays: list[Array]) -> Array:
+    """Scale an array (n_samples,) of each term for each of its outputs."""
+    xp = namespace(arrays[0])
+    return total._gather(
+        [
+            array[:, None] * xp.asarray(term.scales, dtype=array.dtype)
+            for array, term in zip(arrays, total.terms, strict=True)
+        ]
+    )
 
 
 def _with(total: SeparableSum, operators: list[Any]) -> SeparableSum:
