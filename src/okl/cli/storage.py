@@ -23,6 +23,7 @@ from okl.cli.errors import UserError, listing, refusing
 from okl.cli.units import StandardisedTargets
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
+from okl.posterior import PredictiveVariance
 from okl.structures import STRUCTURES
 
 
@@ -102,6 +103,7 @@ def trusted_types() -> set[str]:
         OutputKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
+        PredictiveVariance,
         StandardisedTargets,
         TableModel,
     ]

@@ -8,6 +8,7 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,10 +30,11 @@ from okl._output_kernel import OutputKernel
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.weights import combined, of_rows
-from okl.kernels import Kernel, as_kernel
+from okl.kernels import Kernel, PerOutput, as_kernel
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
-from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
+from okl.operators import Dense, Operator, multiply_rows, operator_of
+from okl.posterior import PredictiveVariance
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
@@ -44,16 +46,16 @@ class Training:
 
     Attributes
     ----------
-    operator : KernelOperator
-        The kernel matrix; it owns its memory.
-    kernel : Kernel or "precomputed"
+    operator : Operator
+        The kernel matrix, or one per output; it owns its memory.
+    kernel : Kernel, PerOutput or "precomputed"
         With its data-dependent parameters resolved.
     rows : array, sparse matrix or None
         What new rows are compared with; None for a precomputed kernel.
     """
 
-    operator: KernelOperator
-    kernel: Kernel | str
+    operator: Operator
+    kernel: Kernel | PerOutput | str
     rows: Any
 
     @classmethod
@@ -65,13 +67,54 @@ class Training:
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
             return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
-        resolved = as_kernel(kernel).resolve(X, of_rows(weights))
+        resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
         return cls(operator_of(resolved, X), resolved, X)
 
 
 def is_precomputed(kernel: Any) -> bool:
     """Tell whether X is the kernel matrix itself."""
     return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def predictive_variance(
+    training: Training,
+    formulation: Formulation,
+    output_kernel: OutputKernel,
+    alpha: float,
+    weights: np.ndarray | None,
+) -> PredictiveVariance | None:
+    """Return what tells the variance of predictions, None where nothing does.
+
+    The loss must be that of Gaussian noise, and k(x, x) known for new rows.
+    """
+    gaussian = "quadratic" in formulation.problem.loss.capabilities
+    if not gaussian or not isinstance(training.kernel, Kernel):
+        return None
+    free_intercept = formulation.kernel_means is not None
+    return PredictiveVariance(
+        training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
+    )
+
+
+def as_input_kernel(spec: Any) -> Kernel | PerOutput:
+    """Turn a name or a function into a kernel; pass a kernel per output through."""
+    return spec if isinstance(spec, PerOutput) else as_kernel(spec)
+
+
+def check_kernel_per_output(
+    kernel: Any, structures: Sequence[Structure], n_outputs: int
+) -> None:
+    """Raise ValueError if a kernel per output does not fit outputs and structures."""
+    if not isinstance(kernel, PerOutput):
+        return
+    kernel.validate(n_outputs)
+    for structure in structures:
+        if "identity" not in structure.capabilities:
+            raise ValueError(
+                "PerOutput gives each output a kernel of its own, and needs "
+                f"structure='identity'; got {structure}. Use it, or one kernel for all "
+                "outputs."
+            )
 
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
@@ -161,15 +204,23 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         formulation: Formulation,
         solution: Solution,
         *,
+        alpha: float,
+        weights: np.ndarray | None,
         one_dimensional: bool,
     ) -> None:
-        """Set the fitted attributes from the solution of a problem."""
+        """Set the fitted attributes from the solution of a problem.
+
+        The weights are those given to `formulate`.
+        """
         dual_coef = formulation.coefficients(solution.dual_coef)
         intercept = formulation.intercept(dual_coef, solution.intercept)
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
         self.kernel_ = training.kernel
         self.X_fit_ = training.rows
         self.structure_ = formulation.problem.structure
+        self._variance = predictive_variance(
+            training, formulation, self._output_kernel, alpha, weights
+        )
         self.rank_ = self._output_kernel.rank
         self.n_iter_ = solution.n_iter
         self.certificate_ = solution.certificate
@@ -205,12 +256,37 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
                 f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
             ) from None
 
+    def _standard_deviation(self, X: Any) -> np.ndarray:
+        """Return the standard deviation of f + b, of the dimension of the targets.
+
+        Raises
+        ------
+        ValueError
+            For a loss other than the squared one, or a precomputed kernel.
+        """
+        check_is_fitted(self)
+        if is_precomputed(self.kernel_):
+            raise ValueError(
+                "return_std=True needs k(x, x) of new rows, which "
+                "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
+                "okl.kernels, the matrix over training and new rows, and row numbers "
+                "as X."
+            )
+        if self._variance is None:
+            raise ValueError(
+                "return_std=True is for loss='squared', the loss of Gaussian noise; "
+                f"this model was fitted with loss={self.loss!r}."
+            )
+        X = self._validate_rows(X, reset=False)
+        deviation = np.sqrt(self._variance(X))
+        return deviation.reshape(-1, *self.dual_coef_.shape[1:])
+
     def _scores(self, X: Any) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets."""
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
         dual_coef = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1)
-        if isinstance(self.kernel_, Kernel):
+        if isinstance(self.kernel_, Kernel | PerOutput):
             products = multiply_rows(self.kernel_, X, self.X_fit_, dual_coef)
         else:
             products = X @ dual_coef
@@ -247,7 +323,7 @@ class SingleFit(OutputKernelModel):
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
-            as_kernel(self.kernel)
+            as_input_kernel(self.kernel)
         as_solver(self.solver)
         return self._loss_for_the_task()
 
@@ -268,6 +344,7 @@ class SingleFit(OutputKernelModel):
         """
         structure = clone(as_structure(self.structure))
         structure.validate(targets.shape[1])
+        check_kernel_per_output(self.kernel, [structure], targets.shape[1])
         training = Training.of(self.kernel, X, weights)
         weights = combined(weights, of_classes)
         inputs = Inputs.of(
@@ -283,5 +360,12 @@ class SingleFit(OutputKernelModel):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self._adopt(training, formulation, solution, one_dimensional=one_dimensional)
+        self._adopt(
+            training,
+            formulation,
+            solution,
+            alpha=float(self.alpha),
+            weights=weights,
+            one_dimensional=one_dimensional,
+        )
         warn_unless_certified(solution.certificate, FIT_DEPTH)

@@ -35,11 +35,12 @@ from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
     Training,
+    as_input_kernel,
+    check_kernel_per_output,
     is_precomputed,
     warn_unless_certified,
 )
 from okl.estimators.weights import combined
-from okl.kernels import as_kernel
 from okl.losses import Loss
 from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, solve_path
@@ -108,7 +109,7 @@ class CrossValidated(OutputKernelModel):
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
-            as_kernel(self.kernel)
+            as_input_kernel(self.kernel)
         return self._loss_for_the_task()
 
     def _checked_structures(self, n_outputs: int) -> list[Structure]:
@@ -140,6 +141,7 @@ class CrossValidated(OutputKernelModel):
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
         structures = self._checked_structures(targets.shape[1])
+        check_kernel_per_output(self.kernel, structures, targets.shape[1])
         scorer = check_scoring(self, scoring=self.scoring)
         splitting, scoring = self._routed(params, scorer, score_weights)
         stratified = is_classifier(self) and y.ndim == 1
@@ -217,7 +219,12 @@ class CrossValidated(OutputKernelModel):
             max_iter=self.max_iter,
         )
         self._adopt(
-            training, formulations[row], solution, one_dimensional=one_dimensional
+            training,
+            formulations[row],
+            solution,
+            alpha=self.alpha_,
+            weights=weights,
+            one_dimensional=one_dimensional,
         )
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)

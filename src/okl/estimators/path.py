@@ -11,7 +11,11 @@ from sklearn.base import clone
 
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
-from okl.estimators.base import Training, warn_unless_certified
+from okl.estimators.base import (
+    Training,
+    check_kernel_per_output,
+    warn_unless_certified,
+)
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import observed_targets, set_output_names
 from okl.model_selection.path import alpha_grid, solve_path
@@ -41,6 +45,7 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
     _training: Training
     _formulation: Formulation
     _solutions: list[Solution]
+    _weights: np.ndarray | None
     _one_dimensional: bool
 
     def __len__(self) -> int:
@@ -62,6 +67,8 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
             self._training,
             self._formulation,
             self._solutions[index],
+            alpha=model.alpha,
+            weights=self._weights,
             one_dimensional=self._one_dimensional,
         )
         return model
@@ -98,7 +105,8 @@ def output_kernel_path(
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max down
         to ``eps`` times alpha_max: sqrt(||Y'KY||_2) for a learned output kernel,
-        ||K||_2 ||L||_2 for a known one, K and Y centred if there is an intercept.
+        ||K||_2 times the largest ||L||_2 that there may be for one that is known or
+        bounded (trace ball, clusters), K and Y centred if there is an intercept.
     eps : float, default=1e-5
         The smallest alpha relative to the largest.
 
@@ -137,6 +145,7 @@ def output_kernel_path(
     targets, weights = observed_targets(Y, sample_weight)
     resolved = clone(as_structure(structure))
     resolved.validate(targets.shape[1])
+    check_kernel_per_output(kernel, [resolved], targets.shape[1])
     training = Training.of(kernel, X, weights)
     inputs = Inputs.of(
         training.operator,
@@ -155,6 +164,7 @@ def output_kernel_path(
         training,
         formulation,
         solutions,
+        weights,
         Y.ndim == 1,
     )
 

@@ -130,6 +130,9 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         """Return the mean R^2, as `OutputKernelRegressor.score`."""
         return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the targets, as `OutputKernelRegressor.predict`."""
+        if return_std:
+            std = self._standard_deviation(X)
+            return self._scores(X), std
         return self._scores(X)

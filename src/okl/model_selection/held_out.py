@@ -15,7 +15,7 @@ import numpy as np
 
 from okl.losses import Loss
 from okl.model_selection.path import solve_path
-from okl.operators import KernelOperator
+from okl.operators import Operator
 from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure
 
@@ -37,7 +37,7 @@ class FoldScores:
 
 
 def score_fold(
-    operator: KernelOperator,
+    operator: Operator,
     targets: np.ndarray,
     structures: Sequence[Structure],
     grids: np.ndarray,
@@ -55,7 +55,7 @@ def score_fold(
 
     Parameters
     ----------
-    operator : KernelOperator
+    operator : Operator
         The kernel matrix of all rows, centred or not.
     targets : array (n_samples, n_outputs)
         As coded by the loss.

@@ -25,14 +25,14 @@ _FEW = 32
 def largest_alpha(problem: Problem) -> float:
     """Return alpha_max, from where on little is learned.
 
-    sqrt(||G'KG||_2) for a learned L, G minus the gradient of the loss at f = 0 and the
-    best intercept, Y for the squared loss (beyond it the trace structure gives L = 0);
-    ||K||_2 ||L||_2 for a known one; K and Y centred if there is an intercept.
+    Where the structure bounds L, known or not, ||K||_2 times the largest eigenvalue
+    that L may have: beyond it every direction of f is shrunk by half or more (squared
+    loss). Else sqrt(||G'KG||_2), G minus the gradient of the loss at f = 0 and the best
+    intercept, Y for the squared loss: beyond it the trace structure gives L = 0. K and
+    Y are centred if there is an intercept.
     """
-    known = problem.structure.known(problem.targets)
-    if known is not None:
-        xp = namespace(problem.targets)
-        largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
+    largest = problem.structure.largest_eigenvalue(problem.targets)
+    if np.isfinite(largest):
         return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
     if problem.centered and not problem.exact:
@@ -51,28 +51,30 @@ def _norm(problem: Problem) -> float:
     Solvers without weights need the decomposition anyway; others need products only.
     """
     if problem.exact:
-        return problem.operator.spectrum.norm
+        return problem.operator.norm
     n = problem.operator.n_samples
     rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)
-    roots, share = np.sqrt(rows), rows / rows.sum()
+    roots, share = np.sqrt(rows)[:, None], (rows / rows.sum())[:, None]
+    # a matrix for each output is one matrix of all outputs
+    size = n if problem.operator.shared else problem.targets.size
 
     def product(right: np.ndarray) -> np.ndarray:
-        right = roots * right.ravel()
+        right = roots * right.reshape(n, -1)
         if problem.centered:
-            right = right - share * right.sum()
-        image = (problem.operator @ right[:, None])[:, 0]
+            right = right - share * right.sum(axis=0)
+        image = problem.operator @ right
         if problem.centered:
-            image = image - share @ image
-        return roots * image
+            image = image - share.T @ image
+        return (roots * image).ravel()
 
-    start = product(np.random.default_rng(0).normal(size=n))
+    start = product(np.random.default_rng(0).normal(size=size))
     if not np.any(start):
         return 0.0
-    if n <= _FEW:
-        columns = np.stack([product(column) for column in np.eye(n)], axis=1)
+    if size <= _FEW:
+        columns = np.stack([product(column) for column in np.eye(size)], axis=1)
         return float(np.linalg.norm(columns, 2))
     largest = eigsh(
-        LinearOperator((n, n), product, dtype=np.float64),
+        LinearOperator((size, size), product, dtype=np.float64),
         k=1,
         v0=start,
         return_eigenvectors=False,

@@ -60,12 +60,13 @@ class Dense(KernelOperator):
         diagonal = namespace(self._matrix).linalg.diagonal(self._matrix)
         return diagonal if self._roots is None else diagonal * self._roots[:, 0] ** 2
 
-    def column(self, index: int) -> Array:
-        """Return one column of K, which is a row as well."""
-        row = self._matrix[index, :]
+    def columns(self, rows: Any) -> Array:
+        """Return some columns of K, which are rows as well."""
+        xp = namespace(self._matrix)
+        chosen = xp.take(self._matrix, xp.asarray(rows), axis=0).T
         if self._roots is None:
-            return row
-        return row * self._roots[:, 0] * self._roots[index, 0]
+            return chosen
+        return self._roots * chosen * xp.take(self._roots[:, 0], xp.asarray(rows))
 
     def _copy(self) -> Array:
         """Return K as an array of its own."""

@@ -89,26 +89,18 @@ class Features(KernelOperator):
                 squares = squares - 2 * roots * (self._features @ self._means)
                 squares = squares + roots**2 * (self._means @ self._means)
             return np.clip(squares, 0.0, None)
-        centered = self._centered_rows(slice(None))
+        centered = self._features
+        if self._means is not None:
+            roots = 1.0 if self._roots is None else self._roots
+            centered = centered - roots * self._means[None, :]
         return namespace(centered).sum(centered * centered, axis=1)
 
-    def column(self, index: int) -> Array:
-        """Return the products of all features with those of one row."""
-        row = self._centered_rows(slice(index, index + 1))
-        return self._forward(row.T)[:, 0]
-
-    def _centered_rows(self, rows: slice) -> Array:
-        """Return some rows of the centred features as an array."""
-        chosen = self._features[rows, :]
-        if scipy.sparse.issparse(chosen):
-            chosen = chosen.toarray()
-        if self._means is None:
-            return chosen
-        return (
-            chosen
-            - (1.0 if self._roots is None else self._roots[rows, :])
-            * (self._means[None, :])
-        )
+    def columns(self, rows: Any) -> Array:
+        """Return the products of all features with those of some rows."""
+        some = self.restrict(rows)
+        like = self.diagonal()
+        identity = namespace(like).eye(some.n_samples, dtype=like.dtype)
+        return self._forward(some._adjoint(identity))
 
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):

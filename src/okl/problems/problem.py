@@ -17,7 +17,8 @@ from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
 from okl.certificate import Certificate
 from okl.losses import Loss
-from okl.operators import KernelOperator
+from okl.operators import KernelOperator, Operator
+from okl.operators.base import Spectrum
 from okl.structures import Structure
 
 Weighting = Literal["none", "missing", "any"]
@@ -27,7 +28,7 @@ Weighting = Literal["none", "missing", "any"]
 class Term:
     """One kernel on the inputs with one structure on the outputs."""
 
-    operator: KernelOperator
+    operator: Operator
     structure: Structure
 
 
@@ -62,10 +63,17 @@ class Problem:
     weights: Array | None = None
 
     @property
-    def operator(self) -> KernelOperator:
+    def operator(self) -> Operator:
         """The operator of the only term."""
         (term,) = self.terms
         return term.operator
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The decomposition of the matrix that all outputs share."""
+        operator = self.operator
+        assert isinstance(operator, KernelOperator)
+        return operator.spectrum
 
     @property
     def structure(self) -> Structure:

@@ -29,18 +29,24 @@ class Solver(Component, ABC):
         The capabilities without which the solver does not work.
     weightings : frozenset of {"none", "missing", "any"}
         The weights that a solver for a quadratic loss takes; others take any.
+    needs_one_kernel : bool
+        Whether all outputs must have the same kernel matrix.
     """
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
+    needs_one_kernel: ClassVar[bool] = True
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
         structure = self.structure_requires - problem.structure.capabilities
-        return self.missing_in_loss(problem) + [
-            f"{name!r} of the structure" for name in sorted(structure)
-        ]
+        return (
+            self.missing_in_loss(problem)
+            + [f"{name!r} of the structure" for name in sorted(structure)]
+            + ["one kernel for all outputs"]
+            * (self.needs_one_kernel and not problem.operator.shared)
+        )
 
     def missing_in_loss(self, problem: Problem) -> list[str]:
         """Return what loss and weights of a problem lack, whatever its structure."""

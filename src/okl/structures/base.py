@@ -36,11 +36,15 @@ class DualBound(NamedTuple):
     directions : tuple of arrays (W, limits) or None
         Besides, the columns of CW, W the eigenvectors of S, may each be multiplied by
         anything from 0 to its limit; None if not.
+    mixing : tuple (T, value) or None
+        What may be tighter, where outputs may be mixed: at CT, T (m, m), R* is at most
+        that value.
     """
 
     value: float
     factor: float = 1.0
     directions: tuple[Array, Array] | None = None
+    mixing: tuple[Array, float] | None = None
 
 
 class Structure(Component, ABC):
@@ -83,6 +87,16 @@ class Structure(Component, ABC):
         The result lives in the namespace of ``like``.
         """
         return None
+
+    def largest_eigenvalue(self, like: Array) -> float:
+        """Return the largest eigenvalue that L may have for the columns of an array.
+
+        Infinite where R bounds none: then alpha must say how large L becomes.
+        """
+        known = self.known(like)
+        if known is None:
+            return float("inf")
+        return float(known.eigenvalues[0]) if known.rank else 0.0
 
     def max_rank(self, n_outputs: int) -> int:
         """Return the largest rank that L may have."""
