@@ -14,6 +14,7 @@ NAMES = (
     "sparse_synthetic",
     "all_structures",
     "negative_transfer",
+    "satimage",
 )
 
 

@@ -49,6 +49,11 @@ class Dense(KernelOperator):
         """Return K times a matrix."""
         return self._matrix @ right
 
+    @property
+    def work(self) -> float:
+        """One for each entry."""
+        return float(self.n_samples) ** 2
+
     def diagonal(self) -> Array:
         """Return the diagonal of K."""
         return namespace(self._matrix).linalg.diagonal(self._matrix)
