@@ -99,6 +99,11 @@ class Operator(ABC):
     def diagonal(self) -> Array:
         """Return the diagonal of K (n_samples,), or those of all (n_samples, p)."""
 
+    @property
+    @abstractmethod
+    def work(self) -> float:
+        """The multiplications of a product with one column."""
+
     @abstractmethod
     def low_rank(self, rank: int) -> LowRank:
         """Return R with K ~ R R', of at most so many columns."""

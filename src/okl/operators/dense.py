@@ -59,6 +59,11 @@ class Dense(KernelOperator):
             return self._matrix @ right
         return self._roots * (self._matrix @ (self._roots * right))
 
+    @property
+    def work(self) -> float:
+        """One for each entry."""
+        return float(self.n_samples) ** 2
+
     def diagonal(self) -> Array:
         """Return the diagonal of K."""
         diagonal = namespace(self._matrix).linalg.diagonal(self._matrix)

@@ -24,6 +24,9 @@ from okl.operators.base import KernelOperator
 _FLOAT = 8  # bytes
 # The part of the budget that a block takes; evaluating it takes as much again.
 _PART = 8
+# To evaluate an entry costs as much as some hundred multiplications in a product of
+# large matrices; the columns of a product share it, say ten.
+_EVALUATION = 20.0
 # Bytes beyond which a block gains nothing.
 _LARGEST = 2**27
 
@@ -62,6 +65,11 @@ class RowBlocks(KernelOperator):
     def n_samples(self) -> int:
         """The number of rows."""
         return int(self.rows.shape[0])
+
+    @property
+    def work(self) -> float:
+        """More than one for each entry, which is evaluated as well."""
+        return _EVALUATION * float(self.n_samples) ** 2
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Return K times an array (n_samples, p), block by block."""

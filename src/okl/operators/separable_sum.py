@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -68,15 +67,18 @@ class SeparableSum(Operator):
         """How many more arrays of the size of a matrix may be formed."""
         return min(term.operator.beside for term in self.terms)
 
-    @cached_property
-    def _places(self) -> Any:
-        """Where each output stands if those of the terms are put side by side."""
-        return np.argsort(np.concatenate([term.outputs for term in self.terms]))
+    @property
+    def work(self) -> float:
+        """That of the average output."""
+        total = sum(t.operator.work * len(t.outputs) for t in self.terms)
+        return total / len(_places(self.terms))
 
     def _gather(self, parts: list[Array]) -> Array:
         """Put the columns of all terms into the order of the outputs."""
         xp = namespace(parts[0])
-        return xp.take(xp.concat(parts, axis=1), xp.asarray(self._places), axis=1)
+        return xp.take(
+            xp.concat(parts, axis=1), xp.asarray(_places(self.terms)), axis=1
+        )
 
     def _each(self, multiply: Callable[[Term, Array], Array], right: Array) -> Array:
         """Apply something to the columns of each term, multiplied by its scales."""
@@ -100,7 +102,7 @@ class SeparableSum(Operator):
         """Return a factor of each term, with zero columns up to the largest rank."""
         found = [term.operator.low_rank(rank).factors[0] for term in self.terms]
         widest = max(factor.shape[1] for factor in found)
-        outputs = [(0, 0.0)] * len(self._places)
+        outputs = [(0, 0.0)] * len(_places(self.terms))
         for which, term in enumerate(self.terms):
             for output, scale in zip(term.outputs, term.scales, strict=True):
                 outputs[int(output)] = which, float(scale) ** 0.5
@@ -170,6 +172,11 @@ def _with(total: SeparableSum, operators: list[Any]) -> SeparableSum:
             for term, operator in zip(total.terms, operators, strict=True)
         )
     )
+
+
+def _places(terms: tuple[Term, ...]) -> Any:
+    """Return where each output stands if those of the terms are put side by side."""
+    return np.argsort(np.concatenate([term.outputs for term in terms]))
 
 
 def _padded(factor: Array, width: int) -> Array:

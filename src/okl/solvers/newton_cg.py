@@ -200,7 +200,12 @@ def _newton(
     )
     project = _balancing(curvature) if problem.centered else lambda right: right
     approximate = preconditioner(
-        prepared.diagonal, prepared.columns, curvature, known, alpha
+        prepared.diagonal,
+        prepared.columns,
+        curvature,
+        known,
+        alpha,
+        problem.operator.work,
     )
     residual = point.gradient - alpha * point.dual
     inside = project(curvature.solve(residual))
