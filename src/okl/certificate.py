@@ -124,6 +124,7 @@ def certify(
     intercept: Any = None,
     loss: str | Loss = "squared",
     weights: Any = None,
+    dual_point: Any = None,
     tol: float = 1e-6,
 ) -> Certificate:
     """Compute primal, dual and gap of a model from its public attributes alone.
@@ -149,6 +150,10 @@ def certify(
         The loss.
     weights : array of the shape of Y, or (n_samples, 1), optional
         What multiplies the loss of each entry, or row; 0 for a missing target.
+    dual_point : array of the shape of Y, optional
+        alpha C, instead of what the gradient of the loss implies; a loss with kinks,
+        like the hinge, needs it: ``dual_point_`` of a fit. Outside the domain of the
+        dual, its lower bound is minus infinity.
     tol : float, default=1e-6
         The relative gap up to which the status is ``"optimal"``.
 
@@ -160,7 +165,7 @@ def certify(
     ------
     ValueError
         If shapes do not match, K is not symmetric, or L is missing, given twice or
-        given to a structure that fixes it.
+        given to a structure that fixes it, or a loss with kinks has no dual point.
     """
     check_alpha(alpha)
     check_tolerance(tol)
@@ -209,6 +214,7 @@ def certify(
                 f"weights must have the shape of Y, {tuple(Y.shape)}, or "
                 f"({Y.shape[0]}, 1); got {tuple(weights.shape)}."
             )
+    dual_point = _checked_dual_point(dual_point, Y, loss)
     K = _positive(K, centered=free)
     primal, dual = bounds(
         K,
@@ -221,9 +227,28 @@ def certify(
         weights=weights,
         intercept=offset,
         free_intercept=free,
+        dual_point=dual_point,
     )
     reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y), weights)
     return Certificate.of(primal, dual, reference, tol=tol)
+
+
+def _checked_dual_point(dual_point: Any, Y: Array, loss: Loss) -> Array | None:
+    """Return alpha C, which a loss with kinks must have."""
+    if dual_point is None:
+        if "smooth" in loss.capabilities:
+            return None
+        raise ValueError(
+            f"The loss {loss} has kinks, where its gradient implies no dual point: "
+            "give dual_point, for instance dual_point_ of a fitted estimator."
+        )
+    dual_point = _as_columns(_as_float(dual_point))
+    if dual_point.shape != Y.shape:
+        raise ValueError(
+            f"dual_point must have the shape of Y, {tuple(Y.shape)}; got "
+            f"{tuple(dual_point.shape)}."
+        )
+    return dual_point
 
 
 def _check_outputs(array: Array, n_outputs: int, name: str) -> None:

@@ -30,6 +30,8 @@ SINGLE = [
     OutputKernelClassifier(
         loss="softmax", structure="identity", class_weight="balanced"
     ),
+    OutputKernelClassifier(loss="hinge"),
+    OutputKernelClassifier(loss="hinge", structure="identity", fit_intercept=False),
     OutputKernelClassifier(loss="squared_hinge"),
     OutputKernelClassifier(loss="squared_hinge", structure="identity"),
     # scikit-learn's checks have one output, and three classes
@@ -59,6 +61,7 @@ SEARCHING = [
     OutputKernelClassifierCV(cv=3, alphas=3),
     OutputKernelClassifierCV(structures=[TraceBall(), Sparse()], cv=3, alphas=3),
     OutputKernelClassifierCV(structures="identity", loss="softmax", cv=3, alphas=3),
+    OutputKernelClassifierCV(structures="identity", loss="hinge", cv=3, alphas=3),
     OutputKernelClassifierCV(
         structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),

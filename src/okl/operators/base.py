@@ -80,6 +80,11 @@ class KernelOperator(ABC):
     def column(self, index: int) -> Array:
         """Return one column of K (n_samples,)."""
 
+    def block(self, rows: Any) -> Array:
+        """Return K[rows, rows] (k, k) as an array, for few rows."""
+        xp = namespace(self.diagonal())
+        return self.cross(rows, rows) @ xp.eye(rows.shape[0])
+
     @cached_property
     def spectrum(self) -> Spectrum:
         """The eigendecomposition, computed at the first use and kept."""

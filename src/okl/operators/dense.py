@@ -88,6 +88,10 @@ class Dense(KernelOperator):
         clipped = matrix is not self._matrix
         return Dense(matrix, owned=self._owned or clipped, clipped=clipped)
 
+    def block(self, rows: Any) -> Array:
+        """Return a copy of a block of the matrix."""
+        return _block(self._matrix, rows, rows)
+
     def restrict(self, rows: Any) -> Dense:
         """Return the block of some rows."""
         return Dense(

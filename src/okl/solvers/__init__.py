@@ -12,13 +12,16 @@ class                      name                         needs
 `BarrierNewton`            "barrier_newton"             bounds on eigenvalues of L
 `BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
-`ProximalGradient`         "proximal_gradient"          any of both
+`SemismoothNewton`         "semismooth_newton"          L known, an envelope
+`ProximalGradient`         "proximal_gradient"          any smooth loss
+`AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
 ========================== ============================ ==========================
 
-All but the last two need the squared loss without weights. ``"auto"`` takes the first
+All but the last four need the squared loss without weights. ``"auto"`` takes the first
 that fits, see `okl.solvers.automatic`.
 """
 
+from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from okl.solvers.automatic import as_solver as as_solver
 from okl.solvers.automatic import choose_solver as choose_solver
 from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton
@@ -32,6 +35,7 @@ from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient as ProximalGradient
 from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
+from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton

@@ -13,10 +13,11 @@ targets Z and alpha / h: which has a fast, certified solver for every structure,
 intercept that is centring, and one eigendecomposition of K for all rounds. This is a
 step of proximal gradient descent in the space of predictions.
 
-*f alone, exactly.* For the L that it finds, Newton's method (`okl.solvers.newton_cg`)
-gives the best f and b in a few steps. What is left to the rounds is L: a few numbers
-instead of all predictions, and ten rounds where proximal gradients alone, accelerated,
-need hundreds.
+*f alone, exactly.* For the L that it finds, Newton's method (`okl.solvers.newton_cg`,
+or `okl.solvers.semismooth_newton` where only some entries have curvature) gives the
+best f and b in a few steps. What is left to the rounds is L: a few numbers instead of
+all predictions, and ten rounds where proximal gradients alone, accelerated, need
+hundreds.
 
 No h is small enough for certain but the bound of the loss, which a saturated
 probability is far below. The change of the gradient over that of the predictions in the
@@ -36,6 +37,7 @@ from okl.losses import Squared
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.base import Solver
 from okl.solvers.newton_cg import NewtonCG, Prepared
+from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
@@ -77,11 +79,12 @@ class ProximalGradient(Solver):
         """Iterate from the model of a neighbouring alpha, or from the best constant."""
         problem = prepared.problem
         history = History(problem.reference)
+        inner_solver = _solver_of_known(problem)
         bound = _largest_curvature(problem)
         n_outputs = problem.targets.shape[1]
         # then the gap never closes, and the objective says which model is the best
         bounded = problem.structure.max_rank(n_outputs) < n_outputs
-        place = _Place.first(problem) if start is None else start
+        place = _Place.first(problem) if start is None else start.under(problem)
         h, lowest, inner_start = bound, float("inf"), None
         best, smallest, stalled = None, float("inf"), 0
         share, closer = _MOST, 1.0
@@ -93,7 +96,7 @@ class ProximalGradient(Solver):
                 inner_start,
                 tol=share,
             )
-            fit = NewtonCG().solve(
+            fit = inner_solver.solve(
                 prepared._replace(known=kernel),
                 alpha,
                 tol=share,
@@ -169,6 +172,13 @@ class _Place(NamedTuple):
         )
         return cls(predictions, gradient, fit.start)
 
+    def under(self, problem: Problem) -> _Place:
+        """Return the place with the gradient of this problem, whose loss may differ."""
+        gradient = problem.loss.negative_gradient(
+            problem.targets, self.predictions, problem.weights
+        )
+        return self._replace(gradient=gradient)
+
     def curvature_since(self, last: _Place, bound: float) -> float:
         """Return the change of the gradient over that of the predictions."""
         moved = self.predictions - last.predictions
@@ -176,6 +186,11 @@ class _Place(NamedTuple):
         squares = inner(moved, moved)
         ratio = inner(turned, turned) / squares if squares > 0 else bound**2
         return min(max(ratio**0.5, _FLATTEST * bound), bound)
+
+
+def _solver_of_known(problem: Problem) -> Solver:
+    """Return what finds the best f for a known L."""
+    return SemismoothNewton() if "active" in problem.loss.capabilities else NewtonCG()
 
 
 def _largest_curvature(problem: Problem) -> float:
