@@ -21,6 +21,8 @@ _OUTSIDE_RANGE = 1e-6
 # A relative gap above this is looked at again from other dual points: for a quadratic
 # loss from one, else from so many.
 _DOUBTFUL, _DOUBTFUL_TURN, _TURNS = 1e-7, 1e-10, 8
+# What rounding may leave of a column sum of a dual point, relative to its entries.
+_UNBALANCED = 1e-8
 
 
 def bounds(
@@ -35,12 +37,14 @@ def bounds(
     weights: Array | None = None,
     intercept: Array | float = 0.0,
     free_intercept: bool = False,
+    dual_point: Array | None = None,
 ) -> tuple[float, float]:
     """Return the primal value of a model and the dual value its residuals imply.
 
     The same as `certify` on arrays that were checked before; K is anything that
     multiplies a matrix from the left. If it has an attribute ``shared`` that is False,
-    each output has a matrix of its own, and outputs are not rotated.
+    each output has a matrix of its own, and outputs are not rotated. The dual point,
+    alpha C, is that of the fit where one is given, as it must be for a loss with kinks.
     """
     products = K @ dual_coef
     scores = products + intercept
@@ -50,10 +54,15 @@ def bounds(
         + _penalty(structure, output_kernel)
     )
 
-    if free_intercept:
-        # with the loss minimised over b the columns of its gradient sum to zero
-        scores = products + loss.best_intercept(targets, products, weights)
-    implied = loss.negative_gradient(targets, scores, weights)
+    if dual_point is not None:
+        if free_intercept and not _is_balanced(dual_point):
+            return primal, -float("inf")
+        implied = dual_point
+    else:
+        if free_intercept:
+            # with the loss minimised over b the columns of its gradient sum to zero
+            scores = products + loss.best_intercept(targets, products, weights)
+        implied = loss.negative_gradient(targets, scores, weights)
     point = _DualPoint(
         K, targets, weights, output_kernel, alpha, structure, loss, free_intercept
     )
@@ -132,13 +141,14 @@ class _DualPoint:
         bound = self.structure.dual_bound(self._half_gram(implied), self.output_kernel)
         if bound.directions is None:
             return None
+        loss = self.loss.smoothed()
         xp = namespace(implied)
         vectors, limits = bound.directions
         rows = implied @ vectors
         squares = xp.sum(rows * rows, axis=0)
         slopes = xp.sum(rows * (predictions @ vectors), axis=0)
         safe = xp.where(squares > 0, squares, xp.ones_like(squares))
-        steep = self.loss.largest_curvature
+        steep = loss.largest_curvature
         if self.weights is not None:
             steep = steep * xp.max(self.weights)
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
@@ -146,7 +156,7 @@ class _DualPoint:
 
     def gradient_near(self, implied: Array) -> Array:
         """Return a gradient of the loss, balanced if b is free, near some rows."""
-        loss, targets, weights = self.loss, self.targets, self.weights
+        loss, targets, weights = self.loss.smoothed(), self.targets, self.weights
         scores = loss.scores_of(targets, implied, weights)
         if self.free_intercept:
             scores = scores + loss.best_intercept(targets, scores, weights)
@@ -190,6 +200,13 @@ class _DualPoint:
 def _balanced(rows: Array) -> Array:
     """Return rows with columns that sum to zero."""
     return rows - namespace(rows).mean(rows, axis=0, keepdims=True)
+
+
+def _is_balanced(rows: Array) -> bool:
+    """Tell whether all columns sum to zero, up to rounding."""
+    xp = namespace(rows)
+    sizes = xp.sum(xp.abs(rows), axis=0)
+    return bool(xp.all(xp.abs(xp.sum(rows, axis=0)) <= _UNBALANCED * sizes))
 
 
 def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> float:

@@ -235,6 +235,11 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = solution.certificate
         self.history_ = solution.history
         self.dual_coef_ = dual_coef[:, 0] if one_dimensional else dual_coef
+        point = solution.dual_point
+        if point is not None:
+            self.dual_point_ = point[:, 0] if one_dimensional else point
+        elif hasattr(self, "dual_point_"):
+            del self.dual_point_  # of a fit with another loss
         if intercept is None:
             self.intercept_: Any = 0.0
         else:

@@ -179,7 +179,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Strength of the regularisation, > 0.
     loss : str or Loss, default="squared"
         The loss V: ``"squared"``, ``"logistic"``, ``"softmax"`` (not for label
-        indicators) or ``"squared_hinge"``, see `okl.losses`.
+        indicators), ``"hinge"`` or ``"squared_hinge"``, see `okl.losses`.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the loss, as in scikit-learn; not for label
         indicators.
@@ -206,6 +206,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         ``output_kernel_`` is (1, 1).
     certificate_, history_, n_iter_, kernel_, structure_, X_fit_
         As in `OutputKernelRegressor`.
+    dual_point_ : array of the shape of dual_coef_
+        Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
+        support vector where it is not zero. `okl.certify` takes it as ``dual_point``.
     output_names_ : array of str (n_labels,)
         The column names of y, if it was a DataFrame of label indicators.
     n_features_in_, feature_names_in_

@@ -37,11 +37,10 @@ def largest_alpha(problem: Problem) -> float:
     if np.isfinite(largest):
         return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
+    loss = problem.loss.smoothed()
     if problem.centered and not problem.exact:
-        zero = zero + problem.loss.best_intercept(
-            problem.targets, zero, problem.weights
-        )
-    gradient = problem.loss.negative_gradient(problem.targets, zero, problem.weights)
+        zero = zero + loss.best_intercept(problem.targets, zero, problem.weights)
+    gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
     moment = gradient.T @ (problem.operator @ gradient)
     values, _ = eigh((moment + moment.T) / 2)
     return max(float(values[-1]), 0.0) ** 0.5

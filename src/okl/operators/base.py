@@ -155,6 +155,13 @@ class Operator(ABC):
         """Return a fresh operator of some of the rows."""
 
     @abstractmethod
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return K[rows, rows] (k, k) as an array, for few rows.
+
+        That of one output, which must be given unless all share one matrix.
+        """
+
+    @abstractmethod
     def cross(self, rows: Any, columns: Any) -> Any:
         """Return K[rows, columns] as something that multiplies from the left."""
 
@@ -174,6 +181,11 @@ class KernelOperator(Operator):
     def low_rank(self, rank: int) -> LowRank:
         """Return R with K ~ R R', one for all outputs."""
         return LowRank((nystroem(self.columns, self.n_samples, rank),))
+
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return K[rows, rows] (k, k) as an array, for few rows."""
+        xp = namespace(self.diagonal())
+        return self.cross(rows, rows) @ xp.eye(rows.shape[0])
 
     @cached_property
     def spectrum(self) -> Spectrum:

@@ -139,6 +139,10 @@ class Dense(KernelOperator):
             beside=self.beside,
         )
 
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return a copy of a block of the matrix."""
+        return self.cross(rows, rows)
+
     def restrict(self, rows: Any) -> Dense:
         """Return the block of some rows."""
         return Dense(

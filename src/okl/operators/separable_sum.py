@@ -73,13 +73,6 @@ class SeparableSum(Operator):
         total = sum(t.operator.work * len(t.outputs) for t in self.terms)
         return total / len(_places(self.terms))
 
-    def _gather(self, parts: list[Array]) -> Array:
-        """Put the columns of all terms into the order of the outputs."""
-        xp = namespace(parts[0])
-        return xp.take(
-            xp.concat(parts, axis=1), xp.asarray(_places(self.terms)), axis=1
-        )
-
     def _each(self, multiply: Callable[[Term, Array], Array], right: Array) -> Array:
         """Apply something to the columns of each term, multiplied by its scales."""
         xp = namespace(right)
@@ -88,7 +81,7 @@ class SeparableSum(Operator):
             columns = xp.take(right, xp.asarray(term.outputs), axis=1)
             scales = xp.asarray(term.scales, dtype=right.dtype)
             parts.append(multiply(term, columns * scales))
-        return self._gather(parts)
+        return _gather(self.terms, parts)
 
     def __matmul__(self, right: Array) -> Array:
         """Return the products of each output's matrix with its column."""
@@ -147,6 +140,17 @@ class SeparableSum(Operator):
         """Take some rows of each matrix."""
         return _with(self, [term.operator.restrict(rows) for term in self.terms])
 
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return a block of the matrix of one output."""
+        (found,) = [
+            (term.operator, float(scale))
+            for term in self.terms
+            for which, scale in zip(term.outputs, term.scales, strict=True)
+            if which == output
+        ]
+        operator, scale = found
+        return scale * operator.block(rows)
+
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the blocks of all matrices, one row index set against another."""
         blocks = [term.operator.cross(rows, columns) for term in self.terms]
@@ -156,11 +160,12 @@ class SeparableSum(Operator):
 def _scaled_columns(total: SeparableSum, arrays: list[Array]) -> Array:
     """Scale an array (n_samples,) of each term for each of its outputs."""
     xp = namespace(arrays[0])
-    return total._gather(
+    return _gather(
+        total.terms,
         [
             array[:, None] * xp.asarray(term.scales, dtype=array.dtype)
             for array, term in zip(arrays, total.terms, strict=True)
-        ]
+        ],
     )
 
 
@@ -177,6 +182,12 @@ def _with(total: SeparableSum, operators: list[Any]) -> SeparableSum:
 def _places(terms: tuple[Term, ...]) -> Any:
     """Return where each output stands if those of the terms are put side by side."""
     return np.argsort(np.concatenate([term.outputs for term in terms]))
+
+
+def _gather(terms: tuple[Term, ...], parts: list[Array]) -> Array:
+    """Put the columns of all terms into the order of the outputs."""
+    xp = namespace(parts[0])
+    return xp.take(xp.concat(parts, axis=1), xp.asarray(_places(terms)), axis=1)
 
 
 def _padded(factor: Array, width: int) -> Array:

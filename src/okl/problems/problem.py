@@ -117,8 +117,12 @@ class Problem:
         tol: float,
         rank_limited: bool = False,
         intercept: Array | float = 0.0,
+        dual_point: Array | None = None,
     ) -> Certificate:
-        """Certify a model of this problem: Theta (n_samples, n_outputs), L, b."""
+        """Certify a model of this problem: Theta (n_samples, n_outputs), L, b.
+
+        And alpha C (n_samples, n_outputs), for a loss with kinks.
+        """
         primal, dual = bounds(
             self.operator,
             self.targets,
@@ -130,6 +134,7 @@ class Problem:
             weights=self.weights,
             intercept=intercept,
             free_intercept=self.centered,
+            dual_point=dual_point,
         )
         return Certificate.of(
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited

@@ -13,13 +13,16 @@ class                      name                         needs
 `BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
 `Imputation`               "imputation"                 L known, missing targets
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
-`ProximalGradient`         "proximal_gradient"          any of both
+`SemismoothNewton`         "semismooth_newton"          L known, an envelope
+`ProximalGradient`         "proximal_gradient"          any smooth loss
+`AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
 ========================== ============================ ==========================
 
-All but the last two need the squared loss, and all but the last three targets without
+All but the last five need the squared loss, and all but the last six targets without
 weights. ``"auto"`` takes the first that fits, see `okl.solvers.automatic`.
 """
 
+from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from okl.solvers.automatic import as_solver as as_solver
 from okl.solvers.automatic import choose_solver as choose_solver
 from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton
@@ -34,6 +37,7 @@ from okl.solvers.imputation import Imputation as Imputation
 from okl.solvers.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient as ProximalGradient
 from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
+from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from okl._component import from_name
 from okl.problems import Problem
+from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient
+from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
 # The first that fits is taken: the most special first.
 _PREFERENCE: tuple[type[Solver], ...] = (
     *SQUARED_LOSS,
     Imputation,
+    SemismoothNewton,
     NewtonCG,
     ProximalGradient,
+    AugmentedLagrangian,
 )
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 
