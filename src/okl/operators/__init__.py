@@ -6,6 +6,7 @@ class        the matrix                     used when
 `Dense`      stored, (n, n)                 only k(x, x') is known
 `Features`   Phi Phi', never formed         the kernel has features, fewer than
                                             samples
+`Coupled`    K_ij L[t_i, t_j], never formed rows belong to one output each
 ============ ============================== ===================================
 """
 
@@ -13,5 +14,6 @@ from okl.operators.base import KernelOperator as KernelOperator
 from okl.operators.base import Spectrum as Spectrum
 from okl.operators.build import multiply_rows as multiply_rows
 from okl.operators.build import operator_of as operator_of
+from okl.operators.coupled import Coupled as Coupled
 from okl.operators.dense import Dense as Dense
 from okl.operators.features import Features as Features

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from okl._array import Array, epsilon, namespace
+from okl._tasks import Tasks
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
 # before, are rounding: rows that do not differ leave nothing to learn from.
@@ -50,8 +51,29 @@ class Spectrum:
         return float(self.eigenvalues[-1]) if self.eigenvalues.shape[0] else 0.0
 
 
-class KernelOperator(ABC):
-    """Base of the operators, symmetric PSD matrices (n_samples, n_samples).
+class Products(ABC):
+    """What matrix-free solvers ask of a symmetric PSD matrix (n_samples, n_samples)."""
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """The number of rows."""
+
+    @abstractmethod
+    def __matmul__(self, right: Array) -> Array:
+        """Return the product with a matrix (n_samples, p)."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return the diagonal (n_samples,)."""
+
+    @abstractmethod
+    def column(self, index: int) -> Array:
+        """Return one column (n_samples,)."""
+
+
+class KernelOperator(Products):
+    """Base of the operators, kernel matrices (n_samples, n_samples).
 
     Attributes
     ----------
@@ -62,23 +84,6 @@ class KernelOperator(ABC):
     """
 
     clipped: bool = False
-
-    @property
-    @abstractmethod
-    def n_samples(self) -> int:
-        """The number of rows."""
-
-    @abstractmethod
-    def __matmul__(self, right: Array) -> Array:
-        """Return K times a matrix (n_samples, p)."""
-
-    @abstractmethod
-    def diagonal(self) -> Array:
-        """Return the diagonal of K (n_samples,)."""
-
-    @abstractmethod
-    def column(self, index: int) -> Array:
-        """Return one column of K (n_samples,)."""
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -127,3 +132,30 @@ class KernelOperator(ABC):
     @abstractmethod
     def cross(self, rows: Any, columns: Any) -> Any:
         """Return K[rows, columns] as something that multiplies from the left."""
+
+    def functions(self, tasks: Tasks, column: Array) -> Array:
+        """Return f_t = sum over the rows j of task t of c_j k(., x_j) for each task.
+
+        Parameters
+        ----------
+        tasks : Tasks
+        column : array (n_samples, 1)
+            c.
+
+        Returns
+        -------
+        array (n_tasks, p)
+            Each function by p numbers: its values at the rows, or what multiplies the
+            features. Only the operator knows which.
+        """
+        return (self @ tasks.scatter(column)).T
+
+    def coupled(self, functions: Array, tasks: Tasks, output_kernel: Array) -> Array:
+        """Return sum_t L[t_i, t] f_t(x_i) at each row i, (n_samples, 1)."""
+        xp = namespace(functions)
+        mixed = tasks.spread(output_kernel) * functions.T
+        return xp.sum(mixed, axis=1, keepdims=True)
+
+    def task_gram(self, tasks: Tasks, column: Array, functions: Array) -> Array:
+        """Return <g_s, f_t> (n_tasks, n_tasks) for the functions g of a column."""
+        return tasks.aggregate(column, functions.T)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
+from okl._tasks import Tasks
 from okl._validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 
@@ -56,6 +57,10 @@ class Dense(KernelOperator):
     def column(self, index: int) -> Array:
         """Return one column of K, which is a row as well."""
         return self._matrix[index, :]
+
+    def functions(self, tasks: Tasks, column: Array) -> Array:
+        """Return the values at the rows, by one pass over K."""
+        return tasks.aggregate(column, self._matrix)
 
     def _decompose(self) -> Spectrum:
         xp = namespace(self._matrix)

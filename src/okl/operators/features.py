@@ -10,6 +10,7 @@ import scipy.sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
+from okl._tasks import Tasks
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 
 
@@ -84,6 +85,34 @@ class Features(KernelOperator):
         if self._means is not None:
             row = row - self._means
         return self._forward(row[:, None])[:, 0]
+
+    def functions(self, tasks: Tasks, column: Array) -> Array:
+        """Return what multiplies the centred features."""
+        weights = tasks.aggregate(column, self._features)
+        if self._means is None:
+            return weights
+        return weights - tasks.sums(column)[:, None] * self._means
+
+    def coupled(self, functions: Array, tasks: Tasks, output_kernel: Array) -> Array:
+        """Return the products of each row with the weights of its own mixture."""
+        weights = output_kernel @ functions
+        if scipy.sparse.issparse(self._features):
+            entries = self._features.tocoo()
+            own = weights[tasks.codes[entries.row], entries.col]
+            values = np.bincount(
+                entries.row, weights=entries.data * own, minlength=self.n_samples
+            )[:, None]
+        else:
+            xp = namespace(weights)
+            own = tasks.spread(weights)
+            values = xp.sum(self._features * own, axis=1, keepdims=True)
+        if self._means is None:
+            return values
+        return values - tasks.spread(weights @ self._means)[:, None]
+
+    def task_gram(self, tasks: Tasks, column: Array, functions: Array) -> Array:
+        """Return the products of the weights."""
+        return self.functions(tasks, column) @ functions.T
 
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):

@@ -9,13 +9,16 @@ There is one term today; a model with several input kernels is a sum of terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
 from okl.certificate import Certificate
 from okl.losses import Loss
+from okl.losses.base import Curvature
 from okl.operators import KernelOperator
 from okl.structures import Structure
 
@@ -49,6 +52,8 @@ class Problem:
     reference : float
         Machine epsilon times the loss of f = 0 on the targets as given: objectives
         below it are zero up to rounding.
+    long : bool
+        Whether each row names the one output that its target is for.
     """
 
     loss: Loss
@@ -57,6 +62,7 @@ class Problem:
     centered: bool
     reference: float
     weights: Array | None = None
+    long: ClassVar[bool] = False
 
     @property
     def operator(self) -> KernelOperator:
@@ -71,9 +77,49 @@ class Problem:
         return term.structure
 
     @property
+    def n_outputs(self) -> int:
+        """The number of rows of L."""
+        return int(self.targets.shape[1])
+
+    @property
     def exact(self) -> bool:
         """Whether the loss is quadratic, without weights."""
         return "quadratic" in self.loss.capabilities and self.weights is None
+
+    def known(self) -> OutputKernel | None:
+        """Return L if the structure fixes it."""
+        return self.structure.known(self.targets)
+
+    def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
+        """Return the problem of f alone for a given L, and the L it then has."""
+        return self, kernel
+
+    def gram(self, left: Array, right: Array) -> Array:
+        """Return C'KD (n_outputs, n_outputs) for two sets of dual variables."""
+        return left.T @ (self.operator @ right)
+
+    def against(self, features: Array, dual: Array) -> Array:
+        """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
+        return features.T @ dual
+
+    def spread(self, values: Array) -> Array:
+        """Return one number per output as what is added to predictions."""
+        return values
+
+    def best_intercept(self, predictions: Array) -> Array:
+        """Return the b (n_outputs,) that minimises the loss at these predictions."""
+        return self.loss.best_intercept(self.targets, predictions, self.weights)
+
+    def balancing(self, curvature: Curvature) -> Callable[[Array], Array]:
+        """Return the projection on what V maps to columns that sum to zero."""
+
+        def project(right: Array) -> Array:
+            xp = namespace(right)
+            sums = xp.sum(curvature.factor(right), axis=0)
+            shift = curvature.solve_total(sums) + xp.zeros_like(right)
+            return right - curvature.adjoint(shift)
+
+        return project
 
     def balanced(self, dual_coef: Array) -> Array:
         """Return coefficients whose columns sum to zero if there was an intercept.

@@ -13,9 +13,10 @@ class                      name                         needs
 `BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `ProximalGradient`         "proximal_gradient"          any of both
+`Surrogate`                "surrogate"                  any of both, one task a row
 ========================== ============================ ==========================
 
-All but the last two need the squared loss without weights. ``"auto"`` takes the first
+All but the last three need the squared loss without weights. ``"auto"`` takes the first
 that fits, see `okl.solvers.automatic`.
 """
 
@@ -36,3 +37,4 @@ from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton
 from okl.solvers.spectral import Spectral as Spectral
+from okl.solvers.surrogate import Surrogate as Surrogate

@@ -8,9 +8,15 @@ from okl.solvers.base import Solver
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
+from okl.solvers.surrogate import Surrogate
 
 # The first that fits is taken: the most special first.
-_PREFERENCE: tuple[type[Solver], ...] = (*SQUARED_LOSS, NewtonCG, ProximalGradient)
+_PREFERENCE: tuple[type[Solver], ...] = (
+    *SQUARED_LOSS,
+    NewtonCG,
+    ProximalGradient,
+    Surrogate,
+)
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 
 

@@ -24,10 +24,14 @@ class Solver(Component, ABC):
     ----------
     loss_requires, structure_requires : frozenset of str
         The capabilities without which the solver does not work.
+    complete_rows : bool
+        Whether every row must have a target for every output, missing or not, instead
+        of naming its only one.
     """
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
+    complete_rows: ClassVar[bool] = True
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
@@ -38,6 +42,7 @@ class Solver(Component, ABC):
             [f"{name!r} of the loss" for name in sorted(loss)]
             + [f"{name!r} of the structure" for name in sorted(structure)]
             + ["targets without weights"] * weighted
+            + ["a target matrix"] * (self.complete_rows and problem.long)
         )
 
     def largest_product(self, problem: Problem) -> float:

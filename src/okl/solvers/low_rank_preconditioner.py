@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 from okl._array import Array, eigh, namespace
 from okl._output_kernel import OutputKernel
-from okl.operators import KernelOperator
+from okl.operators.base import Products
 
 # A pivot below this part of the largest says that K has no more to give.
 _NEGLIGIBLE = 1e-10
 
 
-def pivoted_cholesky(operator: KernelOperator, rank: int) -> Array:
+def pivoted_cholesky(operator: Products, rank: int) -> Array:
     """Return R (n_samples, at most rank) with K ~ R R', the largest pivots first."""
     left = operator.diagonal()
     xp = namespace(left)
