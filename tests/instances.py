@@ -22,6 +22,7 @@ from okl.solvers import (
     Solver,
     SparseNewton,
     Spectral,
+    Surrogate,
 )
 from okl.structures import (
     Cluster,
@@ -91,4 +92,5 @@ SOLVERS: list[Solver] = [
     BlockCoordinateDescent(),
     NewtonCG(),
     ProximalGradient(),
+    Surrogate(),
 ]

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from okl._array import Array, is_numpy, namespace
+from okl._output_kernel import OutputKernel
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,19 @@ class Tasks:
 
         It costs O(n_samples p); M may be sparse.
         """
-        if is_numpy(column):
-            entries = (column[self._order, 0], self._order, self._first)
-            shape = (self.n_tasks, len(self.codes))
-            product = scipy.sparse.csr_array(entries, shape=shape) @ matrix
-            return product.toarray() if scipy.sparse.issparse(product) else product
-        return self.scatter(column).T @ matrix
+        if not is_numpy(column):
+            return self.scatter(column).T @ matrix
+        entries = (column[self._order, 0], self._order, self._first)
+        shape = (self.n_tasks, len(self.codes))
+        return _dense(scipy.sparse.csr_array(entries, shape=shape) @ matrix)
+
+    def times(self, matrix: Any, column: Array) -> Array:
+        """Return M C (k, n_tasks) for M (k, n_samples) and a column c."""
+        if not is_numpy(column):
+            return matrix @ self.scatter(column)
+        entries = (column[:, 0], self.codes, np.arange(len(self.codes) + 1))
+        shape = (len(self.codes), self.n_tasks)
+        return _dense(matrix @ scipy.sparse.csr_array(entries, shape=shape))
 
     def sums(self, column: Array) -> Array:
         """Return the sum of a column (n_samples, 1) over each task, (n_tasks,)."""
@@ -96,3 +104,46 @@ class Tasks:
             inside = place < counts[numbers]
             where = np.where(inside, self._first[numbers] + place, 0)
             yield numbers, np.where(inside, self._order[where], len(self.codes))
+
+
+def _dense(matrix: Any) -> Array:
+    return matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
+
+
+@dataclass(frozen=True)
+class LongCoefficients:
+    """Theta = C L (n_samples, n_tasks) for a C with one entry a row, not formed.
+
+    It can be multiplied from the left like the array, which `dense` makes of it.
+
+    Attributes
+    ----------
+    column : array (n_samples, 1)
+        c.
+    tasks : Tasks
+        The task of each row.
+    output_kernel : OutputKernel
+        L.
+    """
+
+    column: Array
+    tasks: Tasks
+    output_kernel: OutputKernel
+
+    # arrays leave products with this object to it
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_tasks)."""
+        return int(self.column.shape[0]), self.tasks.n_tasks
+
+    def __rmatmul__(self, left: Any) -> Array:
+        """Return M C L for M (k, n_samples) or (n_samples,)."""
+        if left.ndim == 1:
+            return (left[None, :] @ self)[0, :]
+        return self.output_kernel.multiply(self.tasks.times(left, self.column))
+
+    def dense(self) -> Array:
+        """Return the array."""
+        return self.output_kernel.multiply(self.tasks.scatter(self.column))

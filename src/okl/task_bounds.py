@@ -137,6 +137,4 @@ class Observations:
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
         own = xp.sum(vectors * scales * vectors, axis=1)
         turned = implied * self.tasks.spread(own)[:, None]
-        return self._implied(
-            self.loss.scores_of(self.targets, turned, self.weights)
-        )
+        return self._implied(self.loss.scores_of(self.targets, turned, self.weights))

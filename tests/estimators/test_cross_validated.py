@@ -288,7 +288,8 @@ def test_weights_reach_the_scorer():
         ).fit(X, Y, sample_weight=weights)
     for fold, (train, test) in enumerate(KFold(3).split(X)):
         single = OutputKernelRegressor(Gaussian(0.5), "identity", 0.3)
-        predictions = single.fit(X[train], Y[train]).predict(X[test])
+        single.fit(X[train], Y[train], sample_weight=weights[train])
+        predictions = single.predict(X[test])
         expected = -mean_absolute_error(
             Y[test], predictions, sample_weight=weights[test]
         )

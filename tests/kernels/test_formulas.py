@@ -73,6 +73,18 @@ def test_scale_is_the_one_of_svc(Kernel, to_array):
 
 
 @pytest.mark.parametrize("to_array", [np.asarray, sparse.csr_array])
+def test_scale_counts_rows_as_often_as_they_weigh(to_array):
+    counts = np.arange(len(X)) % 4
+    repeated = Gaussian().resolve(to_array(np.repeat(X, counts, axis=0))).gamma
+    weighted = Gaussian().resolve(to_array(X), counts.astype(float)).gamma
+    assert weighted == pytest.approx(repeated, rel=1e-12)
+    constant = np.full((4, 2), 0.1)
+    constant[1] = 7.0
+    alone = Gaussian().resolve(to_array(constant), np.array([1.0, 0.0, 1.0, 1.0]))
+    assert alone.gamma == 1.0
+
+
+@pytest.mark.parametrize("to_array", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("value", [0.0, 3.0])
 def test_scale_of_constant_rows_is_one(value, to_array):
     constant = to_array(np.full((6, 3), value))

@@ -91,12 +91,38 @@ def twice_centered(maker):
     return once.centered()[0], inside @ K[np.ix_(rows, rows)] @ inside
 
 
+def weighted(maker):
+    """Centre and scale by weights of the rows, one of them zero."""
+    operator, K = maker()
+    weights = np.random.default_rng(4).uniform(0.1, 3.0, size=N)
+    weights[2] = 0.0
+    share, roots = weights / weights.sum(), np.sqrt(weights)
+    centered, means = operator.centered(share)
+    assert_allclose(means, K @ share, atol=1e-13)
+    inside = np.eye(N) - np.outer(np.ones(N), share)
+    matrix = inside @ K @ inside.T
+    return centered.scaled(roots), roots[:, None] * matrix * roots
+
+
+def scaled(maker):
+    """Scale without centring."""
+    operator, K = maker()
+    roots = np.random.default_rng(5).uniform(0.1, 3.0, size=N)
+    return operator.scaled(roots), roots[:, None] * K * roots
+
+
 def variants(maker):
-    """Return the operator and the centred operator, each with its matrix."""
+    """Return the operator, centred and scaled in several ways, each with its matrix."""
     operator, K = maker()
     centered, means = maker()[0].centered()
     assert_allclose(means, K.mean(axis=0), atol=1e-13)
-    return [(operator, K), (centered, H @ K @ H), twice_centered(maker)]
+    return [
+        (operator, K),
+        (centered, H @ K @ H),
+        twice_centered(maker),
+        weighted(maker),
+        scaled(maker),
+    ]
 
 
 each = pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
@@ -110,6 +136,15 @@ def test_products(maker):
         found = operator @ right
         assert type(found) is np.ndarray
         assert_allclose(found, K @ right, atol=1e-13 * np.linalg.norm(K))
+
+
+@each
+def test_diagonal_and_columns(maker):
+    for operator, K in variants(maker):
+        scale = np.linalg.norm(K)
+        assert_allclose(operator.diagonal(), np.diagonal(K), atol=1e-13 * scale)
+        for index in (0, 2, 5):
+            assert_allclose(operator.column(index), K[:, index], atol=1e-13 * scale)
 
 
 @each
@@ -151,7 +186,7 @@ def test_solve(maker, shift):
 def test_restrict_and_cross(maker):
     rows, columns = np.array([7, 1, 2, 10]), np.array([0, 3, 4, 5, 8])
     right = np.random.default_rng(3).normal(size=(5, 2))
-    operators = [maker(), (maker()[0].centered()[0], None)]
+    operators = [maker(), (maker()[0].centered()[0], None), scaled(maker)]
     for operator, K in operators:
         matrix = H @ maker()[1] @ H if K is None else K
         inside = operator.restrict(columns)

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import get_tags
+from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -26,13 +27,16 @@ from sklearn.utils.validation import (
 
 from okl._memory import require_memory
 from okl._output_kernel import OutputKernel
+from okl._tasks import LongCoefficients, Tasks
 from okl._validation import check_alpha, check_count, check_gram, check_tolerance
 from okl.certificate import Certificate
+from okl.estimators.long_form import codes_of
+from okl.estimators.weights import combined, of_rows
 from okl.kernels import Kernel, as_kernel
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
 from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
-from okl.problems import Formulation, Inputs, formulate
+from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
 
@@ -56,12 +60,15 @@ class Training:
     rows: Any
 
     @classmethod
-    def of(cls, kernel: Any, X: Any) -> Training:
-        """Evaluate a kernel, given as estimators take it, on the rows of X."""
+    def of(cls, kernel: Any, X: Any, weights: np.ndarray | None = None) -> Training:
+        """Evaluate a kernel, given as estimators take it, on the rows of X.
+
+        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``.
+        """
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
             return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
-        resolved = as_kernel(kernel).resolve(X)
+        resolved = as_kernel(kernel).resolve(X, of_rows(weights))
         return cls(operator_of(resolved, X), resolved, X)
 
 
@@ -170,17 +177,23 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.certificate_ = solution.certificate
         self.history_ = solution.history
-        self.dual_coef_ = dual_coef[:, 0] if one_dimensional else dual_coef
+        self._theta = dual_coef[:, 0] if one_dimensional else dual_coef
         if intercept is None:
             self.intercept_: Any = 0.0
         else:
             self.intercept_ = float(intercept[0]) if one_dimensional else intercept
 
     @property
+    def dual_coef_(self) -> np.ndarray:
+        """C L (n_samples, n_outputs) or (n_samples,); in long form computed here."""
+        self._fitted_output_kernel()
+        return self._theta.dense() if self._is_long else self._theta
+
+    @property
     def output_kernel_(self) -> np.ndarray:
         """L (n_outputs, n_outputs), computed when asked for."""
         kernel = self._fitted_output_kernel()
-        n_outputs = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1).shape[1]
+        n_outputs = 1 if len(self._theta.shape) == 1 else self._theta.shape[1]
         require_memory(
             8 * n_outputs**2,
             f"The output kernel of {n_outputs} outputs",
@@ -201,16 +214,56 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
                 f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
             ) from None
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return K(X, X_fit) Theta + b, of the dimension of the targets."""
+    def _scores(self, X: Any, task: Any = None) -> np.ndarray:
+        """Return K(X, X_fit) Theta + b, of the dimension of the targets.
+
+        With the ids of tasks, only the score of each row's own, (n_samples,).
+        """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
-        dual_coef = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1)
+        if task is None:
+            return self._evaluate(X)
+        self._require_long_form()
+        codes = codes_of(self.output_names_, task, X)
+        scores = np.empty(X.shape[0])
+        # a block of scores of all tasks at a time
+        budget = int(get_config()["working_memory"] * 2**20)
+        block = max(1, budget // (8 * self._theta.shape[1]))
+        for rows in gen_batches(X.shape[0], block):
+            every = self._evaluate(X[rows])
+            scores[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
+        return scores
+
+    def _evaluate(self, X: Any) -> np.ndarray:
+        """Return the scores of rows that were checked."""
+        theta = self._theta
+        if len(theta.shape) == 1:
+            theta = theta[:, None]
         if isinstance(self.kernel_, Kernel):
-            products = multiply_rows(self.kernel_, X, self.X_fit_, dual_coef)
+            products = multiply_rows(self.kernel_, X, self.X_fit_, theta)
         else:
-            products = X @ dual_coef
-        return products.reshape(-1, *self.dual_coef_.shape[1:]) + self.intercept_
+            products = X @ theta
+        return products.reshape(-1, *self._theta.shape[1:]) + self.intercept_
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether the fit was to data in long form."""
+        return isinstance(self._theta, LongCoefficients)
+
+    def _require_task(self, task: Any) -> None:
+        """Raise ValueError if a score of a fit in long form is asked without tasks."""
+        check_is_fitted(self)
+        if self._is_long and task is None:
+            raise ValueError(
+                "After a fit with task, score needs task as well: the task of each row."
+            )
+
+    def _require_long_form(self) -> None:
+        if not self._is_long:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without task; leave task out "
+                "here, or fit with it."
+            )
 
 
 class SingleFit(OutputKernelModel):
@@ -255,13 +308,25 @@ class SingleFit(OutputKernelModel):
         *,
         one_dimensional: bool,
         weights: np.ndarray | None = None,
+        of_classes: np.ndarray | None = None,
+        tasks: Tasks | None = None,
     ) -> None:
-        """Fit to coded targets (n_samples, n_outputs) with weights of that shape."""
+        """Fit to coded targets (n_samples, n_outputs).
+
+        Weights have that shape or one column, as have those of the classes, which have
+        no say in the scale of the kernel. In long form there is one target a row, and
+        the tasks are the outputs.
+        """
         structure = clone(as_structure(self.structure))
-        structure.validate(targets.shape[1])
-        training = Training.of(self.kernel, X)
-        inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
-        formulation = formulate(inputs, targets, loss, structure, weights)
+        structure.validate(targets.shape[1] if tasks is None else tasks.n_tasks)
+        training = Training.of(self.kernel, X, weights)
+        weights = combined(weights, of_classes)
+        inputs = Inputs.of(
+            training.operator,
+            fit_intercept=self.fit_intercept,
+            row_weights=row_weights_of(loss, weights, tasks),
+        )
+        formulation = formulate(inputs, targets, loss, structure, weights, tasks=tasks)
         (solution,) = solve_path(
             formulation.problem,
             [self.alpha],

@@ -16,7 +16,8 @@ from okl.estimators.classifier import (
     one_score_for_two,
 )
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import class_weights, encode
+from okl.estimators.targets import encode
+from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
 
@@ -107,7 +108,14 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, **params: Any) -> OutputKernelClassifierCV:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        task: Any = None,
+        **params: Any,
+    ) -> OutputKernelClassifierCV:
         """Choose alpha and structure, then fit on all rows.
 
         Parameters
@@ -116,6 +124,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
             Classes, or label indicators of zeros and ones.
+        sample_weight : array, optional
+            Weights as in `OutputKernelClassifier.fit`, in the fits and in the
+            scores of the folds.
+        task : array (n_samples,), optional
+            The task of each row, as in `OutputKernelClassifier.fit`; folds are of rows.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -124,9 +137,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self
         """
         loss = self._checked_loss()
-        X, labels, kind = self._validate_labels(X, y)
-        classes, targets = encode(labels, kind, loss)
+        X, labels, kind, tasks = self._validate_labels(X, y, task)
+        weights = combined(checked_weights(sample_weight, labels.shape))
+        classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
+        of_classes = class_weights(self.class_weight, labels, classes, kind, weights)
         self._search(
             X,
             labels,
@@ -134,7 +149,12 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             loss,
             _HeldOutClassifier(classes, kind, loss),
             params,
-            one_dimensional=targets.shape[1] == 1 and kind == "binary",
-            weights=class_weights(self.class_weight, labels, classes, kind),
+            one_dimensional=targets.shape[1] == 1
+            and kind == "binary"
+            and tasks is None,
+            weights=weights,
+            tasks=tasks,
+            of_classes=of_classes,
+            score_weights=of_rows(combined(weights, of_classes)),
         )
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from okl._validation import check_count, check_tolerance
+from okl._tasks import Tasks
 from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
@@ -37,11 +39,12 @@ from okl.estimators.base import (
     is_precomputed,
     warn_unless_certified,
 )
+from okl.estimators.weights import combined
 from okl.kernels import as_kernel
 from okl.losses import Loss
 from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, solve_path
-from okl.problems import Inputs, formulate
+from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure, as_structure
 
 
@@ -53,11 +56,15 @@ class _Judge:
     stand_in: BaseEstimator
     y: np.ndarray
     metadata: dict[str, Any]
+    tasks: Tasks | None = None
 
     def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
         metadata = {
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
+        if self.tasks is not None:
+            own = self.tasks.codes[test][:, None]
+            predictions = np.take_along_axis(predictions, own, axis=1)
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
 
 
@@ -133,21 +140,30 @@ class CrossValidated(OutputKernelModel):
         *,
         one_dimensional: bool,
         weights: np.ndarray | None = None,
+        of_classes: np.ndarray | None = None,
+        score_weights: np.ndarray | None = None,
+        tasks: Tasks | None = None,
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
-        structures = self._checked_structures(targets.shape[1])
-        splitting, scoring = self._routed(params)
+        n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
+        structures = self._checked_structures(n_outputs)
+        scorer = check_scoring(self, scoring=self.scoring)
+        ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
+        splitting, scoring = self._routed(params, scorer, score_weights, ids)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = list(splitter.split(X, y, **splitting))
-        if self.scoring is None and weights is not None and weights.shape[1] == 1:
-            # what counts in the fit counts in the score; scorers have their own ways
-            scoring = {**scoring, "sample_weight": weights[:, 0]}
-        judge = _Judge(check_scoring(self, scoring=self.scoring), stand_in, y, scoring)
+        judge = _Judge(scorer, stand_in, y, scoring, tasks)
 
-        training = Training.of(self.kernel, X)
-        inputs = Inputs.of(training.operator, fit_intercept=self.fit_intercept)
+        training = Training.of(self.kernel, X, weights)
+        weights = combined(weights, of_classes)
+        inputs = Inputs.of(
+            training.operator,
+            fit_intercept=self.fit_intercept,
+            row_weights=row_weights_of(loss, weights, tasks),
+        )
         formulations = [
-            formulate(inputs, targets, loss, s, weights) for s in structures
+            formulate(inputs, targets, loss, s, weights, tasks=tasks)
+            for s in structures
         ]
         self.alphas_ = np.stack(
             [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
@@ -157,7 +173,7 @@ class CrossValidated(OutputKernelModel):
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         jobs = (
             delayed(score_fold)(
-                inputs.operator,
+                inputs.plain,
                 targets,
                 structures,
                 self.alphas_,
@@ -166,6 +182,7 @@ class CrossValidated(OutputKernelModel):
                 judge,
                 loss=loss,
                 weights=weights,
+                tasks=tasks,
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -215,8 +232,20 @@ class CrossValidated(OutputKernelModel):
         task.call_on_fit_task_end(estimator=self, X=X, y=y)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
-    def _routed(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the metadata of the splitter and of the scorer."""
+    def _routed(
+        self,
+        params: dict[str, Any],
+        scorer: Any,
+        weights: np.ndarray | None,
+        ids: dict[str, np.ndarray],
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the metadata of the splitter and of the scorer.
+
+        What counts in the fit counts in the score: weights go to the default score, and
+        to a scorer that asks for them or, without metadata routing, takes them. The ids
+        of tasks go to a splitter or scorer that asks for them.
+        """
+        of_scores = {} if weights is None else {"sample_weight": weights}
         if not get_config()["enable_metadata_routing"]:
             unknown = sorted(set(params) - {"groups"})
             if unknown:
@@ -225,7 +254,23 @@ class CrossValidated(OutputKernelModel):
                     "sklearn.set_config(enable_metadata_routing=True) and request "
                     "it from the splitter or the scorer."
                 )
-            return params, {}
-        routed = process_routing(self, "fit", **params)
-        scoring = {} if self.scoring is None else routed.scorer.score
-        return routed.splitter.split, scoring
+            if self.scoring is None:
+                return params, of_scores
+            return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
+        if self.scoring is None:
+            return process_routing(
+                self, "fit", **params, **ids
+            ).splitter.split, of_scores
+        routed = process_routing(self, "fit", **params, **ids, **_for_rows(of_scores))
+        return routed.splitter.split, routed.scorer.score
+
+
+def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return one weight a row: scikit-learn's scores know no others."""
+    return {name: w if w.ndim == 1 else w.mean(axis=1) for name, w in metadata.items()}
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Tell whether a scorer is made of a metric that takes weights."""
+    metric = getattr(scorer, "_score_func", None)
+    return metric is not None and "sample_weight" in signature(metric).parameters

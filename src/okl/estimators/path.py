@@ -12,10 +12,11 @@ from sklearn.base import clone
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.base import Training, warn_unless_certified
+from okl.estimators.long_form import enter_long_form
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import observed_targets, set_output_names
 from okl.model_selection.path import alpha_grid, solve_path
-from okl.problems import Formulation, Inputs, formulate
+from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution
 from okl.structures import Structure, as_structure
 
@@ -71,6 +72,8 @@ def output_kernel_path(
     X: Any,
     Y: Any,
     *,
+    sample_weight: Any = None,
+    task: Any = None,
     kernel: Any = "rbf",
     structure: str | Structure = "frobenius",
     alphas: int | Sequence[float] = 25,
@@ -90,6 +93,10 @@ def output_kernel_path(
         Training rows; the kernel matrix for ``kernel="precomputed"``.
     Y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
         Targets; NaN where they were not observed.
+    sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+        Weights of the loss of the rows, or of each target.
+    task : array (n_samples,), optional
+        For data in long form, the task of each row, as in `OutputKernelRegressor.fit`.
     kernel, structure, fit_intercept, tol, max_iter
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
@@ -131,12 +138,17 @@ def output_kernel_path(
     loss = estimator._checked_loss()
     set_output_names(estimator, Y)
     X, Y = estimator._validate_numbers(X, Y)
-    targets, weights = observed_targets(Y)
+    Y, tasks = enter_long_form(estimator, Y, task)
+    targets, weights = observed_targets(Y, sample_weight, tasks)
     resolved = clone(as_structure(structure))
-    resolved.validate(targets.shape[1])
-    training = Training.of(kernel, X)
-    inputs = Inputs.of(training.operator, fit_intercept=fit_intercept)
-    formulation = formulate(inputs, targets, loss, resolved, weights)
+    resolved.validate(targets.shape[1] if tasks is None else tasks.n_tasks)
+    training = Training.of(kernel, X, weights)
+    inputs = Inputs.of(
+        training.operator,
+        fit_intercept=fit_intercept,
+        row_weights=row_weights_of(loss, weights, tasks),
+    )
+    formulation = formulate(inputs, targets, loss, resolved, weights, tasks=tasks)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
     certificates = [solution.certificate for solution in solutions]
@@ -148,7 +160,7 @@ def output_kernel_path(
         training,
         formulation,
         solutions,
-        Y.ndim == 1,
+        Y.ndim == 1 and tasks is None,
     )
 
 

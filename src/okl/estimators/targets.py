@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from okl._tasks import Tasks
+from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
 
@@ -31,20 +32,23 @@ def regression_targets(y: Any) -> np.ndarray:
     return y[:, None] if y.ndim == 1 else y
 
 
-def observed_targets(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return targets (n_samples, n_outputs), and weights 0 where they are missing.
+def observed_targets(
+    y: np.ndarray, sample_weight: Any = None, tasks: Tasks | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return targets and weights, (n_samples, n_outputs) each.
 
-    A missing target, NaN, becomes zero; the weights are None if there is none.
+    A missing target, NaN, becomes zero and has weight zero. Weights have one column
+    where those of a row are equal, and are None where all are one.
 
     Raises
     ------
     ValueError
-        If an output is nowhere observed.
+        If an output or task is nowhere observed, or the weights cannot be used.
     """
     targets = y[:, None] if y.ndim == 1 else y
+    given = checked_weights(sample_weight, targets.shape)
     missing = np.isnan(targets)
-    if not missing.any():
-        return targets, None
+    # a target that was never looked at may be anything
     nowhere = np.flatnonzero(missing.all(axis=0))
     if len(nowhere):
         raise ValueError(
@@ -52,27 +56,23 @@ def observed_targets(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
             f"{len(nowhere)} of {targets.shape[1]} outputs, the first is number "
             f"{nowhere[0]}; leave such outputs out."
         )
-    return np.where(missing, 0.0, targets), (~missing).astype(np.float64)
-
-
-def class_weights(
-    class_weight: Any, labels: np.ndarray, classes: np.ndarray, kind: Kind
-) -> np.ndarray | None:
-    """Return the weight of each row (n_samples, 1), None if all are one.
-
-    Raises
-    ------
-    ValueError
-        For label indicators, which have no classes, or unknown classes.
-    """
-    if class_weight is None:
-        return None
-    if kind == "multilabel":
-        raise ValueError(
-            "class_weight is for one class per row, y has several labels per row; set "
-            "class_weight=None."
-        )
-    return compute_sample_weight(class_weight, labels)[:, None]
+    weights = combined(given, (~missing).astype(np.float64) if missing.any() else None)
+    if weights is not None and tasks is not None:
+        unweighted = np.flatnonzero(tasks.sums(weights) == 0)
+        if len(unweighted):
+            raise ValueError(
+                f"The task number {unweighted[0]}, in the order of the sorted ids, has "
+                "no observed target whose sample_weight is not zero; leave such tasks "
+                "out."
+            )
+    elif weights is not None:
+        unweighted = np.flatnonzero(~(weights > 0).any(axis=0))
+        if len(unweighted):
+            raise ValueError(
+                f"The output number {unweighted[0]} has sample_weight zero wherever it "
+                "was observed; leave such outputs out."
+            )
+    return np.where(missing, 0.0, targets), weights
 
 
 def classification_kind(y: Any) -> tuple[Any, Kind]:
@@ -107,8 +107,12 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
     return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
 
 
-def encode(labels: np.ndarray, kind: Kind, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the targets (n_samples, n_outputs).
+def encode(
+    labels: np.ndarray, kind: Kind, loss: Loss, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, Kind]:
+    """Return the classes, the targets (n_samples, n_outputs) and what they pose.
+
+    Classes that only rows of weight zero have are not there.
 
     Raises
     ------
@@ -117,11 +121,16 @@ def encode(labels: np.ndarray, kind: Kind, loss: Loss) -> tuple[np.ndarray, np.n
     """
     if kind == "multilabel":
         n_labels = labels.shape[1]
-        return np.arange(n_labels), loss.encode(labels, kind, n_labels)
-    classes, codes = np.unique(labels, return_inverse=True)
+        return np.arange(n_labels), loss.encode(labels, kind, n_labels), kind
+    rows = of_rows(weights)
+    classes = np.unique(labels if rows is None else labels[rows > 0])
     if len(classes) < 2:
+        weighted = "" if rows is None else " where sample_weight is not zero"
         raise ValueError(
-            f"y has one class only, {classes[0]!r}; a classifier needs at least two "
-            "classes."
+            f"y has one class only{weighted}, {classes[0]!r}; a classifier needs at "
+            "least two classes."
         )
-    return classes, loss.encode(codes, kind, len(classes))
+    kind = "binary" if len(classes) == 2 else "multiclass"
+    # a row of weight zero may have any code
+    codes = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
+    return classes, loss.encode(codes, kind, len(classes)), kind

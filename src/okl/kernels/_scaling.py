@@ -21,16 +21,18 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from okl.kernels._checks import is_scale, positive_per_feature
 
 
-def resolved_gamma(kernel: BaseEstimator, X: Any) -> float | np.ndarray:
+def resolved_gamma(
+    kernel: BaseEstimator, X: Any, weights: np.ndarray | None = None
+) -> float | np.ndarray:
     """Return the numbers that ``kernel.gamma`` stands for on the training data.
 
     ``"scale"`` is 1 / (n_features * X.var()), as in `sklearn.svm.SVC`, or 1 where
-    all entries of X are equal.
+    all entries of X are equal; with weights, a row of weight two counts as two rows.
     """
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if not is_scale(kernel.gamma):
         return positive_per_feature(kernel, "gamma", X.shape[1])
-    variance = _sparse_variance(X) if sparse.issparse(X) else X.var()
+    variance = _variance(X, weights)
     return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
 
@@ -75,14 +77,22 @@ def symmetrized(K: np.ndarray) -> np.ndarray:
     return K
 
 
-def _sparse_variance(X: Any) -> float:
-    """Return the variance of all entries: within columns, plus between them.
+def _variance(X: Any, weights: np.ndarray | None) -> float:
+    """Return the variance of all entries.
 
-    The mean square minus the squared mean would be shorter, but it cancels: equal
-    entries may give a variance of 1e-15 instead of 0, and a meaningless gamma.
+    Of a sparse matrix that within columns plus that between them. The mean square
+    minus the squared mean would be shorter, but it cancels: equal entries may give a
+    variance of 1e-15 instead of 0, and a meaningless gamma.
     """
-    means, variances = mean_variance_axis(X, axis=0)
-    return variances.mean() + means.var()
+    if sparse.issparse(X):
+        means, variances = mean_variance_axis(X, axis=0, weights=weights)
+        return float(variances.mean() + means.var())
+    if weights is None:
+        return float(X.var())
+    # from an entry that counts, so that equal entries have a variance of zero
+    X = X - X[np.argmax(weights), 0]
+    distance = X - np.average(X, axis=0, weights=weights).mean()
+    return float(np.average(distance**2, axis=0, weights=weights).mean())
 
 
 def _times(X: Any, factors: float | np.ndarray) -> Any:

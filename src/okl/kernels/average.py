@@ -46,7 +46,7 @@ class Average(Kernel):
         """Whether all kernels are positive semi-definite by construction."""
         return all(kernel.is_psd for kernel in self.kernels)
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the average of the resolved kernels, with the given weights."""
         if not isinstance(self.kernels, list | tuple) or not self.kernels:
             raise ValueError(
@@ -56,7 +56,8 @@ class Average(Kernel):
         for i, kernel in enumerate(self.kernels):
             check_is_kernel(kernel, f"kernels[{i}] of Average")
         self._normalized_weights()
-        return Average([kernel.resolve(X) for kernel in self.kernels], self.weights)
+        resolved = [kernel.resolve(X, weights) for kernel in self.kernels]
+        return Average(resolved, self.weights)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; if deep, also ``kernels__0``, ``kernels__0__gamma``.

@@ -50,8 +50,15 @@ class Kernel(Component, ABC):
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return k(x_i, x_i) of shape (n_samples,) without forming the matrix."""
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose data-dependent parameters are numbers.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            The training rows.
+        weights : array (n_samples,), optional
+            How much each row counts; None for one each.
 
         Raises
         ------
@@ -114,7 +121,7 @@ class Constant(Kernel):
         """Return the value for each row."""
         return np.full(np.shape(X)[0], nonnegative_number(self, "value"))
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy after checking that the value is a number >= 0."""
         return Constant(nonnegative_number(self, "value"))
 
@@ -137,11 +144,11 @@ class _Pair(Kernel):
         """Whether both kernels are positive semi-definite by construction."""
         return self.left.is_psd and self.right.is_psd
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the same combination of the two resolved kernels."""
         left = check_is_kernel(self.left, f"left of {type(self).__name__}")
         right = check_is_kernel(self.right, f"right of {type(self).__name__}")
-        return type(self)(left.resolve(X), right.resolve(X))
+        return type(self)(left.resolve(X, weights), right.resolve(X, weights))
 
 
 class Sum(_Pair):

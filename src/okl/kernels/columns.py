@@ -40,10 +40,10 @@ class Columns(Kernel):
         """Whether the inner kernel is positive semi-definite by construction."""
         return self.kernel.is_psd
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the same columns with the kernel resolved on them."""
         kernel = check_is_kernel(self.kernel, "kernel of Columns")
-        return Columns(kernel.resolve(self._select(X)), self.columns)
+        return Columns(kernel.resolve(self._select(X), weights), self.columns)
 
     def features(self, X: Matrix) -> Matrix | None:
         """Return the features of the kernel on the selected columns, if any."""

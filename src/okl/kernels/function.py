@@ -53,14 +53,14 @@ class CallableKernel(Kernel):
         """Return False: what the user gave is not known to be a kernel."""
         return False
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy after checking that the function can be called."""
         if not callable(self.function) or isinstance(self.function, type):
             raise TypeError(
                 "function of CallableKernel must take (X, Z) and return a matrix, got "
                 f"{self.function!r}."
             )
-        return super().resolve(X)
+        return super().resolve(X, weights)
 
     def _is_gaussian_process(self, X: Matrix) -> bool:
         if not hasattr(self.function, "diag"):

@@ -43,6 +43,6 @@ class Gaussian(Kernel):
         """Return ones."""
         return np.ones(np.shape(X)[0])
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""
-        return Gaussian(resolved_gamma(self, X))
+        return Gaussian(resolved_gamma(self, X, weights))

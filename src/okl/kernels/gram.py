@@ -48,7 +48,7 @@ class Gram(Kernel):
         """Return False: what the user gave is not known to be a kernel."""
         return False
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a kernel with the same matrix after checking it and the row numbers.
 
         Raises

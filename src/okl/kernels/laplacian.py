@@ -40,6 +40,6 @@ class Laplacian(Kernel):
         """Return ones."""
         return np.ones(np.shape(X)[0])
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""
-        return Laplacian(resolved_gamma(self, X))
+        return Laplacian(resolved_gamma(self, X, weights))

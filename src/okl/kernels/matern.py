@@ -60,7 +60,7 @@ class Matern(Kernel):
         """Return ones."""
         return np.ones(np.shape(X)[0])
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy after checking nu and the length scale."""
         self._polynomial()
         X = check_array(X, accept_sparse="csr", dtype=np.float64)

@@ -52,7 +52,7 @@ class Polynomial(Kernel):
         X, _ = rescaled(self, "gamma", 0.5, X)
         return (row_norms(X, squared=True) + self.coef0) ** self.degree
 
-    def resolve(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""
         if (
             not isinstance(self.degree, Integral)
@@ -64,4 +64,4 @@ class Polynomial(Kernel):
                 f"type), got {self.degree!r}."
             )
         coef0 = nonnegative_number(self, "coef0")
-        return Polynomial(self.degree, resolved_gamma(self, X), coef0)
+        return Polynomial(self.degree, resolved_gamma(self, X, weights), coef0)

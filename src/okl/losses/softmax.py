@@ -14,9 +14,10 @@ from okl.losses.separable import divide, unweighted
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11
 # The best intercept: Newton steps, how often one is halved, and how long it may be at
-# first; what it must gain of its promise, and what promise is nothing or not seen.
+# first; what it must gain of its promise, what promise is nothing or not seen, and how
+# much smaller those that are not seen must get.
 _STEPS, _HALVINGS, _REACH = 200, 60, 1.0
-_ARMIJO, _NOTHING, _UNSEEN = 1e-4, 1e-28, 1e-12
+_ARMIJO, _NOTHING, _UNSEEN, _SMALLER = 1e-4, 1e-28, 1e-14, 0.5
 
 
 class Softmax(Loss):
@@ -102,6 +103,7 @@ class Softmax(Loss):
         xp = namespace(targets)
         b = xp.zeros((targets.shape[1],), dtype=targets.dtype)
         value, reach = self.value(targets, scores, weights), _REACH
+        last = float("inf")
         for _ in range(_STEPS):
             moved = scores + b
             slope = xp.sum(self.negative_gradient(targets, moved, weights), axis=0)
@@ -109,11 +111,17 @@ class Softmax(Loss):
             if not inner(slope, step) > 0:
                 step = slope
             promise = inner(slope, step)
-            if promise <= _NOTHING * max(abs(value), 1.0):
+            unseen = _UNSEEN * _size(scores + b, weights)
+            # below rounding steps are taken on trust, as long as they get smaller
+            trusted = promise <= unseen
+            if promise <= _NOTHING * max(abs(value), 1.0) or (
+                trusted and promise >= _SMALLER * last
+            ):
                 break
+            last = promise
             longest = float(xp.max(xp.abs(step)))
             length = min(1.0, reach / longest)
-            slack = _UNSEEN * abs(value) if promise <= _UNSEEN * abs(value) else 0.0
+            slack = unseen if trusted else 0.0
             for _ in range(_HALVINGS):
                 trial = self.value(targets, scores + b + length * step, weights)
                 if trial <= value - _ARMIJO * length * promise + slack:
@@ -197,6 +205,13 @@ class Simplex(NamedTuple):
         ridge = 1e-14 * shift * xp.eye(m, dtype=right.dtype)
         solved = xp.linalg.solve(total + ridge, right[:, None])[:, 0]
         return solved - xp.mean(solved)
+
+
+def _size(scores: Array, weights: Array | None) -> float:
+    """Return the size of what is added up in a value, which sets its rounding."""
+    xp = namespace(scores)
+    rows = 1 + xp.max(xp.abs(scores), axis=1, keepdims=True)
+    return float(xp.sum(rows if weights is None else weights * rows))
 
 
 def _log_softmax(scores: Array) -> Array:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from okl._tasks import Tasks
 from okl.losses import Loss
 from okl.model_selection.path import solve_path
 from okl.operators import KernelOperator
-from okl.problems import Inputs, formulate
+from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure
 
 
@@ -47,6 +48,7 @@ def score_fold(
     *,
     loss: Loss,
     weights: np.ndarray | None = None,
+    tasks: Tasks | None = None,
     fit_intercept: bool,
     tol: float,
     max_iter: int,
@@ -69,10 +71,19 @@ def score_fold(
         larger the better.
     weights : array (n_samples, n_outputs) or (n_samples, 1), or None
         Of the loss of each entry, or row, in the fits.
+    tasks : Tasks, optional
+        The task of each row, for data in long form; those without training rows have an
+        intercept of zero.
     loss, fit_intercept, tol, max_iter
         As in the estimators.
     """
-    inputs = Inputs.of(operator.restrict(train), fit_intercept=fit_intercept)
+    trained = None if weights is None else weights[train]
+    trained_tasks = None if tasks is None else tasks.restrict(train)
+    inputs = Inputs.of(
+        operator.restrict(train),
+        fit_intercept=fit_intercept,
+        row_weights=row_weights_of(loss, trained, trained_tasks),
+    )
     cross = operator.cross(test, train)
     scores = np.empty(grids.shape)
     gaps = [0.0]
@@ -82,7 +93,8 @@ def score_fold(
             targets[train],
             loss,
             structure,
-            None if weights is None else weights[train],
+            trained,
+            tasks=trained_tasks,
         )
         solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
         for column, solution in enumerate(solutions):

@@ -10,12 +10,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from okl._array import Array, eigh, namespace
 from okl._threads import threads_for
 from okl._validation import check_alpha, check_count, check_positive
 from okl.problems import Problem
 from okl.solvers import Solution, Solver, choose_solver
+
+# Up to so many rows the matrix is formed.
+_FEW = 32
 
 
 def largest_alpha(problem: Problem) -> float:
@@ -25,20 +29,53 @@ def largest_alpha(problem: Problem) -> float:
     best intercept, Y for the squared loss (beyond it the trace structure gives L = 0);
     ||K||_2 ||L||_2 for a known one; K and Y centred if there is an intercept.
     """
-    known = problem.structure.known(problem.targets)
+    known = problem.known()
     if known is not None:
         xp = namespace(problem.targets)
         largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
-        return problem.operator.spectrum.norm * largest
+        return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
     if problem.centered and not problem.exact:
-        zero = zero + problem.loss.best_intercept(
-            problem.targets, zero, problem.weights
-        )
+        zero = zero + problem.spread(problem.best_intercept(zero))
     gradient = problem.loss.negative_gradient(problem.targets, zero, problem.weights)
-    moment = gradient.T @ (problem.operator @ gradient)
+    moment = problem.gram(gradient, gradient)
     values, _ = eigh((moment + moment.T) / 2)
     return max(float(values[-1]), 0.0) ** 0.5
+
+
+def _norm(problem: Problem) -> float:
+    """Return the largest eigenvalue of K, each row as often as its weight says.
+
+    Solvers without weights need the decomposition anyway; others need products only.
+    """
+    if problem.exact:
+        return problem.operator.spectrum.norm
+    n = problem.operator.n_samples
+    rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)
+    roots, share = np.sqrt(rows), rows / rows.sum()
+
+    def product(right: np.ndarray) -> np.ndarray:
+        right = roots * right.ravel()
+        if problem.centered:
+            right = right - share * right.sum()
+        image = (problem.operator @ right[:, None])[:, 0]
+        if problem.centered:
+            image = image - share @ image
+        return roots * image
+
+    start = product(np.random.default_rng(0).normal(size=n))
+    if not np.any(start):
+        return 0.0
+    if n <= _FEW:
+        columns = np.stack([product(column) for column in np.eye(n)], axis=1)
+        return float(np.linalg.norm(columns, 2))
+    largest = eigsh(
+        LinearOperator((n, n), product, dtype=np.float64),
+        k=1,
+        v0=start,
+        return_eigenvectors=False,
+    )
+    return max(float(largest[0]), 0.0)
 
 
 def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> Array:

@@ -108,11 +108,25 @@ class KernelOperator(Products):
         """
 
     @abstractmethod
-    def centered(self) -> tuple[KernelOperator, Array]:
-        """Return H K H, H = I - 11'/n, and the column means of K (n_samples,).
+    def centered(self, weights: Array | None = None) -> tuple[KernelOperator, Array]:
+        """Return H K H, H = I - 1w', and the means of the rows of K (n_samples,).
 
         The operator may take over the memory of this one, which must not be used
         afterwards.
+
+        Parameters
+        ----------
+        weights : array (n_samples,), optional
+            w, summing to one: the means are K w. None for 1 / n_samples.
+        """
+
+    @abstractmethod
+    def scaled(self, roots: Array) -> KernelOperator:
+        """Return diag(roots) K diag(roots), on the memory of this one.
+
+        Parameters
+        ----------
+        roots : array (n_samples,)
         """
 
     def verified(self) -> KernelOperator:

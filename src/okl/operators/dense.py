@@ -26,6 +26,8 @@ class Dense(KernelOperator):
         Whether the matrix is known to be PSD up to rounding.
     clipped : bool, default=False
         Whether negative eigenvalues were set to zero.
+    roots : array (n_samples, 1), optional
+        K is the matrix with its rows and columns multiplied by these.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class Dense(KernelOperator):
         owned: bool = True,
         trusted: bool = True,
         clipped: bool = False,
+        roots: Array | None = None,
     ) -> None:
         self._matrix = matrix
+        self._roots = roots
         self._owned = owned
         self._trusted = trusted
         self.clipped = clipped
@@ -48,42 +52,68 @@ class Dense(KernelOperator):
 
     def __matmul__(self, right: Array) -> Array:
         """Return K times a matrix."""
-        return self._matrix @ right
+        if self._roots is None:
+            return self._matrix @ right
+        return self._roots * (self._matrix @ (self._roots * right))
 
     def diagonal(self) -> Array:
         """Return the diagonal of K."""
-        return namespace(self._matrix).linalg.diagonal(self._matrix)
+        diagonal = namespace(self._matrix).linalg.diagonal(self._matrix)
+        return diagonal if self._roots is None else diagonal * self._roots[:, 0] ** 2
 
     def column(self, index: int) -> Array:
         """Return one column of K, which is a row as well."""
-        return self._matrix[index, :]
+        row = self._matrix[index, :]
+        if self._roots is None:
+            return row
+        return row * self._roots[:, 0] * self._roots[index, 0]
+
+    def _copy(self) -> Array:
+        """Return K as an array of its own."""
+        matrix = namespace(self._matrix).asarray(self._matrix, copy=True)
+        if self._roots is not None:
+            matrix *= self._roots
+            matrix *= self._roots[:, 0]
+        return matrix
 
     def functions(self, tasks: Tasks, column: Array) -> Array:
         """Return the values at the rows, by one pass over K."""
-        return tasks.aggregate(column, self._matrix)
+        if self._roots is None:
+            return tasks.aggregate(column, self._matrix)
+        return tasks.aggregate(self._roots * column, self._matrix) * self._roots[:, 0]
 
     def _decompose(self) -> Spectrum:
-        xp = namespace(self._matrix)
-        values, vectors = eigh(xp.asarray(self._matrix, copy=True), overwrite=True)
+        values, vectors = eigh(self._copy(), overwrite=True)
         return Spectrum.above_rounding(values, vectors, self.n_samples)
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve by Cholesky, on a copy of the matrix."""
-        shifted = _add_to_diagonal(self._matrix, shift)
+        shifted = _add_to_diagonal(self._copy(), shift)
         return solve_definite(shifted, right, overwrite=True)
 
-    def centered(self) -> tuple[Dense, Array]:
+    def centered(self, weights: Array | None = None) -> tuple[Dense, Array]:
         """Centre the stored matrix, in place if it is owned."""
         xp = namespace(self._matrix)
         matrix = self._matrix if self._owned else xp.asarray(self._matrix, copy=True)
-        means = xp.mean(matrix, axis=0)
+        means = xp.mean(matrix, axis=0) if weights is None else matrix @ weights
+        mean = xp.mean(means) if weights is None else means @ weights
         largest = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         matrix -= means
-        matrix -= (means - xp.mean(means))[:, None]
+        matrix -= (means - mean)[:, None]
         left = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         if left <= CENTERING_ROUNDING * epsilon(matrix) * largest:
             matrix[...] = 0.0
         return Dense(matrix, trusted=self._trusted, clipped=self.clipped), means
+
+    def scaled(self, roots: Array) -> Dense:
+        """Multiply rows and columns when they are used, not in memory."""
+        return Dense(
+            self._matrix,
+            owned=False,
+            trusted=self._trusted,
+            clipped=self.clipped,
+            roots=roots[:, None],
+        )
 
     def verified(self) -> Dense:
         """Check a matrix that is not trusted, and clip what rounding made negative."""
@@ -99,11 +129,15 @@ class Dense(KernelOperator):
             _block(self._matrix, rows, rows),
             trusted=self._trusted,
             clipped=self.clipped,
+            roots=None if self._roots is None else self._roots[rows, :],
         )
 
     def cross(self, rows: Any, columns: Any) -> Array:
         """Return a block, one row index set against another."""
-        return _block(self._matrix, rows, columns)
+        block = _block(self._matrix, rows, columns)
+        if self._roots is None:
+            return block
+        return self._roots[rows, :] * block * self._roots[columns, 0]
 
 
 def _block(matrix: Array, rows: Any, columns: Any) -> Array:
@@ -115,9 +149,9 @@ def _block(matrix: Array, rows: Any, columns: Any) -> Array:
 
 
 def _add_to_diagonal(matrix: Array, shift: float) -> Array:
-    """Return a copy of a square matrix with a number added to its diagonal."""
+    """Add a number to the diagonal of a square matrix, in its own memory."""
     xp = namespace(matrix)
     n = matrix.shape[0]
-    entries = xp.reshape(xp.asarray(matrix, copy=True), (-1,))
+    entries = xp.reshape(matrix, (-1,))
     entries[:: n + 1] += shift
     return xp.reshape(entries, (n, n))

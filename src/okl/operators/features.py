@@ -15,7 +15,7 @@ from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 
 
 class Features(KernelOperator):
-    """K = (Phi - 1 mu') (Phi - 1 mu')' for Phi (n_samples, n_features).
+    """K = (Phi - r mu') (Phi - r mu')' for Phi (n_samples, n_features).
 
     A sparse Phi is centred on the fly, never in memory. Everything costs
     O(n_features) per sample and the eigendecomposition is that of a matrix
@@ -27,11 +27,16 @@ class Features(KernelOperator):
         Phi, kept by reference.
     means : array (n_features,), optional
         mu; None for zero.
+    roots : array (n_samples, 1), optional
+        r; None for one.
     """
 
-    def __init__(self, features: Any, means: Array | None = None) -> None:
+    def __init__(
+        self, features: Any, means: Array | None = None, roots: Array | None = None
+    ) -> None:
         self._features = features
         self._means = means
+        self._roots = roots
 
     @property
     def n_samples(self) -> int:
@@ -41,15 +46,25 @@ class Features(KernelOperator):
     def _forward(self, right: Array) -> Array:
         """Return the centred features times a matrix (n_features, p)."""
         product = self._features @ right
-        return product if self._means is None else product - self._means @ right
+        if self._means is None:
+            return product
+        shift = self._means @ right
+        return product - (shift if self._roots is None else self._roots * shift)
 
     def _adjoint(self, right: Array) -> Array:
         """Return the transposed centred features times a matrix (n_samples, p)."""
         product = self._features.T @ right
         if self._means is None:
             return product
-        xp = namespace(right)
-        return product - self._means[:, None] * xp.sum(right, axis=0)
+        return product - self._means[:, None] * (self._counts @ right)
+
+    @property
+    def _counts(self) -> Array:
+        """How often each row is in a sum over rows."""
+        if self._roots is not None:
+            return self._roots[:, 0]
+        xp = namespace(self._means)
+        return xp.ones((self.n_samples,), dtype=self._means.dtype)
 
     def _gram(self) -> Array:
         """Return the centred Phi'Phi (n_features, n_features)."""
@@ -57,7 +72,14 @@ class Features(KernelOperator):
         if scipy.sparse.issparse(gram):
             gram = gram.toarray()
         if self._means is not None:
-            gram = gram - self.n_samples * (self._means[:, None] * self._means)
+            xp = namespace(self._means)
+            roots = self._roots
+            if roots is None:
+                roots = xp.ones((self.n_samples, 1), dtype=self._means.dtype)
+            total = xp.sum(roots * roots)
+            crossed = (self._features.T @ roots) * self._means
+            gram = gram - crossed - crossed.T
+            gram = gram + total * (self._means[:, None] * self._means)
         return gram
 
     def __matmul__(self, right: Array) -> Array:
@@ -70,28 +92,38 @@ class Features(KernelOperator):
             squares = np.asarray(self._features.multiply(self._features).sum(axis=1))
             squares = squares.ravel()
             if self._means is not None:
-                squares = squares - 2 * (self._features @ self._means)
-                squares = squares + self._means @ self._means
+                roots = 1.0 if self._roots is None else self._roots[:, 0]
+                squares = squares - 2 * roots * (self._features @ self._means)
+                squares = squares + roots**2 * (self._means @ self._means)
             return np.clip(squares, 0.0, None)
-        centered = self._features
-        if self._means is not None:
-            centered = centered - self._means
+        centered = self._centered_rows(slice(None))
         return namespace(centered).sum(centered * centered, axis=1)
 
     def column(self, index: int) -> Array:
         """Return the products of all features with those of one row."""
-        row = self._features[[index], :]
-        row = row.toarray()[0] if scipy.sparse.issparse(row) else row[0, :]
-        if self._means is not None:
-            row = row - self._means
-        return self._forward(row[:, None])[:, 0]
+        row = self._centered_rows(slice(index, index + 1))
+        return self._forward(row.T)[:, 0]
+
+    def _centered_rows(self, rows: slice) -> Array:
+        """Return some rows of the centred features as an array."""
+        chosen = self._features[rows, :]
+        if scipy.sparse.issparse(chosen):
+            chosen = chosen.toarray()
+        if self._means is None:
+            return chosen
+        return (
+            chosen
+            - (1.0 if self._roots is None else self._roots[rows, :])
+            * (self._means[None, :])
+        )
 
     def functions(self, tasks: Tasks, column: Array) -> Array:
         """Return what multiplies the centred features."""
         weights = tasks.aggregate(column, self._features)
         if self._means is None:
             return weights
-        return weights - tasks.sums(column)[:, None] * self._means
+        sums = tasks.sums(column * self._counts[:, None])
+        return weights - sums[:, None] * self._means
 
     def coupled(self, functions: Array, tasks: Tasks, output_kernel: Array) -> Array:
         """Return the products of each row with the weights of its own mixture."""
@@ -108,7 +140,8 @@ class Features(KernelOperator):
             values = xp.sum(self._features * own, axis=1, keepdims=True)
         if self._means is None:
             return values
-        return values - tasks.spread(weights @ self._means)[:, None]
+        shift = tasks.spread(weights @ self._means)
+        return values - (self._counts * shift)[:, None]
 
     def task_gram(self, tasks: Tasks, column: Array, functions: Array) -> Array:
         """Return the products of the weights."""
@@ -136,12 +169,15 @@ class Features(KernelOperator):
         inside = solve_definite(gram, self._adjoint(right), overwrite=True)
         return (right - self._forward(inside)) / shift
 
-    def centered(self) -> tuple[Features, Array]:
-        """Return the centred features, and the column means of K."""
+    def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
+        """Return the centred features, and the means of the rows of K."""
         if scipy.sparse.issparse(self._features):
-            return self._centered_sparse()
+            return self._centered_sparse(weights)
         xp = namespace(self._features)
-        means = xp.mean(self._features, axis=0)
+        if weights is None:
+            means = xp.mean(self._features, axis=0)
+        else:
+            means = weights @ self._features
         largest = xp.max(xp.abs(self._features), axis=0)
         centered = self._features - means
         left = xp.max(xp.abs(centered), axis=0)
@@ -149,21 +185,33 @@ class Features(KernelOperator):
         centered = xp.where(constant, xp.zeros_like(centered), centered)
         return Features(centered), self._features @ means
 
-    def _centered_sparse(self) -> tuple[Features, Array]:
+    def _centered_sparse(self, weights: Array | None) -> tuple[Features, Array]:
         """Leave out constant columns: their differences would be rounding."""
-        means, variances = mean_variance_axis(self._features.tocsr(), axis=0)
+        rows = self._features.tocsr()
+        means, variances = mean_variance_axis(rows, axis=0, weights=weights)
         moved = means if self._means is None else means - self._means
         kernel_means = self._forward(moved)
         rounding = CENTERING_ROUNDING * epsilon(means) * np.abs(means)
         varies = np.sqrt(variances) > rounding
         return Features(self._features[:, varies], means[varies]), kernel_means
 
+    def scaled(self, roots: Array) -> Features:
+        """Multiply the rows of the features."""
+        roots = roots[:, None]
+        if scipy.sparse.issparse(self._features):
+            features = self._features.multiply(roots).tocsr()
+        else:
+            features = self._features * roots
+        return Features(features, self._means, roots)
+
     def restrict(self, rows: Any) -> Features:
         """Return the features of some rows."""
+        roots = None if self._roots is None else self._roots[rows, :]
         if scipy.sparse.issparse(self._features):
-            return Features(self._features[rows], self._means)
+            return Features(self._features[rows], self._means, roots)
         xp = namespace(self._features)
-        return Features(xp.take(self._features, xp.asarray(rows), axis=0), self._means)
+        chosen = xp.take(self._features, xp.asarray(rows), axis=0)
+        return Features(chosen, self._means, roots)
 
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the product of the features of both sets of rows, not formed."""

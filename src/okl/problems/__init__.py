@@ -9,6 +9,7 @@ the problem in the eigenbasis of its operator, where most solvers work.
 from okl.problems.formulation import Formulation as Formulation
 from okl.problems.formulation import Inputs as Inputs
 from okl.problems.formulation import formulate as formulate
+from okl.problems.formulation import row_weights_of as row_weights_of
 from okl.problems.long_form import LongProblem as LongProblem
 from okl.problems.problem import Problem as Problem
 from okl.problems.problem import Term as Term

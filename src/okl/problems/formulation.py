@@ -7,6 +7,10 @@ H = I - 11'/n, because dual variables sum to zero. For the squared loss without 
 whatever the structure, the problem with an intercept is then exactly the one without
 for HY.
 
+*Weights of rows.* With the squared loss they go into the data, whatever the structure:
+the problem of H W^(1/2) K W^(1/2) H and H W^(1/2) Y, where H = I - uu' and u is
+W^(1/2) 1 of unit length, has none, and C is W^(1/2) times its dual variables.
+
 *The outputs.* Where loss and structure allow, they are reduced to rank(Y)
 directions (see `reduce_outputs`).
 """
@@ -17,9 +21,11 @@ from dataclasses import dataclass
 
 from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
+from okl._tasks import Tasks
 from okl.losses import Loss
 from okl.operators import KernelOperator
 from okl.operators.base import CENTERING_ROUNDING
+from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term
 from okl.problems.reduction import reduce_outputs
 from okl.structures import Structure
@@ -32,24 +38,70 @@ class Inputs:
     Attributes
     ----------
     operator : KernelOperator
-        K, or HKH.
+        K, or HKH; with weights of rows H W^(1/2) K W^(1/2) H.
     kernel_means : array (n_samples,) or None
-        The column means of K, None without intercept.
+        The means of the rows of K, None without intercept.
+    row_weights : array (n_samples,) or None
+        Those that the operator holds.
+    unweighted : KernelOperator or None
+        The operator without the weights, if there are any.
     """
 
     operator: KernelOperator
     kernel_means: Array | None
+    row_weights: Array | None = None
+    unweighted: KernelOperator | None = None
 
     @classmethod
-    def of(cls, operator: KernelOperator, *, fit_intercept: bool) -> Inputs:
+    def of(
+        cls,
+        operator: KernelOperator,
+        *,
+        fit_intercept: bool,
+        row_weights: Array | None = None,
+    ) -> Inputs:
         """Centre the operator, which must not be used afterwards, if asked to.
 
         What must be PSD is the matrix that the problem sees, HKH with an intercept.
+
+        Parameters
+        ----------
+        operator : KernelOperator
+            K.
+        fit_intercept : bool
+            Whether to centre it.
+        row_weights : array (n_samples,), optional
+            From `row_weights_of`: only for losses that take them as data.
         """
-        if not fit_intercept:
-            return cls(operator.verified(), None)
-        centered, means = operator.centered()
-        return cls(centered.verified(), means)
+        share, means = None, None
+        if row_weights is not None:
+            share = row_weights / namespace(row_weights).sum(row_weights)
+        if fit_intercept:
+            operator, means = operator.centered(share)
+        operator = operator.verified()
+        if row_weights is None:
+            return cls(operator, means)
+        scaled = operator.scaled(namespace(row_weights).sqrt(row_weights))
+        return cls(scaled, means, row_weights, operator)
+
+    @property
+    def plain(self) -> KernelOperator:
+        """The operator without weights: folds take their blocks of it."""
+        return self.operator if self.unweighted is None else self.unweighted
+
+
+def row_weights_of(
+    loss: Loss, weights: Array | None, tasks: Tasks | None = None
+) -> Array | None:
+    """Return weights (n_samples,) that may go into the data, None if they may not.
+
+    In long form they may not: every task has an intercept, and means, of its own.
+    """
+    if weights is None or weights.shape[1] > 1 or tasks is not None:
+        return None
+    if "quadratic" not in loss.capabilities:
+        return None
+    return weights[:, 0]
 
 
 @dataclass(frozen=True)
@@ -61,9 +113,11 @@ class Formulation:
     problem : Problem
         Without intercept, in r <= n_outputs outputs.
     kernel_means : array (n_samples,) or None
-        The column means of the kernel matrix, None without intercept.
+        The means of the rows of the kernel matrix, None without intercept.
     target_means : array (n_outputs,) or None
         The column means of the targets, None where they were not centred.
+    row_weights : array (n_samples,) or None
+        Those that went into the data.
     basis : array (n_outputs, r) or None
         Q with orthonormal columns; None for the identity.
     """
@@ -71,10 +125,18 @@ class Formulation:
     problem: Problem
     kernel_means: Array | None
     target_means: Array | None
+    row_weights: Array | None
     basis: Array | None
 
     def coefficients(self, dual_coef: Array) -> Array:
         """Return Theta of the model (n_samples, n_outputs) from the problem's."""
+        weights = self.row_weights
+        if weights is not None:
+            xp = namespace(weights)
+            dual_coef = xp.sqrt(weights)[:, None] * dual_coef
+            if self.kernel_means is not None:  # they sum to zero but for rounding
+                share = weights / xp.sum(weights)
+                dual_coef = dual_coef - share[:, None] * xp.sum(dual_coef, axis=0)
         return dual_coef if self.basis is None else dual_coef @ self.basis.T
 
     def intercept(
@@ -110,6 +172,7 @@ def formulate(
     structure: Structure,
     weights: Array | None = None,
     *,
+    tasks: Tasks | None = None,
     reduce: bool = True,
 ) -> Formulation:
     """Remove the intercept from the targets, and reduce the outputs.
@@ -123,7 +186,9 @@ def formulate(
     loss : Loss
     structure : Structure
     weights : array (n_samples, n_outputs) or (n_samples, 1), optional
-        Of each entry, or row.
+        Of each entry, or row; those that the inputs hold already are not used twice.
+    tasks : Tasks, optional
+        The task of each row, for targets (n_samples, 1) in long form.
     reduce : bool, default=True
         Whether to reduce the outputs where that is exact.
     """
@@ -131,24 +196,48 @@ def formulate(
     zero = xp.zeros_like(targets)
     reference = epsilon(targets) * loss.value(targets, zero, weights)
     free = inputs.kernel_means is not None
+    rows = inputs.row_weights
     term = Term(inputs.operator, structure)
-    if "quadratic" not in loss.capabilities or weights is not None:
+    if tasks is not None:
+        assert rows is None, "in long form the loss holds the weights"
+        problem: Problem = LongProblem(
+            loss, targets, (term,), free, reference, weights, tasks=tasks
+        )
+        return Formulation(problem, inputs.kernel_means, None, None, None)
+    if rows is None and ("quadratic" not in loss.capabilities or weights is not None):
         problem = Problem(loss, targets, (term,), free, reference, weights)
-        return Formulation(problem, inputs.kernel_means, None, None)
+        return Formulation(problem, inputs.kernel_means, None, None, None)
     target_means = None
-    if inputs.kernel_means is not None:
-        target_means = xp.mean(targets, axis=0)
-        largest = xp.max(xp.abs(targets), axis=0)
-        targets = targets - target_means
-        # what rounding leaves of a constant output is not to be learned
-        spread = xp.max(xp.abs(targets), axis=0)
-        constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
-        targets = xp.where(constant, xp.zeros_like(targets), targets)
+    if free:
+        target_means, targets = _centered(targets, rows)
+    if rows is not None:
+        targets = xp.sqrt(rows)[:, None] * targets
     basis = None
     if reduce and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
-    problem = Problem(loss, targets, (term,), free, reference)
-    return Formulation(problem, inputs.kernel_means, target_means, basis)
+    # weighted rows sum to zero with their weights only, which the operator sees to
+    balanced = free and rows is None
+    problem = Problem(loss, targets, (term,), balanced, reference)
+    return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
+
+
+def _centered(targets: Array, rows: Array | None) -> tuple[Array, Array]:
+    """Return the means of the targets, and their differences from them."""
+    xp = namespace(targets)
+    if rows is None:
+        means = xp.mean(targets, axis=0)
+        counted = targets
+    else:
+        means = (rows / xp.sum(rows)) @ targets
+        counted = xp.where(rows[:, None] > 0, targets, xp.zeros_like(targets))
+    largest = xp.max(xp.abs(counted), axis=0)
+    targets = targets - means
+    if rows is not None:
+        targets = xp.where(rows[:, None] > 0, targets, xp.zeros_like(targets))
+    # what rounding leaves of a constant output is not to be learned
+    spread = xp.max(xp.abs(targets), axis=0)
+    constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
+    return means, xp.where(constant, xp.zeros_like(targets), targets)
 
 
 def _reducible(targets: Array, structure: Structure) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
+from okl._tasks import LongCoefficients, Tasks
 from okl.certificate import Certificate
 from okl.losses.base import Curvature
 from okl.operators import Coupled
@@ -87,6 +87,10 @@ class LongProblem(Problem):
     def against(self, features: Array, dual: Array) -> Array:
         """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
         return self.tasks.aggregate(dual, features).T
+
+    def coefficients(self, dual_coef: Array, kernel: OutputKernel) -> LongCoefficients:
+        """Return Theta = C L (n_samples, n_tasks), not formed."""
+        return LongCoefficients(dual_coef, self.tasks, kernel)
 
     def sums(self, rows: Array) -> Array:
         """Return the sum over the rows of each task (n_tasks,)."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
@@ -101,6 +101,10 @@ class Problem:
     def against(self, features: Array, dual: Array) -> Array:
         """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
         return features.T @ dual
+
+    def coefficients(self, dual_coef: Array, kernel: OutputKernel) -> Any:
+        """Return what a solver returns of a model, from that of `given`."""
+        return dual_coef
 
     def spread(self, values: Array) -> Array:
         """Return one number per output as what is added to predictions."""

@@ -105,7 +105,7 @@ class ProximalGradient(Solver):
             falls = primal < lowest * (1 - _PROGRESS * tol)
             closer = 1.0 if falls else _CLOSER * closer
             share = min(_SHARE * (tol if bounded else gap**2), _MOST)
-            share = max(closer * share, _LEAST)
+            share = max(closer * share, min(_LEAST, _SHARE * tol))
             measure = primal if bounded else gap
             if best is None or measure < smallest:
                 best, smallest, stalled = (fit, rank_limited), measure, 0

@@ -180,7 +180,29 @@ class _Place(NamedTuple):
     moment: Array
 
     @classmethod
-    def of(cls, problem: Problem, output_kernel: Array, dual: Array) -> _Place:
+    def of_fit(
+        cls, problem: Problem, kernel: OutputKernel, fit: Solution, alpha: float
+    ) -> _Place:
+        """Return the place of an L and its best f.
+
+        Not with the solver's dual variables: what K (x) L does not see of them may be
+        anything, and K alone does see it.
+        """
+        alone, given = problem.given(kernel)
+        scores = given.multiply(alone.operator @ fit.start)
+        return cls._at(problem, kernel.matrix(), scores, alpha)
+
+    @classmethod
+    def _at(
+        cls, problem: Problem, output_kernel: Array, scores: Array, alpha: float
+    ) -> _Place:
+        """Return the place where alpha C is minus the gradient of the loss."""
+        if problem.centered:
+            scores = scores + problem.spread(problem.best_intercept(scores))
+        gradient = problem.loss.negative_gradient(
+            problem.targets, scores, problem.weights
+        )
+        dual = gradient / alpha
         return cls(output_kernel, dual, symmetric(problem.gram(dual, dual)))
 
     @classmethod
@@ -188,14 +210,8 @@ class _Place(NamedTuple):
         """Return L = 0, where b is the best constant and f is zero."""
         xp = namespace(problem.targets)
         scores = xp.zeros_like(problem.targets)
-        if problem.centered:
-            scores = scores + problem.spread(problem.best_intercept(scores))
-        gradient = problem.loss.negative_gradient(
-            problem.targets, scores, problem.weights
-        )
         size = (problem.n_outputs, problem.n_outputs)
-        nothing = xp.zeros(size, dtype=gradient.dtype)
-        return cls.of(problem, nothing, gradient / alpha)
+        return cls._at(problem, xp.zeros(size, dtype=scores.dtype), scores, alpha)
 
 
 class _Model(NamedTuple):
@@ -284,6 +300,7 @@ class _Search:
         self.best: tuple[Solution, OutputKernel, bool] | None = None
         self.done = False
         self._inner_start: Any = None
+        self._last_dual: Array | None = None
         self._accepted: list[float] = []
         self._share, self._closer = _MOST, 1.0
         self._smallest, self._stalled = float("inf"), 0
@@ -296,7 +313,7 @@ class _Search:
         self.h = start.h
         fit = self._fit(start.kernel, start.dual)
         self._judge(fit, start.kernel, limited=False)
-        self._move(fit, start.kernel)
+        self._move(fit, _Place.of_fit(self.problem, start.kernel, fit, self.alpha))
 
     def round(self) -> None:
         """Minimise the model, and go there unless the objective rises."""
@@ -307,10 +324,10 @@ class _Search:
             start=self._inner_start,
         )
         last = self.model.place
-        fit = self._fit(kernel, last.dual)
+        fit = self._fit(kernel, self._last_dual)
         self._judge(fit, kernel, limited=limited)
-        moment = symmetric(self.problem.gram(fit.start, fit.start))
-        fall = inner(last.moment - moment, kernel.matrix() - last.output_kernel)
+        here = _Place.of_fit(self.problem, kernel, fit, self.alpha)
+        fall = inner(last.moment - here.moment, here.output_kernel - last.output_kernel)
         predicted = self.model.change(self.h, self.alpha, kernel)
         moved = fit.n_iter > 1  # else the last f was good enough, and says nothing
         factor = fall / predicted if moved and predicted > 0 else 1.0
@@ -318,13 +335,13 @@ class _Search:
         primal = fit.certificate.primal
         if primal <= max(self._accepted[-_MEMORY:], default=primal):
             self._inner_start = inner_start
-            self._move(fit, kernel)
+            self._move(fit, here)
         else:
             factor = max(factor, _STEEPER)
         curvature = self.problem.loss.largest_curvature
         self.h = min(max(factor * self.h, curvature / _RANGE), curvature * _RANGE)
 
-    def _fit(self, kernel: OutputKernel, dual: Array) -> Solution:
+    def _fit(self, kernel: OutputKernel, dual: Array | None) -> Solution:
         return _fit(
             self.problem,
             kernel,
@@ -334,10 +351,10 @@ class _Search:
             start=dual,
         )
 
-    def _move(self, fit: Solution, kernel: OutputKernel) -> None:
+    def _move(self, fit: Solution, place: _Place) -> None:
         """Take the next model at an L."""
         self._accepted.append(fit.certificate.primal)
-        place = _Place.of(self.problem, kernel.matrix(), fit.start)
+        self._last_dual = fit.start
         self.model = self.prepared.model(place)
 
     def _judge(self, fit: Solution, kernel: OutputKernel, *, limited: bool) -> None:
@@ -399,7 +416,7 @@ def _solution(
         intercept=0.0 if fit.intercept is None else fit.intercept,
     )
     return Solution(
-        fit.dual_coef,
+        problem.coefficients(fit.dual_coef, kernel),
         kernel,
         certificate,
         len(records),

@@ -1,0 +1,110 @@
+"""Weights of rows and entries: as they come in, and as problems take them.
+
+A weight multiplies the loss of a row, or of one entry of the targets: weight two is the
+row twice, weight zero is a row, or target, that was not observed. Problems take them as
+an array (n_samples, n_outputs), or (n_samples, 1) where all entries of a row weigh the
+same, which is much the easier problem; None stands for ones.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
+
+from okl.losses.base import Kind
+
+
+def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return the weights given to ``fit`` as (n_samples, n_outputs) or (n_samples, 1).
+
+    Parameters
+    ----------
+    sample_weight : array (n_samples,) or (n_samples, n_outputs), number or None
+    shape : tuple
+        (n_samples, n_outputs), or (n_samples,) if entries cannot have their own.
+
+    Raises
+    ------
+    ValueError
+        For weights that are negative, not finite, all zero or of another shape.
+    """
+    if sample_weight is None:
+        return None
+    n_samples = shape[0]
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_samples, float(sample_weight))
+    weights = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    if weights.shape not in ((n_samples,), shape):
+        allowed = " or ".join(map(str, dict.fromkeys(((n_samples,), shape))))
+        raise ValueError(
+            f"sample_weight must have the shape {allowed}; got {weights.shape}."
+        )
+    if np.any(weights < 0):
+        raise ValueError(
+            f"sample_weight has a negative entry, {weights.min():.3g}; weights must be "
+            ">= 0, zero for what was not observed."
+        )
+    if not np.any(weights > 0):
+        raise ValueError(
+            "sample_weight is zero everywhere: at least one weight must not be zero."
+        )
+    return weights.reshape(n_samples, -1)
+
+
+def combined(*factors: np.ndarray | None) -> np.ndarray | None:
+    """Return the product of weights; one column where those of a row are equal."""
+    product: np.ndarray | None = None
+    for weights in factors:
+        if weights is not None:
+            product = weights if product is None else product * weights
+    if product is None or np.all(product == 1):
+        return None
+    if np.all(product == product[:, :1]):
+        return np.ascontiguousarray(product[:, :1])
+    return product
+
+
+def of_rows(weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the weight of each row (n_samples,), the mean over its outputs."""
+    return None if weights is None else weights.mean(axis=1)
+
+
+def class_weights(
+    class_weight: Any,
+    labels: np.ndarray,
+    classes: np.ndarray,
+    kind: Kind,
+    weights: np.ndarray | None,
+) -> np.ndarray | None:
+    """Return the weight of the class of each row (n_samples, 1), None for ones.
+
+    "balanced" counts a row as often as its weight says.
+
+    Raises
+    ------
+    ValueError
+        For label indicators, which have no classes, or unknown classes.
+    """
+    if class_weight is None:
+        return None
+    if kind == "multilabel":
+        raise ValueError(
+            "class_weight is for one class per row, y has several labels per row; set "
+            "class_weight=None."
+        )
+    rows = of_rows(weights)
+    counted = slice(None) if rows is None else rows > 0
+    of_class = compute_class_weight(
+        class_weight,
+        classes=classes,
+        y=labels[counted],
+        sample_weight=None if rows is None else rows[counted],
+    )
+    codes = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
+    return of_class[codes][:, None]
