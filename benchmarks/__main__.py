@@ -25,6 +25,7 @@ NAMES = (
     "sparse_step",
     "joint_fit",
     "softmax",
+    "missing",
     "decompositions",
     "peak_memory",
 )

@@ -6,6 +6,7 @@ D = sum_i (alpha <c_i, y_i> - alpha^2 |c_i|^2 / 2) - alpha R*(C'KC / 2)
 
 import cvxpy as cp
 import numpy as np
+import scipy.linalg
 from scipy.optimize import bisect
 
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
@@ -275,7 +276,7 @@ def dual(K, Y, C, alpha, structure, conjugate_value=None):
 
 
 def best_implied_dual(K, Y, dual_coef, L, alpha, structure, intercept=None):
-    """Return the larger D of the two C that a model implies, made feasible.
+    """Return the largest D of the two C that a model implies, made feasible.
 
     The residuals over alpha, and Theta L^+ on the range of L with the residuals
     elsewhere.
@@ -288,20 +289,20 @@ def best_implied_dual(K, Y, dual_coef, L, alpha, structure, intercept=None):
     found = []
     for implied in (residual, own):
         mean = 0.0 if intercept is None else implied.mean(axis=0)
-        C, bound = feasible(K, Y, implied - mean, L, alpha, structure)
-        found.append(dual(K, Y, C, alpha, structure, bound))
+        for C, bound in feasible(K, Y, implied - mean, L, alpha, structure):
+            found.append(dual(K, Y, C, alpha, structure, bound))
     return max(found)
 
 
 def feasible(K, Y, C, L, alpha, structure):
-    """Scale C into the domain of R*; return it and an upper bound of R* there."""
+    """Yield C made such that R* is finite, with an upper bound of R* there."""
     S = C.T @ K @ C / 2
     if isinstance(structure, LowRank):
-        return scaled_below(K, Y, C, alpha, 0.5), 0.0
-    if isinstance(structure, TraceBall) and structure.eps == 0:
+        yield scaled_below(K, Y, C, alpha, 0.5), 0.0
+    elif isinstance(structure, TraceBall) and structure.eps == 0:
         bound = np.vdot(S, L)
-        return scaled_below(K, Y, C, alpha, bound), bound
-    if isinstance(structure, Sparse):
+        yield scaled_below(K, Y, C, alpha, bound), bound
+    elif isinstance(structure, Sparse):
         m = len(S)
         N = np.eye(m) - 2 * S
         inverse = np.linalg.inv(L)
@@ -311,10 +312,19 @@ def feasible(K, Y, C, L, alpha, structure):
                     entry = structure.eps * (inverse @ inverse)[s, t] + 2 * S[s, t]
                     N[s, t] += np.clip(entry, structure.mu - 1, 1 - structure.mu)
         below = max(-np.linalg.eigvalsh(N)[0], 0.0)
-        N = (N + below * np.eye(m)) / (1 + below)
-        roots = np.sqrt(np.clip(np.linalg.eigvalsh(N), 0, None))
-        return C / np.sqrt(1 + below), -np.sqrt(structure.eps) * np.sum(roots)
-    return C, conjugate(structure, S)
+        mixed = (N + below * np.eye(m)) / (1 + below)
+        roots = np.sqrt(np.clip(np.linalg.eigvalsh(mixed), 0, None))
+        yield C / np.sqrt(1 + below), -np.sqrt(structure.eps) * np.sum(roots)
+        A = N + 2 * S
+        if below > 0 and np.linalg.eigvalsh(A)[0] > 0:
+            # 2 S v = s A v: directions with s > 1 are shortened until s = 1
+            s, V = scipy.linalg.eigh(2 * S, A)
+            mixing = V @ np.diag(1 / np.sqrt(np.maximum(s, 1))) @ np.linalg.inv(V)
+            N = A - 2 * mixing.T @ S @ mixing
+            roots = np.sqrt(np.clip(np.linalg.eigvalsh(N), 0, None))
+            yield C @ mixing, -np.sqrt(structure.eps) * np.sum(roots)
+    else:
+        yield C, conjugate(structure, S)
 
 
 def scaled_below(K, Y, C, alpha, bound):

@@ -41,7 +41,7 @@ ROWS = [
     [{"kernels"}, {"structures"}, {"losses"}],
     [{"certificate", "bounds"}, {"datasets"}, {"metrics"}],
     [{"operators"}],
-    [{"problems"}],
+    [{"problems"}, {"posterior"}],
     [{"solvers"}],
     [{"model_selection"}],
     [{"estimators"}],

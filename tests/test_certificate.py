@@ -102,8 +102,9 @@ def test_dual_of_any_model_bounds_the_primal_of_any_other(
         primals.append(found.primal)
         # any dual variables do, not only those that residuals imply
         C = 0.1 * np.random.default_rng(seed).normal(size=(7, 3))
-        C, bound = reference.feasible(K, Y, C - C.mean(axis=0), L, alpha, structure)
-        duals.append(reference.dual(K, Y, C, alpha, structure, bound))
+        centred = C - C.mean(axis=0)
+        for C, bound in reference.feasible(K, Y, centred, L, alpha, structure):
+            duals.append(reference.dual(K, Y, C, alpha, structure, bound))
     assert max(duals) <= min(primals) * (1 + 1e-12)
 
 

@@ -101,6 +101,12 @@ class OutputKernel:
         factor = self.factor()
         return factor @ factor.T
 
+    def diagonal(self) -> Array:
+        """Return the diagonal of L (m,)."""
+        if self.basis is None:
+            return self.eigenvalues
+        return (self.basis * self.basis) @ self.eigenvalues
+
     def matrix_power(self, exponent: float) -> Array:
         """Return V diag(l^exponent) V' (m, m), on the range of L only."""
         powers = self.eigenvalues**exponent

@@ -168,7 +168,12 @@ class _DualPoint:
             # a large scale would make of rounding a column that does not sum to zero
             scaled = _balanced(scaled)
         value = self.loss.dual_value(targets, scaled, self.weights)
-        return value - self.alpha * bound.value
+        value -= self.alpha * bound.value
+        if not self.exact or bound.mixing is None:
+            return value
+        mixing, penalty = bound.mixing
+        mixed = self.loss.dual_value(targets, implied @ mixing)
+        return max(value, mixed - self.alpha * penalty)
 
 
 def _balanced(rows: Array) -> Array:

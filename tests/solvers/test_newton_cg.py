@@ -9,8 +9,8 @@ from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG
-from okl.structures import Fixed, Identity, Mean
-from tests.samples import psd, solve, targets_for
+from okl.structures import Fixed, Frobenius, Identity, Mean
+from tests.samples import draw, psd, solve, targets_for
 
 N, M = 20, 4
 LOSSES = [Squared(), Huber(0.8), Logistic(), Softmax(), SquaredHinge()]
@@ -139,3 +139,18 @@ def test_the_squared_loss_is_one_newton_step():
     K, Y = targets_for(Squared(), N, M)
     found = solve(K, Y, Mean(2.0), 0.1, solver=NewtonCG(N), intercept=True, tol=1e-3)
     assert found.solution.n_iter == 2
+
+
+@intercepts
+def test_centred_targets_are_moved_back(intercept):
+    # without weights the squared loss has its targets centred before the solver
+    _, Y, K = draw(N, M)
+    for structure, solver in (
+        (Mean(2.0), NewtonCG()),
+        (Frobenius(), "proximal_gradient"),
+    ):
+        found, expected = (
+            solve(K, Y + 9.0, structure, 0.1, solver=s, intercept=intercept, tol=1e-9)
+            for s in (solver, "auto")
+        )
+        assert_allclose(found.predict(K), expected.predict(K), atol=1e-3)

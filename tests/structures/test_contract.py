@@ -117,26 +117,64 @@ def test_conjugate_of_the_trace_is_infinite_outside_its_domain(structure):
 
 @each
 def test_dual_bound_is_a_bound(structure):
-    for seed in range(5):
-        S, kernel = 3.0 * psd(M, seed), reference.admissible(structure, M, seed + 10)
+    for seed in range(15):
+        # far outside the domain, and just about at its end
+        S = (3.0, 0.7, 0.4)[seed % 3] * psd(M, seed)
+        kernel = reference.admissible(structure, M, seed + 10)
         bound = structure.dual_bound(S, OutputKernel.from_matrix(kernel))
         assert 0 <= bound.factor <= 1
-        choices = [np.eye(M) * bound.factor]
+        choices = [(np.eye(M) * bound.factor, bound.value)]
         if bound.directions is not None:
             vectors, limits = bound.directions
             assert_allclose(vectors.T @ vectors, np.eye(M), atol=1e-13)
             within = vectors.T @ S @ vectors
             assert_allclose(within, np.diag(np.diag(within)), atol=1e-13)
             factors = (limits, 0.3 * limits, limits * np.array([1, 0, 1, 0.5]))
-            choices = [vectors * factor for factor in factors]
+            choices = [(vectors * factor, bound.value) for factor in factors]
             too_long = vectors * (1.001 * limits)
             assert structure.conjugate(too_long.T @ S @ too_long) > bound.value
-        for scaling in choices:
+        if bound.mixing is not None:
+            choices.append(bound.mixing)
+        for scaling, largest in choices:
             scaled = scaling.T @ S @ scaling
             if "sparse" in structure.capabilities:
                 scaled = scaled * (1 - 1e-6)  # inside the domain, where it is finite
             value = structure.conjugate((scaled + scaled.T) / 2)
-            assert value <= bound.value + 1e-9 * (1 + abs(bound.value))
+            assert value <= largest + 1e-9 * (1 + abs(largest))
+
+
+@having("sparse")
+def test_dual_points_just_outside_the_domain_are_shrunk_where_they_leave_it(structure):
+    # one factor would shrink all directions
+    shrunk = 0
+    for seed in range(20):
+        P = psd(M, seed) + 0.1 * np.eye(M)
+        L = structure.step(P, tol=1e-12)
+        inverse = np.linalg.inv(L)
+        longer = np.diag([1.3, 1.0, 1.0, 1.0])
+        S = longer @ inverse @ P @ inverse @ longer / 2
+        S = (S + S.T) / 2
+        bound = structure.dual_bound(S, OutputKernel.from_matrix(L))
+        weight = 1 - structure.mu
+        wished = structure.eps * inverse @ inverse + 2 * S
+        A = np.eye(M) + (1 - np.eye(M)) * np.clip(wished, -weight, weight)
+        outside = np.sum(np.linalg.eigvalsh(A - 2 * S) < 0)
+        if outside == 0 or np.linalg.eigvalsh(A)[0] < 0:
+            assert bound.mixing is None
+            continue
+        shrunk += 1
+        mixing, value = bound.mixing
+        N = np.linalg.eigvalsh(A - 2 * mixing.T @ S @ mixing)
+        assert N[0] >= -1e-13
+        roots = np.sqrt(np.clip(N, 0, None))
+        assert_allclose(value, -np.sqrt(structure.eps) * roots.sum(), atol=1e-6)
+        factors = np.sort(np.linalg.eigvals(mixing).real)
+        assert np.all(factors[:outside] < 1)
+        assert_allclose(factors[outside:], 1.0, atol=1e-9)
+        # what one factor does to S is more than is needed
+        whole = np.linalg.norm((1 - bound.factor**2) * S)
+        assert np.linalg.norm(S - mixing.T @ S @ mixing) < whole
+    assert shrunk >= 5
 
 
 @learned()
@@ -328,6 +366,11 @@ def test_any_array_namespace(structure):
     assert_allclose(found[:2], expected[:2], rtol=1e-10)
     if expected.directions is not None:
         assert_allclose(np.asarray(found.directions[1]), expected.directions[1])
+    if "sparse" in structure.capabilities:
+        found = structure.dual_bound(9 * S_, OutputKernel.from_matrix(L_)).mixing
+        expected = structure.dual_bound(9 * S, OutputKernel.from_matrix(L)).mixing
+        assert_allclose(np.asarray(found[0]), expected[0], atol=1e-10)
+        assert_allclose(found[1], expected[1], rtol=1e-10)
     known = structure.known(strict.zeros((3, M), dtype=strict.float64))
     if known is not None:
         assert known.eigenvalues.__array_namespace__() is strict

@@ -78,7 +78,10 @@ def fit(
     table: Annotated[Path, typer.Argument(help="CSV (.gz), TSV or Parquet file.")],
     target: Annotated[
         list[str],
-        typer.Option(help="Column to predict, or a pattern like 'y_*'; repeatable."),
+        typer.Option(
+            help="Column to predict, or a pattern like 'y_*'; repeatable. Empty cells "
+            "are targets that were not observed."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
     task: Annotated[

@@ -4,12 +4,13 @@ A model remembers the kind of each of its columns, so that a later table is read
 same way: the code "12" of a text column does not turn into a number because the codes
 of the new table all look like numbers. Columns of other kinds (dates, lists, ...) and
 cells without a value are refused by name: how to turn them into numbers is a decision
-that nobody should make silently.
+that nobody should make silently. An empty cell of a target is another matter: it was
+not observed, and stays so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -55,11 +56,13 @@ def kind_of(column: pd.Series) -> Kind | None:
     return None
 
 
-def check_complete(table: pd.DataFrame, names: Iterable[str]) -> None:
+def check_complete(
+    table: pd.DataFrame, names: Iterable[str], may_be_empty: Collection[str] = ()
+) -> None:
     """Refuse empty cells and infinite numbers, naming their columns."""
     incomplete = []
     for name in names:
-        absent = table[name].isna()
+        absent = table[name].isna() & (name not in may_be_empty)
         if kind_of(table[name]) == "number":
             absent |= np.isinf(table[name].to_numpy(np.float64, na_value=np.nan))
         if absent.any():
@@ -72,8 +75,12 @@ def check_complete(table: pd.DataFrame, names: Iterable[str]) -> None:
         )
 
 
-def plain(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> pd.DataFrame:
+def plain(
+    table: pd.DataFrame, kinds: Mapping[str, Kind], may_be_empty: Collection[str] = ()
+) -> pd.DataFrame:
     """Return these columns, in this order, as float64, bool or str.
+
+    Truth values with empty cells, where these may be, are float64 as well: 0, 1 or NaN.
 
     Raises
     ------
@@ -86,14 +93,15 @@ def plain(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> pd.DataFrame:
             f"the table has no column {listing(absent)}; the model was fitted with "
             f"it. The table has: {listing(table)}."
         )
-    check_complete(table, kinds)
+    check_complete(table, kinds, may_be_empty)
     columns = {}
     for name, kind in kinds.items():
         column, found = table[name], kind_of(table[name])
         if kind == "text":
             columns[name] = column.astype(str).astype(object)
         elif kind == found:
-            columns[name] = column.astype(float if kind == "number" else bool)
+            truth_values = kind == "boolean" and not column.isna().any()
+            columns[name] = column.astype(bool if truth_values else float)
         else:
             raise UserError(
                 f"the column {name} holds {found or column.dtype} values; expected "

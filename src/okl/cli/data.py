@@ -10,7 +10,15 @@ import pandas as pd
 
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError
-from okl.cli.targets import Task, check_task, choose_targets, coded, infer_task
+from okl.cli.targets import (
+    Task,
+    are_zeros_and_ones,
+    check_observed,
+    check_task,
+    choose_targets,
+    coded,
+    infer_task,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,7 @@ class Data:
     features : DataFrame (n_samples, n_features)
         Columns of float64, bool or str, without missing values.
     y : DataFrame (n_samples, n_targets) or array (n_samples,)
-        Numbers, label indicators, or one array of classes.
+        Numbers or label indicators, NaN where not observed, or one array of classes.
     feature_kinds, target_kinds : dict of str to str
         What each column holds.
     task : {"regression", "classification"}
@@ -43,6 +51,14 @@ class Data:
         """Whether y is one column of classes."""
         return self.task == "classification" and len(self.target_kinds) == 1
 
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many cells of each target are empty, of those that have any."""
+        if self.single_classification:
+            return {}
+        counts = self.y.isna().sum()
+        return {name: int(count) for name, count in counts.items() if count}
+
 
 def take_apart(table: pd.DataFrame, patterns: Sequence[str], task: Task | None) -> Data:
     """Split a table into features and the targets that patterns choose.
@@ -57,21 +73,24 @@ def take_apart(table: pd.DataFrame, patterns: Sequence[str], task: Task | None) 
         raise UserError(
             "every column of the table is a target; leave at least one to predict from."
         )
+    check_observed(table[names])
     kinds = kinds_of(table)
-    table = plain(table, kinds)
-    target_kinds = {name: kinds.pop(name) for name in names}
+    target_kinds = {name: kinds[name] for name in names}
     if task is None:
         task, reason = infer_task(target_kinds)
-        if task == "regression" and table[names].isin([0, 1]).all(axis=None):
+        if task == "regression" and are_zeros_and_ones(table[names]).all():
             reason += "; for classes: --task classification"
     else:
         reason = "as asked"
+    # a row without its only class is no example of anything
+    one_class = task == "classification" and len(names) == 1
+    table = plain(table, kinds, () if one_class else names)
     targets = table[names]
     check_task(task, targets, target_kinds)
     return Data(
-        features=table[list(kinds)],
+        features=table.drop(columns=names),
         y=coded(task, targets, target_kinds),
-        feature_kinds=kinds,
+        feature_kinds={n: kind for n, kind in kinds.items() if n not in target_kinds},
         target_kinds=target_kinds,
         task=task,
         reason=reason,

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from okl.cli.data import Data, take_apart
 from okl.cli.pictures import draw
 from okl.cli.preprocessing import encoder_for
-from okl.cli.report import write_report
+from okl.cli.report import missing_cells, write_report
 from okl.cli.search import Outcome, search_structures, splitter
 from okl.cli.settings import parse_settings
 from okl.cli.staging import staged_folder
@@ -88,6 +88,8 @@ def fit_table(
         data = take_apart(read_table(table), targets, task)
         splitter(data, n_folds)
         note(f"task: {data.task} ({data.reason})")
+        if data.missing:
+            note(f"missing targets: {missing_cells(data)}")
         encoder = encoder_for(data.feature_kinds)
         X = encoder.fit_transform(data.features)
         outcome = search_structures(data, X, settings, n_folds)

@@ -94,12 +94,22 @@ def _describe(
         "table": f"{source}, {n_samples} rows",
         "targets": f"{len(data.target_kinds)}{scaled}: {listing(data.target_kinds, 6)}",
         "outputs": f"{len(outputs)}: {listing(outputs, 10)}",
+        "missing": missing_cells(data),
         "task": f"{data.task} ({data.reason})",
         "features": f"{n_features}: {_counts(data.feature_kinds)}",
         "text": listing(values, 6),
         "encoded": f"{n_encoded} columns: numbers standardised, others one-hot",
     }
     return {name: text for name, text in described.items() if text}
+
+
+def missing_cells(data: Data) -> str:
+    """Say how many cells of the targets are empty, and in which; "" if none is."""
+    total = len(data.features) * len(data.target_kinds)
+    number = sum(data.missing.values())
+    counts = listing((f"{name} ({n})" for name, n in data.missing.items()), 6)
+    share = f"{number / total:.1%}"
+    return f"{number} of {total} cells, {share}: {counts}" if number else ""
 
 
 def _counts(kinds: dict[str, Kind]) -> str:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
@@ -31,6 +30,7 @@ from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
+from okl.cli.units import StandardisedTargets
 from okl.structures import Identity, Structure
 
 _SHARED = ("loss", "fit_intercept", "tol", "max_iter")
@@ -149,8 +149,7 @@ def _candidate(
         **shared,
     )
     if regression:
-        predictor = TransformedTargetRegressor(model, transformer=StandardScaler())
-        predictor.fit(X, y)
+        predictor = StandardisedTargets(model).fit(X, y)
         model = predictor.regressor_
     else:
         predictor = model.fit(X, y)

@@ -20,8 +20,10 @@ from okl import Certificate, OutputKernelClassifier, OutputKernelRegressor
 from okl._output_kernel import OutputKernel
 from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.units import StandardisedTargets
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
+from okl.posterior import PredictiveVariance
 from okl.structures import STRUCTURES
 
 
@@ -101,6 +103,8 @@ def trusted_types() -> set[str]:
         OutputKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
+        PredictiveVariance,
+        StandardisedTargets,
         TableModel,
     ]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}

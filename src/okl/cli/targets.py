@@ -2,7 +2,8 @@
 
 Numbers are predicted as numbers (regression). One column of text or truth values is
 predicted as classes, several columns of truth values, or of zeros and ones if so
-asked, as labels of which a row may have any number (multilabel classification).
+asked, as labels of which a row may have any number (multilabel classification). Empty
+cells of numbers and labels are targets that were not observed.
 """
 
 from __future__ import annotations
@@ -39,6 +40,21 @@ def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]
     return [name for name in columns if name in chosen]
 
 
+def check_observed(targets: pd.DataFrame) -> None:
+    """Refuse targets that have no value in any row, naming them."""
+    empty = targets.columns[targets.isna().all()]
+    if len(empty):
+        raise UserError(
+            f"the targets {listing(empty)} are empty in every row; leave them out of "
+            "--target."
+        )
+
+
+def are_zeros_and_ones(targets: pd.DataFrame) -> pd.Series:
+    """Tell of each target whether it has no other values."""
+    return (targets.isin([0, 1]) | targets.isna()).all()
+
+
 def infer_task(kinds: Mapping[str, Kind]) -> tuple[Task, str]:
     """Return the task that the kinds of the targets suggest, and the reason."""
     found = set(kinds.values())
@@ -61,7 +77,8 @@ def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> 
         wrong = [name for name, kind in kinds.items() if kind != "number"]
         expected = "regression expects numbers"
     elif len(kinds) > 1:
-        wrong = [name for name in kinds if not targets[name].isin([0, 1]).all()]
+        fits = are_zeros_and_ones(targets)
+        wrong = [name for name in kinds if not fits[name]]
         expected = "classification of several targets expects only 0 and 1 in each"
     else:
         wrong = [name for name in kinds if not _are_classes(targets[name])]
@@ -75,7 +92,7 @@ def coded(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> Any:
     if task == "regression":
         return targets
     if len(kinds) > 1:
-        return targets.astype(int)
+        return targets.astype(float if targets.isna().any(axis=None) else int)
     (name,) = targets
     labels = targets[name].to_numpy()
     if kinds[name] == "text":

@@ -36,6 +36,7 @@ from okl.kernels import Kernel, as_kernel
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
 from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
+from okl.posterior import PredictiveVariance
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
@@ -75,6 +76,27 @@ class Training:
 def is_precomputed(kernel: Any) -> bool:
     """Tell whether X is the kernel matrix itself."""
     return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def predictive_variance(
+    training: Training,
+    formulation: Formulation,
+    output_kernel: OutputKernel,
+    alpha: float,
+    weights: np.ndarray | None,
+) -> PredictiveVariance | None:
+    """Return what tells the variance of predictions, None where nothing does.
+
+    The loss must be that of Gaussian noise, and k(x, x) known for new rows.
+    """
+    problem = formulation.problem
+    gaussian = "quadratic" in problem.loss.capabilities and not problem.long
+    if not gaussian or not isinstance(training.kernel, Kernel):
+        return None
+    free_intercept = formulation.kernel_means is not None
+    return PredictiveVariance(
+        training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
+    )
 
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
@@ -164,15 +186,23 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         formulation: Formulation,
         solution: Solution,
         *,
+        alpha: float,
+        weights: np.ndarray | None,
         one_dimensional: bool,
     ) -> None:
-        """Set the fitted attributes from the solution of a problem."""
+        """Set the fitted attributes from the solution of a problem.
+
+        The weights are those given to `formulate`.
+        """
         dual_coef = formulation.coefficients(solution.dual_coef)
         intercept = formulation.intercept(dual_coef, solution.intercept)
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
         self.kernel_ = training.kernel
         self.X_fit_ = training.rows
         self.structure_ = formulation.problem.structure
+        self._variance = predictive_variance(
+            training, formulation, self._output_kernel, alpha, weights
+        )
         self.rank_ = self._output_kernel.rank
         self.n_iter_ = solution.n_iter
         self.certificate_ = solution.certificate
@@ -213,6 +243,36 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
             ) from None
+
+    def _standard_deviation(self, X: Any) -> np.ndarray:
+        """Return the standard deviation of f + b, of the dimension of the targets.
+
+        Raises
+        ------
+        ValueError
+            For a loss other than the squared one, or a precomputed kernel.
+        """
+        check_is_fitted(self)
+        if is_precomputed(self.kernel_):
+            raise ValueError(
+                "return_std=True needs k(x, x) of new rows, which "
+                "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
+                "okl.kernels, the matrix over training and new rows, and row numbers "
+                "as X."
+            )
+        if self._is_long:
+            raise ValueError(
+                "return_std=True is not for a fit with task. Fit to the target matrix, "
+                "with NaN for what was not observed."
+            )
+        if self._variance is None:
+            raise ValueError(
+                "return_std=True is for loss='squared', the loss of Gaussian noise; "
+                f"this model was fitted with loss={self.loss!r}."
+            )
+        X = self._validate_rows(X, reset=False)
+        deviation = np.sqrt(self._variance(X))
+        return deviation.reshape(-1, *self.dual_coef_.shape[1:])
 
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets.
@@ -334,5 +394,12 @@ class SingleFit(OutputKernelModel):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self._adopt(training, formulation, solution, one_dimensional=one_dimensional)
+        self._adopt(
+            training,
+            formulation,
+            solution,
+            alpha=float(self.alpha),
+            weights=weights,
+            one_dimensional=one_dimensional,
+        )
         warn_unless_certified(solution.certificate, FIT_DEPTH)

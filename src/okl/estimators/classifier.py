@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from okl._tasks import Tasks
 from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.long_form import enter_long_form
-from okl.estimators.targets import classification_kind, encode, set_output_names
-from okl.estimators.weights import checked_weights, class_weights, combined
+from okl.estimators.targets import (
+    classification_kind,
+    encode,
+    label_weights,
+    set_output_names,
+)
+from okl.estimators.weights import class_weights
 from okl.losses import LOSSES, Loss, as_loss
 from okl.losses.base import Kind
+from okl.metrics.missing import accuracy_score, partly_observed
 from okl.solvers import Solver
 from okl.structures import Structure
 
@@ -40,7 +45,26 @@ def one_score_for_two(scores: np.ndarray, kind: Kind) -> np.ndarray:
     return scores
 
 
-class ClassificationMixin(ClassifierMixin, OutputKernelModel):
+class JudgedByAccuracy(ClassifierMixin):
+    """A classifier whose score counts the labels that were observed."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        y : array (n_samples,) or (n_samples, n_labels)
+            Classes, or label indicators: a row is right if all its labels are that
+            were observed, which are those that are not NaN.
+        sample_weight : array (n_samples,), optional
+            Weights of the rows.
+        """
+        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+
+
+class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
     """From labels to targets, and from scores to labels."""
 
     _task = "classification"
@@ -59,7 +83,10 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     ) -> tuple[Any, np.ndarray, Kind, Tasks | None]:
         """Check X, y and task; return X, the labels, their kind and the tasks."""
         names = y
-        X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
+        if partly_observed(y):
+            X, y = self._validate_numbers(X, y)
+        else:
+            X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
         labels, kind = classification_kind(y)
         set_output_names(self, names if kind == "multilabel" else None)
         if task is None:
@@ -293,7 +320,8 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
-            Classes, or label indicators of zeros and ones.
+            Classes, or label indicators of zeros and ones; NaN for a label that was not
+            observed.
         sample_weight : array (n_samples,) or (n_samples, n_labels), optional
             Weights of the loss of the rows, or of each label: 2 is the row twice, 0 a
             row, or label, that was not observed.
@@ -317,7 +345,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             estimator=self, X=X, y=y
         )
         X, labels, kind, tasks = self._validate_labels(X, y, task)
-        weights = combined(checked_weights(sample_weight, labels.shape))
+        weights = label_weights(labels, kind, sample_weight)
         classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
         self._fit(

@@ -6,23 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from okl.estimators.classifier import (
     ClassificationMixin,
+    JudgedByAccuracy,
     labels_of,
     one_score_for_two,
 )
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import encode
+from okl.estimators.targets import encode, label_weights
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
 
 
-class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
+class _HeldOutClassifier(JudgedByAccuracy, BaseEstimator):
     """Stands for a fitted classifier in front of a scorer: X holds its scores."""
 
     def __init__(self, classes: np.ndarray, kind: Kind, loss: Loss) -> None:
@@ -123,7 +124,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
-            Classes, or label indicators of zeros and ones.
+            Classes, or label indicators of zeros and ones; NaN for a label that was not
+            observed.
         sample_weight : array, optional
             Weights as in `OutputKernelClassifier.fit`, in the fits and in the
             scores of the folds.
@@ -138,10 +140,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """
         loss = self._checked_loss()
         X, labels, kind, tasks = self._validate_labels(X, y, task)
-        weights = combined(checked_weights(sample_weight, labels.shape))
+        weights = label_weights(labels, kind, sample_weight)
         classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
         of_classes = class_weights(self.class_weight, labels, classes, kind, weights)
+        given = checked_weights(sample_weight, labels.shape)
         self._search(
             X,
             labels,
@@ -155,6 +158,6 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             weights=weights,
             tasks=tasks,
             of_classes=of_classes,
-            score_weights=of_rows(combined(weights, of_classes)),
+            score_weights=of_rows(combined(given, of_classes)),
         )
         return self

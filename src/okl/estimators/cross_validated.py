@@ -150,7 +150,8 @@ class CrossValidated(OutputKernelModel):
         scorer = check_scoring(self, scoring=self.scoring)
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
         splitting, scoring = self._routed(params, scorer, score_weights, ids)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        stratified = is_classifier(self) and y.ndim == 1
+        splitter = check_cv(self.cv, y, classifier=stratified)
         folds = list(splitter.split(X, y, **splitting))
         judge = _Judge(scorer, stand_in, y, scoring, tasks)
 
@@ -226,7 +227,12 @@ class CrossValidated(OutputKernelModel):
             max_iter=self.max_iter,
         )
         self._adopt(
-            training, formulations[row], solution, one_dimensional=one_dimensional
+            training,
+            formulations[row],
+            solution,
+            alpha=self.alpha_,
+            weights=weights,
+            one_dimensional=one_dimensional,
         )
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)

@@ -42,6 +42,7 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
     _training: Training
     _formulation: Formulation
     _solutions: list[Solution]
+    _weights: np.ndarray | None
     _one_dimensional: bool
 
     def __len__(self) -> int:
@@ -63,6 +64,8 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
             self._training,
             self._formulation,
             self._solutions[index],
+            alpha=model.alpha,
+            weights=self._weights,
             one_dimensional=self._one_dimensional,
         )
         return model
@@ -160,6 +163,7 @@ def output_kernel_path(
         training,
         formulation,
         solutions,
+        weights,
         Y.ndim == 1 and tasks is None,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
@@ -177,24 +176,47 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         self._require_task(task)
         return r2_score(y, self.predict(X, task), sample_weight=sample_weight)
 
-    def predict(self, X: Any, task: Any = None) -> np.ndarray:
-        """Predict the targets.
+    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
+        """Predict the targets, and say how sure that is.
+
+        The standard deviation is that of f + b in the Gaussian process whose mean the
+        model is: f has the prior covariance k(x, x') L, with L taken as given (a
+        learned L is not certain, so that the true spread is larger), targets have
+        noise of variance alpha / weight, and the intercept a flat prior. Noise is not
+        added: a new target has the variance ``std**2 + alpha``. Where the noise is
+        known to have the variance s2, multiply ``std`` by ``sqrt(s2 / alpha)``, which
+        leaves the predictions as they are.
+
+        The first call decomposes the kernel matrix of the training rows; targets
+        observed in different rows take a larger system for each block of outputs that
+        L ties together.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+        return_std : bool, default=False
+            Whether to return the standard deviation; for ``loss="squared"``.
         task : array (n_samples,), optional
             After a fit in long form, the one task to predict in each row; None for all
             tasks.
 
         Returns
         -------
-        array (n_samples, n_outputs) or (n_samples,)
+        prediction : array (n_samples, n_outputs) or (n_samples,)
+        std : array of the same shape
+            Only if ``return_std``.
 
         Raises
         ------
         ValueError
-            For a task that was not there in the fit.
+            For a task that was not there in the fit; or if the standard deviation is
+            asked of another loss, of a fit in long form, or of a precomputed kernel,
+            which does not know k(x, x) of new rows.
+        MemoryError
+            If what the standard deviation needs cannot fit.
         """
+        if return_std:
+            std = self._standard_deviation(X)
+            return self._scores(X), std
         return self._scores(X, task)

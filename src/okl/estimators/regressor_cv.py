@@ -144,6 +144,9 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         self._require_task(task)
         return r2_score(y, self.predict(X, task), sample_weight=sample_weight)
 
-    def predict(self, X: Any, task: Any = None) -> np.ndarray:
+    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
         """Predict the targets, as `OutputKernelRegressor.predict`."""
+        if return_std:
+            std = self._standard_deviation(X)
+            return self._scores(X), std
         return self._scores(X, task)

@@ -13,6 +13,7 @@ from okl._tasks import Tasks
 from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
+from okl.metrics.missing import partly_observed
 
 
 def set_output_names(estimator: Any, y: Any) -> None:
@@ -75,8 +76,25 @@ def observed_targets(
     return np.where(missing, 0.0, targets), weights
 
 
+def label_weights(
+    labels: np.ndarray, kind: Kind, sample_weight: Any
+) -> np.ndarray | None:
+    """Return the weights of rows, or of labels: zero where one is missing.
+
+    Raises
+    ------
+    ValueError
+        If a label is nowhere observed, or the weights cannot be used.
+    """
+    if kind == "multilabel":
+        return observed_targets(labels, sample_weight)[1]
+    return combined(checked_weights(sample_weight, labels.shape))
+
+
 def classification_kind(y: Any) -> tuple[Any, Kind]:
     """Return labels as an array, and the kind of classification they pose.
+
+    Label indicators that were not observed are NaN.
 
     Raises
     ------
@@ -85,17 +103,14 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
     """
     if scipy.sparse.issparse(y):
         y = y.toarray()
+    if partly_observed(y):
+        _check_indicators(y[~np.isnan(y)])
+        return y, "multilabel"
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind == "multilabel-indicator":
         indicators = np.asarray(y)
-        values = np.unique(indicators)
-        if not np.all((values == 0) | (values == 1)):
-            raise ValueError(
-                "Label indicators must be 0 and 1, one column per label; got the "
-                f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
-                "value of a label that is present."
-            )
+        _check_indicators(indicators)
         return indicators.astype(np.intp), "multilabel"
     if kind == "multiclass-multioutput":
         raise ValueError(
@@ -105,6 +120,17 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
         )
     labels = column_or_1d(y, warn=True)
     return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
+
+
+def _check_indicators(observed: np.ndarray) -> None:
+    """Refuse label indicators that are not zeros and ones."""
+    values = np.unique(observed)
+    if not np.all((values == 0) | (values == 1)):
+        raise ValueError(
+            "Label indicators must be 0 and 1, one column per label; got the "
+            f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
+            "value of a label that is present."
+        )
 
 
 def encode(

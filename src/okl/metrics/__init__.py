@@ -1,7 +1,8 @@
 """Scores: predictions where targets are missing, and relations that are known.
 
-`r2_score` and `mean_squared_error` are scikit-learn's over the targets that are not
-NaN. The others compare a learned output kernel with known relations:
+`r2_score`, `mean_squared_error` and `accuracy_score` are scikit-learn's over the
+targets that are not NaN. The others compare a learned output kernel with known
+relations:
 
 ========================== ========================================================
 function                   of the pairs of outputs ...
@@ -12,6 +13,7 @@ function                   of the pairs of outputs ...
 ========================== ========================================================
 """
 
+from okl.metrics.missing import accuracy_score as accuracy_score
 from okl.metrics.missing import mean_squared_error as mean_squared_error
 from okl.metrics.missing import r2_score as r2_score
 from okl.metrics.support import support_f1_score as support_f1_score

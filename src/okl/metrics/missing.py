@@ -11,8 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import metrics
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
 
 
 def r2_score(
@@ -73,6 +79,64 @@ def mean_squared_error(
     """
     score = metrics.mean_squared_error
     return _averaged(score, 1, y_true, y_pred, sample_weight, multioutput, task)
+
+
+def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """Return the fraction of rows whose observed labels are all right.
+
+    Without NaN it is scikit-learn's accuracy, of any classes.
+
+    Parameters
+    ----------
+    y_true : array (n_samples,) or (n_samples, n_labels)
+        Classes, or label indicators; NaN for a label that was not observed. A row
+        without observed labels is left out.
+    y_pred : array of the same shape
+        Predictions.
+    sample_weight : array (n_samples,), optional
+        Weights of the rows.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, or no row has an observed label.
+    """
+    if not partly_observed(y_true):
+        return float(
+            metrics.accuracy_score(y_true, y_pred, sample_weight=sample_weight)
+        )
+    labels = check_array(
+        y_true, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y_true"
+    )
+    predictions = check_array(y_pred, input_name="y_pred")
+    if labels.shape != predictions.shape:
+        raise ValueError(
+            "y_true and y_pred must have the same shape; got "
+            f"{labels.shape} and {predictions.shape}."
+        )
+    missing = np.isnan(labels)
+    rows = ~missing.all(axis=1)
+    if not rows.any():
+        raise ValueError("No row has an observed label: nothing can be scored.")
+    right = np.all(missing | (labels == predictions), axis=1)
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, labels)[rows]
+    return float(np.average(right[rows], weights=weights))
+
+
+def partly_observed(y: Any) -> bool:
+    """Tell whether targets are a matrix of numbers with NaN among them."""
+    if issparse(y):
+        return False
+    shape = np.asarray(y).shape
+    if len(shape) != 2 or shape[1] < 2:
+        return False
+    try:
+        numbers = check_array(y, dtype=np.float64, ensure_all_finite=False)
+    except (TypeError, ValueError):  # text, for example
+        return False
+    return bool(np.isnan(numbers).any())
 
 
 def _averaged(

@@ -172,7 +172,12 @@ class Features(KernelOperator):
     def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
         """Return the centred features, and the means of the rows of K."""
         if scipy.sparse.issparse(self._features):
-            return self._centered_sparse(weights)
+            # leave out constant columns: their differences would be rounding
+            means, varies = _means_and_varying(self._features.tocsr(), weights)
+            kernel_means = self._forward(
+                means if self._means is None else means - self._means
+            )
+            return Features(self._features[:, varies], means[varies]), kernel_means
         xp = namespace(self._features)
         if weights is None:
             means = xp.mean(self._features, axis=0)
@@ -184,16 +189,6 @@ class Features(KernelOperator):
         constant = left <= CENTERING_ROUNDING * epsilon(means) * largest
         centered = xp.where(constant, xp.zeros_like(centered), centered)
         return Features(centered), self._features @ means
-
-    def _centered_sparse(self, weights: Array | None) -> tuple[Features, Array]:
-        """Leave out constant columns: their differences would be rounding."""
-        rows = self._features.tocsr()
-        means, variances = mean_variance_axis(rows, axis=0, weights=weights)
-        moved = means if self._means is None else means - self._means
-        kernel_means = self._forward(moved)
-        rounding = CENTERING_ROUNDING * epsilon(means) * np.abs(means)
-        varies = np.sqrt(variances) > rounding
-        return Features(self._features[:, varies], means[varies]), kernel_means
 
     def scaled(self, roots: Array) -> Features:
         """Multiply the rows of the features."""
@@ -227,3 +222,12 @@ class _Cross:
 
     def __matmul__(self, right: Array) -> Array:
         return self.rows._forward(self.columns._adjoint(right))
+
+
+def _means_and_varying(
+    rows: Any, weights: Array | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of sparse columns, and which are not constant."""
+    means, variances = mean_variance_axis(rows, axis=0, weights=weights)
+    rounding = CENTERING_ROUNDING * epsilon(means) * np.abs(means)
+    return means, np.sqrt(variances) > rounding

@@ -13,4 +13,5 @@ from okl.problems.formulation import row_weights_of as row_weights_of
 from okl.problems.long_form import LongProblem as LongProblem
 from okl.problems.problem import Problem as Problem
 from okl.problems.problem import Term as Term
+from okl.problems.problem import Weighting as Weighting
 from okl.problems.rotated import Rotated as Rotated

@@ -149,12 +149,14 @@ class Formulation:
         dual_coef : array (n_samples, n_outputs)
             Theta.
         centered : array (n_outputs,), optional
-            The intercept of the problem, where targets were not centred.
+            What the solver of the problem found beside it.
         """
         if self.kernel_means is None:
             return None
-        offset = self.target_means if centered is None else centered
-        return offset - self.kernel_means @ dual_coef
+        offset = -(self.kernel_means @ dual_coef)
+        for part in (self.target_means, centered):
+            offset = offset if part is None else offset + part
+        return offset
 
     def output_kernel(self, output_kernel: OutputKernel) -> OutputKernel:
         """Return L of the model (n_outputs, n_outputs) from the problem's."""

@@ -10,8 +10,8 @@ There is one term today; a model with several input kernels is a sum of terms.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
@@ -21,6 +21,8 @@ from okl.losses import Loss
 from okl.losses.base import Curvature
 from okl.operators import KernelOperator
 from okl.structures import Structure
+
+Weighting = Literal["none", "missing", "any"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,14 @@ class Problem:
         """Whether the loss is quadratic, without weights."""
         return "quadratic" in self.loss.capabilities and self.weights is None
 
+    @property
+    def weighting(self) -> Weighting:
+        """Which weights there are: none, zeros and ones (missing targets), or any."""
+        if self.weights is None:
+            return "none"
+        binary = (self.weights == 0) | (self.weights == 1)
+        return "missing" if bool(namespace(binary).all(binary)) else "any"
+
     def known(self) -> OutputKernel | None:
         """Return L if the structure fixes it."""
         return self.structure.known(self.targets)
@@ -125,14 +135,19 @@ class Problem:
 
         return project
 
-    def balanced(self, dual_coef: Array) -> Array:
-        """Return coefficients whose columns sum to zero if there was an intercept.
+    def completed(self, targets: Array) -> Problem:
+        """Return the problem of a quadratic loss with all targets observed."""
+        return replace(self, targets=self.balanced(targets), weights=None)
 
-        They do so but for rounding, which a kernel with a large mean would amplify.
+    def balanced(self, rows: Array) -> Array:
+        """Return rows whose columns sum to zero if there was an intercept.
+
+        Coefficients do so but for rounding, which a kernel with a large mean would
+        amplify.
         """
         if not self.centered:
-            return dual_coef
-        return dual_coef - namespace(dual_coef).mean(dual_coef, axis=0)
+            return rows
+        return rows - namespace(rows).mean(rows, axis=0)
 
     def certificate(
         self,

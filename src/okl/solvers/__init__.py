@@ -11,13 +11,14 @@ class                      name                         needs
 `SparseNewton`             "sparse_newton"              the sparse penalty
 `BarrierNewton`            "barrier_newton"             bounds on eigenvalues of L
 `BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
+`Imputation`               "imputation"                 L known, missing targets
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `ProximalGradient`         "proximal_gradient"          any of both
 `Surrogate`                "surrogate"                  any of both, one task a row
 ========================== ============================ ==========================
 
-All but the last three need the squared loss without weights. ``"auto"`` takes the first
-that fits, see `okl.solvers.automatic`.
+All but the last three need the squared loss, and all but the last four targets without
+weights. ``"auto"`` takes the first that fits, see `okl.solvers.automatic`.
 """
 
 from okl.solvers.automatic import as_solver as as_solver
@@ -30,6 +31,7 @@ from okl.solvers.block_coordinate_descent import (
 from okl.solvers.cholesky import Cholesky as Cholesky
 from okl.solvers.dual_newton import DualNewton as DualNewton
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
+from okl.solvers.imputation import Imputation as Imputation
 from okl.solvers.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient as ProximalGradient
 from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace

@@ -5,6 +5,7 @@ from __future__ import annotations
 from okl._component import from_name
 from okl.problems import Problem
 from okl.solvers.base import Solver
+from okl.solvers.imputation import Imputation
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
@@ -13,6 +14,7 @@ from okl.solvers.surrogate import Surrogate
 # The first that fits is taken: the most special first.
 _PREFERENCE: tuple[type[Solver], ...] = (
     *SQUARED_LOSS,
+    Imputation,
     NewtonCG,
     ProximalGradient,
     Surrogate,

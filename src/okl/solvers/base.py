@@ -13,8 +13,11 @@ from typing import Any, ClassVar
 
 from okl._component import Component
 from okl._memory import require_memory
-from okl.problems import Problem
+from okl.problems import Problem, Weighting
 from okl.solvers.solution import Solution
+
+# What a solver needs that does not take the weights of a problem.
+_WEIGHTINGS = {False: "targets without weights", True: "weights of zero and one only"}
 
 
 class Solver(Component, ABC):
@@ -24,6 +27,8 @@ class Solver(Component, ABC):
     ----------
     loss_requires, structure_requires : frozenset of str
         The capabilities without which the solver does not work.
+    weightings : frozenset of {"none", "missing", "any"}
+        The weights that a solver for a quadratic loss takes; others take any.
     complete_rows : bool
         Whether every row must have a target for every output, missing or not, instead
         of naming its only one.
@@ -31,19 +36,26 @@ class Solver(Component, ABC):
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
+    weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
     complete_rows: ClassVar[bool] = True
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
-        loss = self.loss_requires - problem.loss.capabilities
-        weighted = "quadratic" in self.loss_requires and problem.weights is not None
         structure = self.structure_requires - problem.structure.capabilities
         return (
-            [f"{name!r} of the loss" for name in sorted(loss)]
+            self.missing_in_loss(problem)
             + [f"{name!r} of the structure" for name in sorted(structure)]
-            + ["targets without weights"] * weighted
             + ["a target matrix"] * (self.complete_rows and problem.long)
         )
+
+    def missing_in_loss(self, problem: Problem) -> list[str]:
+        """Return what loss and weights of a problem lack, whatever its structure."""
+        loss = self.loss_requires - problem.loss.capabilities
+        quadratic = "quadratic" in self.loss_requires
+        weighted = quadratic and problem.weighting not in self.weightings
+        return [f"{name!r} of the loss" for name in sorted(loss)] + [
+            _WEIGHTINGS["missing" in self.weightings]
+        ] * weighted
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the largest product inside `solve`."""

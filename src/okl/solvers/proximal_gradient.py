@@ -13,10 +13,10 @@ targets Z and alpha / h: which has a fast, certified solver for every structure,
 intercept that is centring, and one eigendecomposition of K for all rounds. This is a
 step of proximal gradient descent in the space of predictions.
 
-*f alone, exactly.* For the L that it finds, Newton's method (`okl.solvers.newton_cg`)
-gives the best f and b in a few steps. What is left to the rounds is L: a few numbers
-instead of all predictions, and ten rounds where proximal gradients alone, accelerated,
-need hundreds.
+*f alone, exactly.* For the L that it finds, the solver of a known L (Newton's method,
+or imputation for the squared loss with missing targets) gives the best f and b in a few
+steps. What is left to the rounds is L: a few numbers instead of all predictions, and
+ten rounds where proximal gradients alone, accelerated, need hundreds.
 
 No h is small enough for certain but the bound of the loss, which a saturated
 probability is far below. The change of the gradient over that of the predictions in the
@@ -35,14 +35,15 @@ from okl._output_kernel import OutputKernel
 from okl.losses import Squared
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.base import Solver
-from okl.solvers.newton_cg import NewtonCG, Prepared
+from okl.solvers.imputation import Imputation
+from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.solution import History, Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
 # The dual value errs to first order in f and L, their objectives to second: either is
 # found to this part of the square of the last gap, within bounds; and closer by another
 # factor while the objective does not fall.
-_SHARE, _LEAST, _MOST, _CLOSER = 1e-2, 1e-12, 1e-4, 0.1
+_SHARE, _LEAST, _MOST, _CLOSER = 1e-2, 1e-14, 1e-4, 0.1
 # The guessed h: at least this part of the bound, and raised by this if too small.
 _FLATTEST, _STEEPER = 1e-6, 4.0
 # Most steps of either in one round.
@@ -52,22 +53,33 @@ _STEPS = 1000
 _PATIENCE, _PROGRESS = 20, 1e-2
 
 
+# What finds the best f for a given L: the first that takes the loss and its weights.
+_FOR_KNOWN: tuple[type[Imputation] | type[NewtonCG], ...] = (Imputation, NewtonCG)
+
+
 class ProximalGradient(Solver):
-    """Minimise by squared-loss problems of the same structure, and Newton in f."""
+    """Minimise by squared-loss problems of the same structure, and exactly in f."""
 
     name: ClassVar[str | None] = "proximal_gradient"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
 
-    def prepare(self, problem: Problem) -> Prepared:
-        """Choose the columns of K for Newton's method; L takes its place later."""
+    def prepare(self, problem: Problem) -> _Prepared:
+        """Prepare what finds f; L takes its place later."""
         targets = problem.targets
         ones = namespace(targets).ones((targets.shape[1],), dtype=targets.dtype)
-        return NewtonCG().prepare_for(problem, OutputKernel(ones))
+        solver = next(
+            candidate
+            for candidate in (cls() for cls in _FOR_KNOWN)
+            if not candidate.missing_in_loss(problem)
+        )
+        return _Prepared(
+            problem, solver, solver.prepare_for(problem, OutputKernel(ones))
+        )
 
     def solve(
         self,
-        prepared: Prepared,
+        prepared: _Prepared,
         alpha: float,
         *,
         tol: float,
@@ -93,13 +105,7 @@ class ProximalGradient(Solver):
                 inner_start,
                 tol=share,
             )
-            fit = NewtonCG().solve(
-                prepared._replace(known=kernel),
-                alpha,
-                tol=share,
-                max_iter=_STEPS,
-                start=place.dual,
-            )
+            fit = prepared.best_predictor(kernel, alpha, tol=share, start=place.start)
             primal = fit.certificate.primal
             gap = history.add(primal, fit.certificate.dual)
             falls = primal < lowest * (1 - _PROGRESS * tol)
@@ -140,12 +146,32 @@ class ProximalGradient(Solver):
         )
 
 
+class _Prepared(NamedTuple):
+    """A problem, and what finds the best f of it for a given L."""
+
+    problem: Problem
+    solver: Solver
+    for_known: Any
+
+    def best_predictor(
+        self, kernel: OutputKernel, alpha: float, *, tol: float, start: Any
+    ) -> Solution:
+        """Return the best f and b for an output kernel."""
+        return self.solver.solve(
+            self.for_known._replace(known=kernel),
+            alpha,
+            tol=tol,
+            max_iter=_STEPS,
+            start=start,
+        )
+
+
 class _Place(NamedTuple):
-    """Predictions, minus the gradient of the loss there, and the dual variables C."""
+    """Predictions, minus the gradient of the loss there, and where f may start."""
 
     predictions: Array
     gradient: Array
-    dual: Array | None
+    start: Any
 
     @classmethod
     def first(cls, problem: Problem) -> _Place:

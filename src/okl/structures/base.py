@@ -36,11 +36,15 @@ class DualBound(NamedTuple):
     directions : tuple of arrays (W, limits) or None
         Besides, the columns of CW, W the eigenvectors of S, may each be multiplied by
         anything from 0 to its limit; None if not.
+    mixing : tuple (T, value) or None
+        What may be tighter, where outputs may be mixed: at CT, T (m, m), R* is at most
+        that value.
     """
 
     value: float
     factor: float = 1.0
     directions: tuple[Array, Array] | None = None
+    mixing: tuple[Array, float] | None = None
 
 
 class Structure(Component, ABC):

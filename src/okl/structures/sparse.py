@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+
 from okl._array import Array, eigh, epsilon, inner, namespace
 from okl._orthant_newton import orthant_newton
 from okl._output_kernel import OutputKernel
@@ -112,22 +114,27 @@ class Sparse(Structure):
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return the bound of the G that an L implies.
 
-        N is the I + (1 - mu) G - 2 S that is nearest to eps L^-2, entry by entry;
-        where it is not PSD it is mixed with the identity, which shrinks S.
+        N is the I + (1 - mu) G - 2 S that is nearest to eps L^-2, entry by entry.
+        Where it is not PSD it is mixed with the identity, which shrinks S; or, where
+        outputs may be mixed, S is shrunk in the directions that are too long only.
         """
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
         weight, eps = self._numbers
         wished = output_kernel.matrix_power(-2) * eps + 2 * matrix
-        gap = identity + (1 - identity) * xp.clip(wished, -weight, weight) - 2 * matrix
-        values, _ = eigh(symmetric(gap))
+        nearest = symmetric(
+            identity + (1 - identity) * xp.clip(wished, -weight, weight)
+        )
+        values = xp.linalg.eigvalsh(nearest - 2 * symmetric(matrix))
         below = max(-float(values[0]), 0.0)
+        mixing = None
         if below > 0:
             below += epsilon(matrix) * matrix.shape[0] * float(values[-1])
+            mixing = _shrunk_below(nearest, 2 * symmetric(matrix), eps)
         shrunk = 1 / (1 + below)
         values = xp.clip(shrunk * values + (1 - shrunk), 0.0, None)
         value = -(eps**0.5) * float(xp.sum(xp.sqrt(values)))
-        return DualBound(value, shrunk**0.5)
+        return DualBound(value, shrunk**0.5, mixing=mixing)
 
     def prox(self, matrix: Array, weight: float) -> Array:
         """Minimise ||L - X||_F^2 / 2 + weight (R(L) - eps tr L^-1 / 2).
@@ -189,3 +196,37 @@ class Sparse(Structure):
         mixed = (nearest + below * identity) / (1 + below)
         values, _ = eigh(symmetric(root @ mixed @ root))
         return float(xp.sum(xp.sqrt(xp.clip(values, 0.0, None))))
+
+
+def _shrunk_below(
+    limit: Array, matrix: Array, eps: float
+) -> tuple[Array, float] | None:
+    """Return T with T'MT <= A in the order of PSD matrices, near the identity.
+
+    With A = RR' and R^-1 M R^-T = W diag(s) W', it is T = R^-T W diag(t) W'R',
+    t = min(1, s^(-1/2)); with it comes -sqrt(eps) tr (A - T'MT)^(1/2). None if A is
+    not positive definite.
+
+    Parameters
+    ----------
+    limit, matrix : array (m, m)
+        A and M, symmetric, M PSD.
+    eps : float
+    """
+    xp = namespace(limit)
+    try:
+        root = xp.linalg.cholesky(limit)
+    except np.linalg.LinAlgError:
+        return None
+    inverse = xp.linalg.inv(root)
+    # what rounding may add to s, which is counted on the safe side
+    condition = float(xp.linalg.trace(limit)) * inner(inverse, inverse)
+    margin = epsilon(limit) * limit.shape[0] * condition
+    lengths, axes = eigh(symmetric(inverse @ matrix @ inverse.T))
+    lengths = lengths + margin
+    shrinking = 1 / xp.sqrt(xp.clip(lengths, 1.0, None))
+    left = xp.sqrt(xp.clip(1 - lengths, 0.0, None))
+    # the square roots of the eigenvalues of N, better than from N itself
+    roots = xp.linalg.svdvals((root @ axes) * left)
+    mixing = ((inverse.T @ axes) * shrinking) @ (root @ axes).T
+    return mixing, -(eps**0.5) * float(xp.sum(roots))

@@ -1,0 +1,241 @@
+r"""Known output kernel, squared loss, missing targets: by imputing them.
+
+With complete targets the spectral solver divides by A = K (x) L + alpha I. A missing
+target may be any number; the best f for all of them is the best f at the numbers that
+cost least, which are those that the model predicts itself:
+
+.. math:: \min_{y_m} \tfrac{\alpha}{2}\, y' A^{-1} y
+          \quad\Longleftrightarrow\quad (A^{-1} y)_m = 0,
+
+dual variables that vanish where nothing was observed. Conjugate gradients solve this
+system, whose unknowns are the *missing* entries; a product with it is one complete
+spectral solve. Its eigenvalues lie at 1 / alpha but for as many as K (x) L has above
+alpha, so that few steps are enough; the system of the observed entries has no such
+luck, and needs ten times as many.
+
+*The intercept* stays what it is for complete targets: centring, of K and of y.
+
+*The gap costs no product.* It needs <a, K a L> for the residuals a of the observed
+entries, and U'aV is known: the spectral solve has computed U'yV, and that of the next
+direction holds that of the residuals of the imputed entries. A path shares the
+decomposition of K, and starts from the imputed values of the last alpha.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from okl._array import Array, inner, namespace
+from okl._output_kernel import OutputKernel
+from okl.problems import Problem, Rotated, Weighting
+from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.base import Solver
+from okl.solvers.solution import History, Solution
+
+# The model is certified again, with products of its own: leave room for rounding.
+_SAFETY = 0.9
+# Steps without progress, in the gap or by this fraction of the tolerance in the
+# objective, after which rounding is in the way.
+_PATIENCE, _PROGRESS = 20, 1e-2
+
+
+class Imputation(Solver):
+    """Conjugate gradients on the missing entries, each product a spectral solve."""
+
+    name: ClassVar[str | None] = "imputation"
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    weightings: ClassVar[frozenset[Weighting]] = frozenset({"none", "missing"})
+
+    def prepare(self, problem: Problem) -> Prepared:
+        """Decompose K and L."""
+        known = problem.structure.known(problem.targets)
+        assert known is not None
+        return self.prepare_for(problem, known)
+
+    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+        """Prepare to find the best f for some L, one that a structure learns."""
+        return Prepared.of(problem, known)
+
+    def solve(
+        self,
+        prepared: Prepared,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Array | None = None,
+    ) -> Solution:
+        """Iterate from the imputed targets of a neighbouring alpha, or from means."""
+        problem, known = prepared.problem, prepared.known
+        history = History(problem.reference)
+        completed, predictions = _impute(
+            prepared, alpha, start, history, tol=tol, max_iter=max_iter
+        )
+        rotated = Rotated.of(problem.completed(completed))
+        coefficients = in_outputs(known_coefficients(rotated, known, alpha), known)
+        dual_coef = rotated.lift(coefficients, known, alpha)
+        intercept = None
+        if problem.centered:
+            intercept = problem.loss.best_intercept(
+                problem.targets, predictions, problem.weights
+            )
+        certificate = problem.certificate(
+            dual_coef,
+            known,
+            alpha,
+            tol=tol,
+            intercept=0.0 if intercept is None else intercept,
+        )
+        return Solution(
+            dual_coef,
+            known,
+            certificate,
+            len(history.records),
+            history.records,
+            completed,
+            intercept,
+        )
+
+
+class Prepared(NamedTuple):
+    """A problem, the L that is held fixed, and what does not depend on alpha.
+
+    Attributes
+    ----------
+    problem : Problem
+        With weights of zero and one.
+    known : OutputKernel
+        L.
+    observed : array (n_samples, n_outputs)
+        One where a target was observed, else zero.
+    counts : array (n_outputs,)
+        How many targets of each output were observed, at least one.
+    column_sums : array (k, n_outputs)
+        U' times ``observed``.
+    """
+
+    problem: Problem
+    known: OutputKernel
+    observed: Array
+    counts: Array
+    column_sums: Array
+
+    @classmethod
+    def of(cls, problem: Problem, known: OutputKernel) -> Prepared:
+        """Count what was observed, and rotate it."""
+        xp = namespace(problem.targets)
+        observed = xp.ones_like(problem.targets)
+        if problem.weights is not None:
+            observed = observed * problem.weights
+        counts = xp.sum(observed, axis=0)
+        vectors = problem.operator.spectrum.vectors
+        return cls(
+            problem,
+            known,
+            observed,
+            xp.where(counts > 0, counts, xp.ones_like(counts)),
+            vectors.T @ observed,
+        )
+
+    def observed_means(self, rows: Array) -> Array:
+        """Return the mean of the observed entries of each output (n_outputs,)."""
+        return namespace(rows).sum(self.observed * rows, axis=0) / self.counts
+
+    def rotate(self, rows: Array) -> Array:
+        """Return U' times rows (n_samples, n_outputs) times V."""
+        vectors = self.problem.operator.spectrum.vectors
+        return self.known.coordinates(vectors.T @ rows)
+
+    def rotate_back(self, coordinates: Array) -> Array:
+        """Return U times coordinates times V'."""
+        vectors = self.problem.operator.spectrum.vectors
+        return vectors @ in_outputs(coordinates, self.known)
+
+
+def _impute(
+    prepared: Prepared,
+    alpha: float,
+    start: Array | None,
+    history: History,
+    *,
+    tol: float,
+    max_iter: int,
+) -> tuple[Array, Array]:
+    """Return the completed targets, and what the model predicts but for b."""
+    problem, observed = prepared.problem, prepared.observed
+    spread = problem.operator.spectrum.eigenvalues[:, None] * prepared.known.eigenvalues
+    gain = spread / (spread + alpha)
+    if start is None:
+        means = prepared.observed_means(problem.targets) if problem.centered else 0.0
+        start = means + 0.0 * observed
+    completed = observed * problem.targets + (1 - observed) * start
+    coordinates = prepared.rotate(completed)
+    predictions = prepared.rotate_back(gain * coordinates)
+    # alpha C of the completed targets; to be zero where they are imputed
+    dual = problem.balanced(completed) - predictions
+    best, lowest, stalled = float("inf"), float("inf"), 0
+    direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
+    while True:
+        residual = (observed - 1) * dual
+        previous, size = size, inner(residual, residual)
+        turn = size / previous if previous > 0 else 0.0
+        direction = residual + turn * direction
+        moved = prepared.rotate(direction)
+        # U'rV, without a product of its own
+        residual_coordinates = moved - turn * last
+        last = moved
+        primal, dual_value = _bounds(
+            prepared, alpha, spread, completed, coordinates, dual, residual_coordinates
+        )
+        gap = history.add(primal, dual_value)
+        falls = primal < lowest * (1 - _PROGRESS * tol)
+        stalled = 0 if falls or gap < best else stalled + 1
+        best, lowest = min(best, gap), min(lowest, primal)
+        done = gap <= _SAFETY * tol or stalled >= _PATIENCE or size <= 0
+        if done or len(history.records) >= max_iter:
+            return completed, predictions
+        change = prepared.rotate_back(gain * moved)
+        image = problem.balanced(direction) - change
+        step = size / inner(direction, image)
+        completed = completed + step * direction
+        coordinates = coordinates + step * moved
+        predictions = predictions + step * change
+        dual = dual + step * image
+
+
+def _bounds(
+    prepared: Prepared,
+    alpha: float,
+    spread: Array,
+    completed: Array,
+    coordinates: Array,
+    dual: Array,
+    imputed: Array,
+) -> tuple[float, float]:
+    """Return primal and dual value of the model of completed targets.
+
+    Parameters
+    ----------
+    spread : array (k, q)
+        The eigenvalues of K (x) L.
+    completed : array (n_samples, n_outputs)
+        Y.
+    coordinates : array (k, q)
+        U'YV.
+    dual : array (n_samples, n_outputs)
+        alpha C.
+    imputed : array (k, q)
+        U' times minus alpha C at the imputed entries, times V.
+    """
+    observed = prepared.observed
+    scaled = coordinates / (spread + alpha)
+    implied = observed * dual
+    rotated = alpha * scaled + imputed
+    if prepared.problem.centered:
+        shift = prepared.observed_means(dual)
+        implied = implied - observed * shift
+        rotated = rotated - prepared.known.coordinates(prepared.column_sums * shift)
+    loss = inner(implied, implied) / 2
+    primal = loss + alpha / 2 * inner(scaled, spread * scaled)
+    norm = inner(rotated, spread * rotated)
+    return primal, inner(implied, completed) - loss - norm / (2 * alpha)
