@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
 
 from okl._array import Array, inner, namespace
+
+_MAX_ITER = 200
+
+
+class Step(NamedTuple):
+    """One iteration: what it adds to the solution, and what is left to do.
+
+    Attributes
+    ----------
+    length : float
+        How far along the direction.
+    direction : array
+        To which the product was applied last.
+    left : float
+        The preconditioned residual after the step, relative to that at the start; 0
+        if there is no further step.
+    """
+
+    length: float
+    direction: Array
+    left: float
 
 
 def conjugate_gradient(
@@ -13,8 +36,7 @@ def conjugate_gradient(
     precondition: Callable[[Array], Array],
     *,
     rtol: float,
-    max_iter: int = 200,
-    on_step: Callable[[float], None] | None = None,
+    max_iter: int = _MAX_ITER,
 ) -> Array:
     """Solve ``product(x) = right`` for a symmetric operator, from x = 0.
 
@@ -33,29 +55,41 @@ def conjugate_gradient(
         Relative residual to stop at.
     max_iter : int
         Most products.
-    on_step : callable, optional
-        Called with the length of each step after its product: what ``product``
-        computed on the way can be added up beside the solution.
     """
     solution = namespace(right).zeros_like(right)
+    for step in islice(conjugate_steps(product, right, precondition), max_iter):
+        solution = solution + step.length * step.direction
+        if step.left <= rtol:
+            break
+    return solution
+
+
+def conjugate_steps(
+    product: Callable[[Array], Array],
+    right: Array,
+    precondition: Callable[[Array], Array],
+) -> Iterator[Step]:
+    """Yield the steps of conjugate gradients, whose sum is the solution.
+
+    What ``product`` computed on the way can so be added up beside the solution, and
+    the solution be tried out and improved.
+    """
     residual = right
     direction = precondition(residual)
     size = first = inner(residual, direction)
-    for iteration in range(max_iter):
+    for iteration in range(_MAX_ITER):
         image = product(direction)
         curvature = inner(direction, image)
         if curvature <= 0:
-            if iteration == 0 and on_step is not None:
-                on_step(1.0)
-            return direction if iteration == 0 else solution
-        step = size / curvature
-        if on_step is not None:
-            on_step(step)
-        solution = solution + step * direction
-        residual = residual - step * image
+            if iteration == 0:
+                yield Step(1.0, direction, 0.0)
+            return
+        length = size / curvature
+        residual = residual - length * image
         scaled = precondition(residual)
         previous, size = size, inner(residual, scaled)
-        if size <= max(rtol**2 * first, 0.0):  # below zero by rounding
-            break
+        over = size <= 0 or first <= 0  # by rounding
+        yield Step(length, direction, 0.0 if over else (size / first) ** 0.5)
+        if over:
+            return
         direction = scaled + (size / previous) * direction
-    return solution

@@ -39,7 +39,8 @@ def bounds(
     """Return the primal value of a model and the dual value its residuals imply.
 
     The same as `certify` on arrays that were checked before; K is anything that
-    multiplies a matrix from the left.
+    multiplies a matrix from the left. If it has an attribute ``shared`` that is False,
+    each output has a matrix of its own, and outputs are not rotated.
     """
     products = K @ dual_coef
     scores = products + intercept
@@ -152,9 +153,10 @@ class _DualPoint:
         if self.exact:
             if self.free_intercept:
                 implied = _balanced(implied)
-            implied, targets, kernel = _compressed(
-                implied, targets, kernel, self.structure
-            )
+            if getattr(self.K, "shared", True):
+                implied, targets, kernel = _compressed(
+                    implied, targets, kernel, self.structure
+                )
         bound = self.structure.dual_bound(self._half_gram(implied), kernel)
         scaled = bound.factor * implied
         if bound.directions is not None:

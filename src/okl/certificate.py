@@ -26,7 +26,7 @@ here knows how the model was found, and no solver is imported.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -131,7 +131,9 @@ def certify(
     Parameters
     ----------
     K : array (n_samples, n_samples)
-        The input kernel matrix of the training rows.
+        The input kernel matrix of the training rows. For a kernel per output a list of
+        such matrices, or an array (n_outputs, n_samples, n_samples); only for
+        independent outputs, ``structure="identity"``.
     Y : array (n_samples, n_outputs) or (n_samples,)
         The targets as the loss codes them (-1 and +1 for classes).
     dual_coef : array of the shape of Y
@@ -159,22 +161,26 @@ def certify(
     Raises
     ------
     ValueError
-        If shapes do not match, K is not symmetric, or L is missing, given twice or
-        given to a structure that fixes it.
+        If shapes do not match, K is not symmetric, L is missing, given twice or given
+        to a structure that fixes it, or there are several K and a structure that is
+        not the identity.
     """
     check_alpha(alpha)
     check_tolerance(tol)
     structure, loss = as_structure(structure), as_loss(loss)
-    K, Y, dual_coef = _as_float(K), _as_columns(_as_float(Y)), _as_float(dual_coef)
-    dual_coef = _as_columns(dual_coef)
-    check_gram(K, "K")
-    if dual_coef.shape != Y.shape or K.shape[0] != Y.shape[0]:
-        raise ValueError(
-            f"K, Y and dual_coef must agree: got K {K.shape}, Y {Y.shape} and "
-            f"dual_coef {dual_coef.shape}."
-        )
+    Y, dual_coef = _as_columns(_as_float(Y)), _as_columns(_as_float(dual_coef))
+    matrices = [_as_float(matrix) for matrix in _each_of(K)]
+    for matrix in matrices:
+        check_gram(matrix, "K")
+        if dual_coef.shape != Y.shape or matrix.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"K, Y and dual_coef must agree: got K {matrix.shape}, Y {Y.shape} "
+                f"and dual_coef {dual_coef.shape}."
+            )
     n_outputs = Y.shape[1]
     structure.validate(n_outputs)
+    if len(matrices) > 1:
+        _check_matrix_per_output(len(matrices), n_outputs, structure)
     given = [L for L in (output_kernel, output_kernel_factor) if L is not None]
     if len(given) != (0 if "known" in structure.capabilities else 1):
         raise ValueError(
@@ -209,9 +215,9 @@ def certify(
                 f"weights must have the shape of Y, {tuple(Y.shape)}, or "
                 f"({Y.shape[0]}, 1); got {tuple(weights.shape)}."
             )
-    K = _positive(K, centered=free)
+    matrices = [_positive(matrix, centered=free) for matrix in matrices]
     primal, dual = bounds(
-        K,
+        matrices[0] if len(matrices) == 1 else _PerOutput(matrices),
         Y,
         dual_coef,
         learned,
@@ -224,6 +230,39 @@ def certify(
     )
     reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y), weights)
     return Certificate.of(primal, dual, reference, tol=tol)
+
+
+def _each_of(K: Any) -> Any:
+    """Return the matrices of a list or a stack of them, or the only one in a list."""
+    several = isinstance(K, list | tuple) and len(K) > 0 and np.ndim(K[0]) == 2
+    return K if several or getattr(K, "ndim", 2) == 3 else [K]
+
+
+@dataclass(frozen=True)
+class _PerOutput:
+    """A matrix for each output, that multiplies its column."""
+
+    matrices: list[Array]
+    shared: ClassVar[bool] = False
+
+    def __matmul__(self, right: Array) -> Array:
+        products = [matrix @ right[:, j] for j, matrix in enumerate(self.matrices)]
+        return namespace(right).stack(products, axis=1)
+
+
+def _check_matrix_per_output(
+    n_matrices: int, n_outputs: int, structure: Structure
+) -> None:
+    if n_matrices != n_outputs:
+        raise ValueError(
+            f"A list of kernel matrices must have one per output, {n_outputs} here; "
+            f"got {n_matrices}."
+        )
+    if "identity" not in structure.capabilities:
+        raise ValueError(
+            "A kernel matrix per output needs structure='identity', got "
+            f"{structure}; give one matrix for all outputs."
+        )
 
 
 def _check_outputs(array: Array, n_outputs: int, name: str) -> None:

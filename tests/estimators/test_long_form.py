@@ -24,7 +24,14 @@ from okl.kernels import Gaussian
 from okl.losses import Huber
 from okl.metrics import r2_score
 from okl.operators import Dense, Features
-from okl.structures import Cluster, Fixed, LowRank, Sparse, TraceBall
+from okl.structures import (
+    Cluster,
+    Fixed,
+    LowRank,
+    Sparse,
+    TraceBall,
+    as_structure,
+)
 from tests.samples import psd
 
 STRUCTURES = [
@@ -63,16 +70,19 @@ def pivoted(y, ids):
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 def test_it_is_the_fit_to_the_target_matrix(structure, kernel, intercept):
     X, y, ids = sample()
-    options = {"fit_intercept": intercept, "tol": 1e-6}
+    known = "known" in as_structure(structure).capabilities
+    tol = 1e-10 if known else 1e-6
+    options = {"fit_intercept": intercept, "tol": tol}
     long = OutputKernelRegressor(kernel, structure, 0.5, **options)
     long.fit(X, y, task=ids)
     wide = OutputKernelRegressor(kernel, structure, 0.5, **options)
     wide.fit(X, pivoted(y, ids))
     assert long.certificate_.status == "optimal"
-    assert_allclose(
-        long.certificate_.primal, wide.certificate_.primal, rtol=2e-6, atol=1e-12
-    )
-    assert_allclose(long.predict(X), wide.predict(X), atol=2e-3)
+    primal = wide.certificate_.primal
+    assert_allclose(long.certificate_.primal, primal, rtol=2 * tol)
+    # half the squared distance of the predictions is at most the gap, where observed
+    near = 4 * (tol * primal) ** 0.5
+    assert_allclose(long.predict(X), wide.predict(X), atol=near)
     assert long.dual_coef_.shape == wide.dual_coef_.shape == (60, 4)
     assert_array_equal(long.output_names_, ["a", "b", "c", "d"])
     own = np.searchsorted(long.output_names_, ids)
@@ -169,20 +179,20 @@ def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(structure, loss):
 @each
 def test_the_order_of_rows_and_the_names_of_tasks_do_not_matter(structure):
     X, y, ids = sample()
-    model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5, tol=1e-8)
+    model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5)
     first = model.fit(X, y, task=ids).predict(X, task=ids)
     primal = model.certificate_.primal
     order = np.random.default_rng(2).permutation(60)
     moved = model.fit(X[order], y[order], task=ids[order]).predict(X, task=ids)
-    assert_allclose(model.certificate_.primal, primal, rtol=2e-8)
-    assert_allclose(moved, first, atol=1e-3)
+    assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
+    assert_allclose(moved, first, atol=2e-2)
     if isinstance(structure, Fixed):
         return  # its rows are in the order of the names
     numbers = np.array([7, -2, 100, 3])[np.searchsorted(np.sort(NAMES), ids)]
     renamed = model.fit(X, y, task=numbers).predict(X, task=numbers)
     assert_array_equal(model.output_names_, [-2, 3, 7, 100])
-    assert_allclose(model.certificate_.primal, primal, rtol=2e-8)
-    assert_allclose(renamed, first, atol=1e-3)
+    assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
+    assert_allclose(renamed, first, atol=2e-2)
 
 
 @each
@@ -401,7 +411,7 @@ def test_routing():
         fold = np.isin(np.arange(60), next(GroupKFold(5).split(X, y, groups))[1])
         alone = OutputKernelRegressor(chosen.kernel_, alpha=0.1)
         alone.fit(X[~fold], y[~fold], task=ids[~fold])
-        mean = r2_score(y[fold], alone.predict(X[fold], ids[fold]), task=ids[fold])
+        mean = r2_score(y[fold], alone.predict(X[fold], task=ids[fold]), task=ids[fold])
         assert_allclose(chosen.scores_[0, 0, 0], mean, rtol=1e-3)
         outer = OutputKernelRegressorCV(alphas=[0.1], cv=3).set_fit_request(task=True)
         outer.set_score_request(task=True)
@@ -412,7 +422,7 @@ def test_what_cannot_be_used():
     X, y, ids = sample()
     labels = (y > 0.7).astype(int)
     regressor, classifier = OutputKernelRegressor(), OutputKernelClassifier()
-    with pytest.raises(ValueError, match="one target a row.* got y with 2 columns"):
+    with pytest.raises(ValueError, match=r"one target a row.* got y with 2 columns"):
         regressor.fit(X, np.stack([y, y], axis=1), task=ids)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         regressor.fit(X, y, task=ids[1:])
@@ -429,7 +439,7 @@ def test_what_cannot_be_used():
     softmax = OutputKernelClassifier(loss="softmax")
     with pytest.raises(ValueError, match="'softmax' has several outputs for two"):
         softmax.fit(X, labels, task=ids)
-    with pytest.raises(ValueError, match="needs 'quadratic'|needs .*a target matrix"):
+    with pytest.raises(ValueError, match="a target matrix"):
         OutputKernelRegressor(solver="dual_newton").fit(X, y, task=ids)
     regressor.fit(X, y, task=ids)
     with pytest.raises(ValueError, match="No rows of the task 'z', 'q' were there in"):

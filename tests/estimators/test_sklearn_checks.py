@@ -10,9 +10,11 @@ from okl import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
+from okl.kernels import Gaussian, PerOutput
 from okl.structures import Cluster, LowRank, Mean, Sparse, TraceBall
 
 CLOSE = 1e-16
+ONE_OUTPUT = PerOutput([Gaussian()])
 SINGLE = [
     OutputKernelRegressor(),
     OutputKernelRegressor(structure="low_rank", fit_intercept=False),
@@ -37,6 +39,10 @@ SINGLE = [
     ),
     OutputKernelClassifier(loss="squared_hinge", tol=CLOSE),
     OutputKernelClassifier(loss="squared_hinge", structure="identity", tol=CLOSE),
+    OutputKernelRegressor(kernel=ONE_OUTPUT, structure="identity"),
+    OutputKernelRegressor(
+        kernel=ONE_OUTPUT, structure="identity", loss="huber", tol=CLOSE
+    ),
     # scikit-learn's checks have one output, and three classes
     *(
         estimator(structure=structure)
@@ -72,7 +78,8 @@ SEARCHING = [
 ]
 # The checks that may fail, and why; there is no other place for an exception.
 EXPECTED_FAILURES = {
-    "precomputed": {"check_estimators_dtypes": "feeds an indefinite matrix"}
+    "precomputed": {"check_estimators_dtypes": "feeds an indefinite matrix"},
+    ONE_OUTPUT: {"check_regressor_multioutput": "feeds five outputs to one kernel"},
 }
 
 

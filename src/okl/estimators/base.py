@@ -8,7 +8,6 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,76 +27,24 @@ from sklearn.utils.validation import (
 from okl._memory import require_memory
 from okl._output_kernel import OutputKernel
 from okl._tasks import LongCoefficients, Tasks
-from okl._validation import check_alpha, check_count, check_gram, check_tolerance
+from okl._validation import check_alpha, check_count, check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.long_form import codes_of
-from okl.estimators.weights import combined, of_rows
-from okl.kernels import Kernel, as_kernel
+from okl.estimators.training import (
+    Training,
+    as_input_kernel,
+    check_kernel_per_output,
+    is_precomputed,
+    predictive_variance,
+)
+from okl.estimators.weights import combined
+from okl.kernels import Kernel, PerOutput
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
-from okl.operators import Dense, KernelOperator, multiply_rows, operator_of
-from okl.posterior import PredictiveVariance
+from okl.operators import multiply_rows
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
-
-
-@dataclass(frozen=True)
-class Training:
-    """The training rows as the fit uses them.
-
-    Attributes
-    ----------
-    operator : KernelOperator
-        The kernel matrix; it owns its memory.
-    kernel : Kernel or "precomputed"
-        With its data-dependent parameters resolved.
-    rows : array, sparse matrix or None
-        What new rows are compared with; None for a precomputed kernel.
-    """
-
-    operator: KernelOperator
-    kernel: Kernel | str
-    rows: Any
-
-    @classmethod
-    def of(cls, kernel: Any, X: Any, weights: np.ndarray | None = None) -> Training:
-        """Evaluate a kernel, given as estimators take it, on the rows of X.
-
-        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``.
-        """
-        if is_precomputed(kernel):
-            check_gram(X, "The precomputed kernel")
-            return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
-        resolved = as_kernel(kernel).resolve(X, of_rows(weights))
-        return cls(operator_of(resolved, X), resolved, X)
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Tell whether X is the kernel matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
-
-
-def predictive_variance(
-    training: Training,
-    formulation: Formulation,
-    output_kernel: OutputKernel,
-    alpha: float,
-    weights: np.ndarray | None,
-) -> PredictiveVariance | None:
-    """Return what tells the variance of predictions, None where nothing does.
-
-    The loss must be that of Gaussian noise, and k(x, x) known for new rows.
-    """
-    problem = formulation.problem
-    gaussian = "quadratic" in problem.loss.capabilities and not problem.long
-    if not gaussian or not isinstance(training.kernel, Kernel):
-        return None
-    free_intercept = formulation.kernel_means is not None
-    return PredictiveVariance(
-        training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
-    )
-
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
 # scikit-learn's callbacks put around it.
@@ -299,7 +246,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         theta = self._theta
         if len(theta.shape) == 1:
             theta = theta[:, None]
-        if isinstance(self.kernel_, Kernel):
+        if isinstance(self.kernel_, Kernel | PerOutput):
             products = multiply_rows(self.kernel_, X, self.X_fit_, theta)
         else:
             products = X @ theta
@@ -356,7 +303,7 @@ class SingleFit(OutputKernelModel):
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
-            as_kernel(self.kernel)
+            as_input_kernel(self.kernel)
         as_solver(self.solver)
         return self._loss_for_the_task()
 
@@ -378,7 +325,9 @@ class SingleFit(OutputKernelModel):
         the tasks are the outputs.
         """
         structure = clone(as_structure(self.structure))
-        structure.validate(targets.shape[1] if tasks is None else tasks.n_tasks)
+        n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
+        structure.validate(n_outputs)
+        check_kernel_per_output(self.kernel, [structure], n_outputs, tasks)
         training = Training.of(self.kernel, X, weights)
         weights = combined(weights, of_classes)
         inputs = Inputs.of(

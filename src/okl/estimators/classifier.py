@@ -204,7 +204,7 @@ class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
             After a fit in long form, and only then, the task of each row.
         """
         self._require_task(task)
-        predictions = self.predict(X, task)
+        predictions = self.predict(X, task=task)
         return float(accuracy_score(y, predictions, sample_weight=sample_weight))
 
 

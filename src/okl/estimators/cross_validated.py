@@ -30,19 +30,22 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from okl._validation import check_count, check_tolerance
 from okl._tasks import Tasks
+from okl._validation import check_count, check_tolerance
 from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
-    Training,
-    is_precomputed,
     warn_unless_certified,
 )
+from okl.estimators.training import (
+    Training,
+    as_input_kernel,
+    check_kernel_per_output,
+    is_precomputed,
+)
 from okl.estimators.weights import combined
-from okl.kernels import as_kernel
 from okl.losses import Loss
-from okl.model_selection.held_out import score_fold
+from okl.model_selection.held_out import Observed, score_fold
 from okl.model_selection.path import alpha_grid, solve_path
 from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure, as_structure
@@ -113,7 +116,7 @@ class CrossValidated(OutputKernelModel):
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         if not is_precomputed(self.kernel):
-            as_kernel(self.kernel)
+            as_input_kernel(self.kernel)
         return self._loss_for_the_task()
 
     def _checked_structures(self, n_outputs: int) -> list[Structure]:
@@ -147,6 +150,7 @@ class CrossValidated(OutputKernelModel):
         """Score every structure at every alpha, then refit the best on all rows."""
         n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
         structures = self._checked_structures(n_outputs)
+        check_kernel_per_output(self.kernel, structures, n_outputs, tasks)
         scorer = check_scoring(self, scoring=self.scoring)
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
         splitting, scoring = self._routed(params, scorer, score_weights, ids)
@@ -175,15 +179,13 @@ class CrossValidated(OutputKernelModel):
         jobs = (
             delayed(score_fold)(
                 inputs.plain,
-                targets,
+                Observed(targets, weights, tasks),
                 structures,
                 self.alphas_,
                 train,
                 test,
                 judge,
                 loss=loss,
-                weights=weights,
-                tasks=tasks,
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,

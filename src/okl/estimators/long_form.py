@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,10 @@ def checked_ids(task: Any, rows: Any) -> np.ndarray:
     ids = column_or_1d(np.asarray(task), input_name="task")
     check_consistent_length(rows, ids)
     if ids.dtype.kind == "O":
-        missing = any(value is None or value != value for value in ids)
+        missing = any(
+            value is None or (isinstance(value, float) and isnan(value))
+            for value in ids
+        )
         if not missing and len({isinstance(value, str) for value in ids}) > 1:
             raise ValueError(
                 "task mixes strings with other ids, which cannot be sorted; convert "

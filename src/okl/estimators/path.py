@@ -11,10 +11,11 @@ from sklearn.base import clone
 
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
-from okl.estimators.base import Training, warn_unless_certified
+from okl.estimators.base import warn_unless_certified
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.training import Training, check_kernel_per_output
 from okl.model_selection.path import alpha_grid, solve_path
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution
@@ -144,7 +145,9 @@ def output_kernel_path(
     Y, tasks = enter_long_form(estimator, Y, task)
     targets, weights = observed_targets(Y, sample_weight, tasks)
     resolved = clone(as_structure(structure))
-    resolved.validate(targets.shape[1] if tasks is None else tasks.n_tasks)
+    n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
+    resolved.validate(n_outputs)
+    check_kernel_per_output(kernel, [resolved], n_outputs, tasks)
     training = Training.of(kernel, X, weights)
     inputs = Inputs.of(
         training.operator,

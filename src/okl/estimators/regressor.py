@@ -53,7 +53,8 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
     Attributes
     ----------
     dual_coef_ : array (n_samples, n_outputs) or (n_samples,)
-        C L, in long form computed when asked for: predictions are ``K(X, X_fit_) @ dual_coef_ + intercept_``.
+        C L: predictions are ``K(X, X_fit_) @ dual_coef_ + intercept_``; in long form
+        computed when asked for.
     intercept_ : array (n_outputs,) or float
         b; 0.0 without an intercept.
     output_kernel_ : array (n_outputs, n_outputs)
@@ -174,7 +175,7 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
             score of the target matrix.
         """
         self._require_task(task)
-        return r2_score(y, self.predict(X, task), sample_weight=sample_weight)
+        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
 
     def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
         """Predict the targets, and say how sure that is.

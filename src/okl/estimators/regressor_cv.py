@@ -142,7 +142,7 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
     ) -> float:
         """Return R^2, as `OutputKernelRegressor.score`."""
         self._require_task(task)
-        return r2_score(y, self.predict(X, task), sample_weight=sample_weight)
+        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
 
     def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
         """Predict the targets, as `OutputKernelRegressor.predict`."""

@@ -20,6 +20,9 @@ object                        name             k(x, z)
                                                Gaussian-process kernels
 ============================  ===============  =========================================
 
+``PerOutput(kernels)`` gives each output a kernel of its own. It is no kernel, as it has
+no one matrix, but estimators take it as their ``kernel``.
+
 Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)``,
 ``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
 ``gamma="scale"`` by its number on the training data. The estimators also take
@@ -43,6 +46,8 @@ from okl.kernels.gram import Gram as Gram
 from okl.kernels.laplacian import Laplacian as Laplacian
 from okl.kernels.linear import Linear as Linear
 from okl.kernels.matern import Matern as Matern
+from okl.kernels.per_output import KernelTerm as KernelTerm
+from okl.kernels.per_output import PerOutput as PerOutput
 from okl.kernels.polynomial import Polynomial as Polynomial
 
 KERNELS = names_of(globals(), Kernel)  # type: ignore[type-abstract]

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from okl.kernels._checks import as_numbers
-from okl.kernels.base import Kernel, Matrix, check_is_kernel
+from okl.kernels._list import KernelList
+from okl.kernels.base import Kernel, Matrix
 
 
-class Average(Kernel):
+class Average(KernelList, Kernel):
     """Weighted average, k(x, z) = sum_q w_q k_q(x, z) / sum_q w_q.
 
     Parameters
@@ -48,54 +49,10 @@ class Average(Kernel):
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the average of the resolved kernels, with the given weights."""
-        if not isinstance(self.kernels, list | tuple) or not self.kernels:
-            raise ValueError(
-                "kernels of Average must be a list of at least one kernel, got "
-                f"{self.kernels!r}."
-            )
-        for i, kernel in enumerate(self.kernels):
-            check_is_kernel(kernel, f"kernels[{i}] of Average")
+        self._check_kernels()
         self._normalized_weights()
         resolved = [kernel.resolve(X, weights) for kernel in self.kernels]
         return Average(resolved, self.weights)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if deep, also ``kernels__0``, ``kernels__0__gamma``.
-
-        scikit-learn looks into components but not into lists of them.
-        """
-        params = super().get_params(deep=deep)
-        if deep and isinstance(self.kernels, list | tuple):
-            for i, kernel in enumerate(self.kernels):
-                inner = kernel.get_params() if isinstance(kernel, Kernel) else {}
-                params[f"kernels__{i}"] = kernel
-                params.update({f"kernels__{i}__{k}": v for k, v in inner.items()})
-        return params
-
-    def set_params(self, **params: Any) -> Average:
-        """Set parameters, also those of the averaged kernels.
-
-        Raises
-        ------
-        ValueError
-            For an unknown parameter.
-        """
-        nested = sorted(key for key in params if key.startswith("kernels__"))
-        super().set_params(**{k: v for k, v in params.items() if k not in nested})
-        for key in nested:  # "kernels__0" sorts before its own "kernels__0__gamma"
-            if key not in self.get_params():
-                raise ValueError(
-                    f"Invalid parameter {key!r} for {self}. Valid parameters are: "
-                    f"{sorted(self.get_params())}."
-                )
-            index, _, inner = key.removeprefix("kernels__").partition("__")
-            if inner:
-                self.kernels[int(index)].set_params(**{inner: params[key]})
-            else:
-                kernels = list(self.kernels)
-                kernels[int(index)] = params[key]
-                self.kernels = kernels
-        return self
 
     def _weighted_sum(self, evaluate: Any) -> np.ndarray:
         weights = self._normalized_weights()

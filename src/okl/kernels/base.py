@@ -76,6 +76,14 @@ class Kernel(Component, ABC):
         """
         return None
 
+    def factored(self) -> tuple[float, Kernel]:
+        """Return a number > 0 and a kernel whose product this one is.
+
+        Kernels that differ by a factor only, with parameters that are numbers, give
+        equal ones.
+        """
+        return 1.0, self
+
     @property
     def is_psd(self) -> bool:
         """Whether every matrix is positive semi-definite by construction.
@@ -125,6 +133,10 @@ class Constant(Kernel):
         """Return a copy after checking that the value is a number >= 0."""
         return Constant(nonnegative_number(self, "value"))
 
+    def factored(self) -> tuple[float, Kernel]:
+        """Return the value and one, unless the value is zero."""
+        return (self.value, Constant(1.0)) if self.value > 0 else (1.0, self)
+
 
 class _Pair(Kernel):
     """What the sum and the product of two kernels share.
@@ -170,6 +182,11 @@ class Sum(_Pair):
         """Return the sum of the two diagonals."""
         return self.left.diagonal(X) + self.right.diagonal(X)
 
+    def factored(self) -> tuple[float, Kernel]:
+        """Return the factor of the first summand, and the sum without it."""
+        (first, left), (second, right) = self.left.factored(), self.right.factored()
+        return first, left + _times(second / first, right)
+
 
 class Product(_Pair):
     """Elementwise product of two kernels, k(x, z) = left(x, z) right(x, z).
@@ -189,6 +206,19 @@ class Product(_Pair):
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return the product of the two diagonals."""
         return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def factored(self) -> tuple[float, Kernel]:
+        """Return the product of both factors, and of what they leave."""
+        (first, left), (second, right) = self.left.factored(), self.right.factored()
+        if isinstance(left, Constant):
+            return first * second, _times(left.value, right)
+        if isinstance(right, Constant):
+            return first * second, _times(right.value, left)
+        return first * second, left * right
+
+
+def _times(factor: float, kernel: Kernel) -> Kernel:
+    return kernel if factor == 1 else Product(Constant(factor), kernel)
 
 
 def check_is_kernel(value: Any, where: str) -> Kernel:

@@ -34,6 +34,10 @@ class Curvature(Protocol):
     """
 
     @property
+    def separable(self) -> bool:
+        """Whether W is diagonal, P = I."""
+
+    @property
     def diagonal(self) -> Array:
         """D (n_samples, n_outputs)."""
 

@@ -38,6 +38,11 @@ class Diagonal(NamedTuple):
         """Take the square root."""
         return cls(diagonal, namespace(diagonal).sqrt(diagonal))
 
+    @property
+    def separable(self) -> bool:
+        """True: nothing couples the outputs."""
+        return True
+
     def project(self, right: Array) -> Array:
         """Return the array: P is the identity."""
         return right

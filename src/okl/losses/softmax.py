@@ -166,6 +166,11 @@ class Simplex(NamedTuple):
     roots: Array
 
     @property
+    def separable(self) -> bool:
+        """False: the classes share one probability."""
+        return False
+
+    @property
     def diagonal(self) -> Array:
         """D = diag(w p)."""
         return self.roots**2

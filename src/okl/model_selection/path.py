@@ -49,28 +49,30 @@ def _norm(problem: Problem) -> float:
     Solvers without weights need the decomposition anyway; others need products only.
     """
     if problem.exact:
-        return problem.operator.spectrum.norm
+        return problem.operator.norm
     n = problem.operator.n_samples
     rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)
-    roots, share = np.sqrt(rows), rows / rows.sum()
+    roots, share = np.sqrt(rows)[:, None], (rows / rows.sum())[:, None]
+    # a matrix for each output is one matrix of all outputs
+    size = n if problem.operator.shared else problem.targets.size
 
     def product(right: np.ndarray) -> np.ndarray:
-        right = roots * right.ravel()
+        right = roots * right.reshape(n, -1)
         if problem.centered:
-            right = right - share * right.sum()
-        image = (problem.operator @ right[:, None])[:, 0]
+            right = right - share * right.sum(axis=0)
+        image = problem.operator @ right
         if problem.centered:
-            image = image - share @ image
-        return roots * image
+            image = image - share.T @ image
+        return (roots * image).ravel()
 
-    start = product(np.random.default_rng(0).normal(size=n))
+    start = product(np.random.default_rng(0).normal(size=size))
     if not np.any(start):
         return 0.0
-    if n <= _FEW:
-        columns = np.stack([product(column) for column in np.eye(n)], axis=1)
+    if size <= _FEW:
+        columns = np.stack([product(column) for column in np.eye(size)], axis=1)
         return float(np.linalg.norm(columns, 2))
     largest = eigsh(
-        LinearOperator((n, n), product, dtype=np.float64),
+        LinearOperator((size, size), product, dtype=np.float64),
         k=1,
         v0=start,
         return_eigenvectors=False,

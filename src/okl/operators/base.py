@@ -11,10 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from okl._array import Array, epsilon, namespace
 from okl._tasks import Tasks
+from okl.operators.by_task import ByTask
+from okl.operators.low_rank import LowRank, nystroem
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
 # before, are rounding: rows that do not differ leave nothing to learn from.
@@ -60,39 +62,114 @@ class Spectrum:
         return float(self.eigenvalues[-1]) if self.eigenvalues.shape[0] else 0.0
 
 
-class Products(ABC):
-    """What matrix-free solvers ask of a symmetric PSD matrix (n_samples, n_samples)."""
+class Operator(ABC):
+    """What multiplies arrays (n_samples, n_outputs): a kernel matrix for each output.
+
+    Attributes
+    ----------
+    shared : bool
+        Whether all outputs have the same matrix.
+    clipped : bool
+        Whether a matrix differs from the one given by negative eigenvalues that were
+        set to zero. Coefficients outside its range are then not harmless: the kernel
+        of new rows knows nothing of the clipping.
+    """
+
+    shared: ClassVar[bool] = True
+    clipped: bool = False
 
     @property
     @abstractmethod
     def n_samples(self) -> int:
         """The number of rows."""
 
+    @property
+    @abstractmethod
+    def norm(self) -> float:
+        """The largest eigenvalue."""
+
     @abstractmethod
     def __matmul__(self, right: Array) -> Array:
-        """Return the product with a matrix (n_samples, p)."""
+        """Return K times an array (n_samples, p)."""
 
     @abstractmethod
     def diagonal(self) -> Array:
-        """Return the diagonal (n_samples,)."""
+        """Return the diagonal of K (n_samples,), or those of all (n_samples, p)."""
 
     @abstractmethod
-    def column(self, index: int) -> Array:
-        """Return one column (n_samples,)."""
+    def low_rank(self, rank: int) -> LowRank:
+        """Return R with K ~ R R', of at most so many columns."""
+
+    @abstractmethod
+    def solve(self, right: Array, shift: float) -> Array:
+        """Return (K + shift I)^-1 times an array (n_samples, p), for shift > 0.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the shifted matrix is numerically singular.
+        """
+
+    @abstractmethod
+    def centered(self, weights: Array | None = None) -> tuple[Operator, Array]:
+        """Return H K H, H = I - 1w', and the means of the rows of K, as its diagonal.
+
+        The operator may take over the memory of this one, which must not be used
+        afterwards.
+
+        Parameters
+        ----------
+        weights : array (n_samples,), optional
+            w, summing to one: the means are K w. None for 1 / n_samples.
+        """
+
+    @abstractmethod
+    def scaled(self, roots: Array) -> Operator:
+        """Return diag(roots) K diag(roots), on the memory of this one.
+
+        Parameters
+        ----------
+        roots : array (n_samples,)
+        """
+
+    @abstractmethod
+    def verified(self) -> Operator:
+        """Return the operator, made PSD if it is not so by construction.
+
+        Raises
+        ------
+        ValueError
+            If an eigenvalue is negative beyond what rounding explains.
+        """
+
+    @abstractmethod
+    def restrict(self, rows: Any) -> Operator:
+        """Return a fresh operator of some of the rows."""
+
+    @abstractmethod
+    def cross(self, rows: Any, columns: Any) -> Any:
+        """Return K[rows, columns] as something that multiplies from the left."""
 
 
-class KernelOperator(Products):
-    """Base of the operators, kernel matrices (n_samples, n_samples).
+class KernelOperator(Operator):
+    """Base of the single matrices, symmetric and PSD, (n_samples, n_samples)."""
 
-    Attributes
-    ----------
-    clipped : bool
-        Whether the matrix differs from the one given by negative eigenvalues that
-        were set to zero. Coefficients outside its range are then not harmless: the
-        kernel of new rows knows nothing of the clipping.
-    """
+    @property
+    def norm(self) -> float:
+        """The largest eigenvalue of K, from its decomposition."""
+        return self.spectrum.norm
 
-    clipped: bool = False
+    @abstractmethod
+    def columns(self, rows: Array) -> Array:
+        """Return the columns of K of these row numbers (n_samples, len(rows))."""
+
+    def low_rank(self, rank: int) -> LowRank:
+        """Return R with K ~ R R', one for all outputs."""
+        return LowRank((nystroem(self.columns, self.n_samples, rank),))
+
+    def by_task(self, tasks: Tasks) -> ByTask:
+        """Return what multiplies matrices (n_samples, n_tasks) with one entry a row."""
+        return ByTask(self, tasks)
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -107,78 +184,17 @@ class KernelOperator(Products):
     def _decompose(self) -> Spectrum: ...
 
     @abstractmethod
-    def solve(self, right: Array, shift: float) -> Array:
-        """Return (K + shift I)^-1 times a matrix (n_samples, p), for shift > 0.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the shifted matrix is numerically singular.
-        """
-
-    @abstractmethod
     def centered(self, weights: Array | None = None) -> tuple[KernelOperator, Array]:
-        """Return H K H, H = I - 1w', and the means of the rows of K (n_samples,).
-
-        The operator may take over the memory of this one, which must not be used
-        afterwards.
-
-        Parameters
-        ----------
-        weights : array (n_samples,), optional
-            w, summing to one: the means are K w. None for 1 / n_samples.
-        """
+        """Return H K H and the means of the rows of K (n_samples,)."""
 
     @abstractmethod
     def scaled(self, roots: Array) -> KernelOperator:
-        """Return diag(roots) K diag(roots), on the memory of this one.
-
-        Parameters
-        ----------
-        roots : array (n_samples,)
-        """
+        """Return diag(roots) K diag(roots), on the memory of this one."""
 
     def verified(self) -> KernelOperator:
-        """Return the operator, made PSD if it is not so by construction.
-
-        Raises
-        ------
-        ValueError
-            If an eigenvalue is negative beyond what rounding explains.
-        """
+        """Return the operator, made PSD if it is not so by construction."""
         return self
 
     @abstractmethod
     def restrict(self, rows: Any) -> KernelOperator:
         """Return a fresh operator of some of the rows."""
-
-    @abstractmethod
-    def cross(self, rows: Any, columns: Any) -> Any:
-        """Return K[rows, columns] as something that multiplies from the left."""
-
-    def functions(self, tasks: Tasks, column: Array) -> Array:
-        """Return f_t = sum over the rows j of task t of c_j k(., x_j) for each task.
-
-        Parameters
-        ----------
-        tasks : Tasks
-        column : array (n_samples, 1)
-            c.
-
-        Returns
-        -------
-        array (n_tasks, p)
-            Each function by p numbers: its values at the rows, or what multiplies the
-            features. Only the operator knows which.
-        """
-        return (self @ tasks.scatter(column)).T
-
-    def coupled(self, functions: Array, tasks: Tasks, output_kernel: Array) -> Array:
-        """Return sum_t L[t_i, t] f_t(x_i) at each row i, (n_samples, 1)."""
-        xp = namespace(functions)
-        mixed = tasks.spread(output_kernel) * functions.T
-        return xp.sum(mixed, axis=1, keepdims=True)
-
-    def task_gram(self, tasks: Tasks, column: Array, functions: Array) -> Array:
-        """Return <g_s, f_t> (n_tasks, n_tasks) for the functions g of a column."""
-        return tasks.aggregate(column, functions.T)

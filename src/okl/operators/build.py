@@ -9,46 +9,60 @@ from sklearn import get_config
 from sklearn.utils import gen_batches
 
 from okl._memory import require_memory
-from okl.kernels import Kernel
-from okl.operators.base import KernelOperator
+from okl.kernels import Kernel, PerOutput
+from okl.operators.base import KernelOperator, Operator
 from okl.operators.dense import Dense
 from okl.operators.features import Features
+from okl.operators.separable_sum import SeparableSum, Term
 
 _FLOAT = 8  # bytes
 
 
-def operator_of(kernel: Kernel, X: Any) -> KernelOperator:
-    """Build the operator of a kernel on the rows of X.
+def operator_of(kernel: Kernel | PerOutput, X: Any) -> Operator:
+    """Build the operator of a kernel, or of a kernel per output, on the rows of X.
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Kernel or PerOutput
         With its data-dependent parameters resolved.
     X : array or sparse matrix (n_samples, n_features)
         The training rows.
 
     Returns
     -------
-    KernelOperator
+    Operator
         `Features` where the kernel has fewer features than there are rows, else
-        `Dense`; its arrays belong to it, those of X aside.
+        `Dense`; a `SeparableSum` of these for a kernel per output. Its arrays belong
+        to it, those of X aside.
 
     Raises
     ------
     MemoryError
         If the kernel matrix and its decomposition cannot fit.
     """
+    if not isinstance(kernel, PerOutput):
+        return _matrix_of(kernel, X, 1)
+    terms = kernel.terms()
+    return SeparableSum(
+        tuple(
+            Term(_matrix_of(term.kernel, X, len(terms)), term.outputs, term.scales)
+            for term in terms
+        )
+    )
+
+
+def _matrix_of(kernel: Kernel, X: Any, n_matrices: int) -> KernelOperator:
     features = kernel.features(X)
     if features is not None and features.shape[1] < features.shape[0]:
         return Features(features)
-    require_matrices(X.shape[0])
+    require_matrices(X.shape[0], n_matrices)
     return Dense(kernel(X), trusted=kernel.is_psd)
 
 
-def require_matrices(n_samples: int) -> None:
-    """Raise MemoryError unless the three matrices of a dense fit can fit."""
+def require_matrices(n_samples: int, n_matrices: int = 1) -> None:
+    """Raise MemoryError unless the matrices of a dense fit, and two more, can fit."""
     require_memory(
-        3 * _FLOAT * n_samples**2,
+        (n_matrices + 2) * _FLOAT * n_samples**2,
         f"A fit on {n_samples} samples with a dense kernel matrix",
         "Fit on fewer rows, or use a kernel with features (kernel='linear') on fewer "
         "columns than rows.",
@@ -56,7 +70,7 @@ def require_matrices(n_samples: int) -> None:
 
 
 def multiply_rows(
-    kernel: Kernel, X: Any, training: Any, dual_coef: np.ndarray
+    kernel: Kernel | PerOutput, X: Any, training: Any, dual_coef: np.ndarray
 ) -> np.ndarray:
     """Return k(X, training) times dual_coef, (len(X), n_outputs).
 
@@ -65,13 +79,19 @@ def multiply_rows(
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Kernel or PerOutput
         With its data-dependent parameters resolved.
     X, training : array or sparse matrix (., n_features)
         New and training rows.
     dual_coef : array (n_training, n_outputs)
         The right-hand side.
     """
+    if isinstance(kernel, PerOutput):
+        result = np.empty((X.shape[0], dual_coef.shape[1]))
+        for term in kernel.terms():
+            scaled = dual_coef[:, term.outputs] * term.scales
+            result[:, term.outputs] = multiply_rows(term.kernel, X, training, scaled)
+        return result
     features = kernel.features(training)
     if features is not None:
         return kernel.features(X) @ (features.T @ dual_coef)

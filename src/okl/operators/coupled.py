@@ -1,24 +1,27 @@
 """The kernel of observations that belong to one task each.
 
 Two rows i and j of tasks t_i and t_j have the kernel K_ij L[t_i, t_j]: with L given,
-observations in long form are a problem of a single output. A product is
-
-    F_i = sum_t L[t_i, t] f_t(x_i),    f_t = sum over the rows j of task t of c_j k(., x_j)
-
-and costs as much as one with K and a single column: `KernelOperator.functions` finds
-all f_t, `KernelOperator.coupled` evaluates their mixtures, each where it is needed.
+observations in long form are a problem of a single output. A product costs as much as
+one with K and a single column, see `okl.operators.by_task`.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import ClassVar
+
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
-from okl.operators.base import KernelOperator, Products
+from okl.operators.base import KernelOperator
+from okl.operators.low_rank import LowRank
+
+# How many columns of K stand for it in preconditioners, before those of L multiply.
+_COLUMNS = 100
 
 
-class Coupled(Products):
-    """K_ij L[t_i, t_j], never formed.
+class OneTaskPerRow:
+    """What of a kernel matrix and the task of each row serves every L.
 
     Parameters
     ----------
@@ -26,34 +29,64 @@ class Coupled(Products):
         K.
     tasks : Tasks
         t.
+    """
+
+    def __init__(self, operator: KernelOperator, tasks: Tasks) -> None:
+        self.operator = operator
+        self.tasks = tasks
+        self.by_task = operator.by_task(tasks)
+
+    @cached_property
+    def factor(self) -> Array:
+        """R (n_samples, k) with K ~ R R', the longest columns first."""
+        return self.operator.low_rank(_COLUMNS).factors[0]
+
+
+class Coupled:
+    """K_ij L[t_i, t_j], never formed: what matrix-free solvers ask of an operator.
+
+    Parameters
+    ----------
+    rows : OneTaskPerRow
+        K and t.
     output_kernel : OutputKernel
         L.
     """
 
-    def __init__(
-        self, operator: KernelOperator, tasks: Tasks, output_kernel: OutputKernel
-    ) -> None:
-        self._operator = operator
-        self._tasks = tasks
-        self._output_kernel = output_kernel.matrix()
+    shared: ClassVar[bool] = True
+
+    def __init__(self, rows: OneTaskPerRow, output_kernel: OutputKernel) -> None:
+        self._rows = rows
+        self._output_kernel = output_kernel
+        self._matrix = output_kernel.matrix()
 
     @property
     def n_samples(self) -> int:
         """The number of rows."""
-        return self._operator.n_samples
+        return self._rows.operator.n_samples
 
     def __matmul__(self, right: Array) -> Array:
         """Return the product with a column (n_samples, 1)."""
-        functions = self._operator.functions(self._tasks, right)
-        return self._operator.coupled(functions, self._tasks, self._output_kernel)
+        by_task = self._rows.by_task
+        return by_task.coupled(by_task.functions(right), self._matrix)
 
     def diagonal(self) -> Array:
         """Return the diagonal."""
-        own = namespace(self._output_kernel).linalg.diagonal(self._output_kernel)
-        return self._operator.diagonal() * self._tasks.spread(own)
+        own = namespace(self._matrix).linalg.diagonal(self._matrix)
+        return self._rows.operator.diagonal() * self._rows.tasks.spread(own)
 
-    def column(self, index: int) -> Array:
-        """Return one column."""
-        task = int(self._tasks.codes[index])
-        shared = self._tasks.spread(self._output_kernel[:, task])
-        return self._operator.column(index) * shared
+    def low_rank(self, rank: int) -> LowRank:
+        """Return R with R R' close to this matrix, of at most so many columns.
+
+        Each is a column of a factor of K times one of a factor of L at the task of the
+        row: the longest of all these.
+        """
+        xp = namespace(self._matrix)
+        columns = self._rows.factor
+        outputs = self._rows.tasks.spread(self._output_kernel.factor())
+        squares = (columns * columns).T @ (outputs * outputs)
+        longest = xp.flip(xp.argsort(xp.reshape(squares, (-1,))))[:rank]
+        n_directions = outputs.shape[1]
+        left = xp.take(columns, longest // n_directions, axis=1)
+        right = xp.take(outputs, longest % n_directions, axis=1)
+        return LowRank((left * right,))

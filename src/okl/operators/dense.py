@@ -8,6 +8,7 @@ from okl._array import Array, eigh, epsilon, namespace, solve_definite
 from okl._tasks import Tasks
 from okl._validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
+from okl.operators.by_task import ByTask, DenseByTask
 
 
 class Dense(KernelOperator):
@@ -61,12 +62,13 @@ class Dense(KernelOperator):
         diagonal = namespace(self._matrix).linalg.diagonal(self._matrix)
         return diagonal if self._roots is None else diagonal * self._roots[:, 0] ** 2
 
-    def column(self, index: int) -> Array:
-        """Return one column of K, which is a row as well."""
-        row = self._matrix[index, :]
+    def columns(self, rows: Any) -> Array:
+        """Return some columns of K, which are rows as well."""
+        xp = namespace(self._matrix)
+        chosen = xp.take(self._matrix, xp.asarray(rows), axis=0).T
         if self._roots is None:
-            return row
-        return row * self._roots[:, 0] * self._roots[index, 0]
+            return chosen
+        return self._roots * chosen * xp.take(self._roots[:, 0], xp.asarray(rows))
 
     def _copy(self) -> Array:
         """Return K as an array of its own."""
@@ -76,11 +78,11 @@ class Dense(KernelOperator):
             matrix *= self._roots[:, 0]
         return matrix
 
-    def functions(self, tasks: Tasks, column: Array) -> Array:
-        """Return the values at the rows, by one pass over K."""
+    def by_task(self, tasks: Tasks) -> ByTask:
+        """Return what multiplies matrices with one entry a row, in one pass over K."""
         if self._roots is None:
-            return tasks.aggregate(column, self._matrix)
-        return tasks.aggregate(self._roots * column, self._matrix) * self._roots[:, 0]
+            return DenseByTask(self._matrix, tasks)
+        return super().by_task(tasks)
 
     def _decompose(self) -> Spectrum:
         values, vectors = eigh(self._copy(), overwrite=True)

@@ -12,6 +12,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
 from okl._tasks import Tasks
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
+from okl.operators.by_task import FeaturesByTask
 
 
 class Features(KernelOperator):
@@ -51,20 +52,15 @@ class Features(KernelOperator):
         shift = self._means @ right
         return product - (shift if self._roots is None else self._roots * shift)
 
-    def _adjoint(self, right: Array) -> Array:
+    def _adjoint(self, right: Any) -> Array:
         """Return the transposed centred features times a matrix (n_samples, p)."""
         product = self._features.T @ right
         if self._means is None:
             return product
-        return product - self._means[:, None] * (self._counts @ right)
-
-    @property
-    def _counts(self) -> Array:
-        """How often each row is in a sum over rows."""
-        if self._roots is not None:
-            return self._roots[:, 0]
-        xp = namespace(self._means)
-        return xp.ones((self.n_samples,), dtype=self._means.dtype)
+        roots = self._roots
+        if roots is None:
+            roots = namespace(self._means).ones((self.n_samples, 1))
+        return product - self._means[:, None] * (roots[:, 0] @ right)
 
     def _gram(self) -> Array:
         """Return the centred Phi'Phi (n_features, n_features)."""
@@ -96,56 +92,22 @@ class Features(KernelOperator):
                 squares = squares - 2 * roots * (self._features @ self._means)
                 squares = squares + roots**2 * (self._means @ self._means)
             return np.clip(squares, 0.0, None)
-        centered = self._centered_rows(slice(None))
+        centered = self._features
+        if self._means is not None:
+            roots = 1.0 if self._roots is None else self._roots
+            centered = centered - roots * self._means[None, :]
         return namespace(centered).sum(centered * centered, axis=1)
 
-    def column(self, index: int) -> Array:
-        """Return the products of all features with those of one row."""
-        row = self._centered_rows(slice(index, index + 1))
-        return self._forward(row.T)[:, 0]
+    def columns(self, rows: Any) -> Array:
+        """Return the products of all features with those of some rows."""
+        some = self.restrict(rows)
+        like = self.diagonal()
+        identity = namespace(like).eye(some.n_samples, dtype=like.dtype)
+        return self._forward(some._adjoint(identity))
 
-    def _centered_rows(self, rows: slice) -> Array:
-        """Return some rows of the centred features as an array."""
-        chosen = self._features[rows, :]
-        if scipy.sparse.issparse(chosen):
-            chosen = chosen.toarray()
-        if self._means is None:
-            return chosen
-        return (
-            chosen
-            - (1.0 if self._roots is None else self._roots[rows, :])
-            * (self._means[None, :])
-        )
-
-    def functions(self, tasks: Tasks, column: Array) -> Array:
-        """Return what multiplies the centred features."""
-        weights = tasks.aggregate(column, self._features)
-        if self._means is None:
-            return weights
-        sums = tasks.sums(column * self._counts[:, None])
-        return weights - sums[:, None] * self._means
-
-    def coupled(self, functions: Array, tasks: Tasks, output_kernel: Array) -> Array:
-        """Return the products of each row with the weights of its own mixture."""
-        weights = output_kernel @ functions
-        if scipy.sparse.issparse(self._features):
-            entries = self._features.tocoo()
-            own = weights[tasks.codes[entries.row], entries.col]
-            values = np.bincount(
-                entries.row, weights=entries.data * own, minlength=self.n_samples
-            )[:, None]
-        else:
-            xp = namespace(weights)
-            own = tasks.spread(weights)
-            values = xp.sum(self._features * own, axis=1, keepdims=True)
-        if self._means is None:
-            return values
-        shift = tasks.spread(weights @ self._means)
-        return values - (self._counts * shift)[:, None]
-
-    def task_gram(self, tasks: Tasks, column: Array, functions: Array) -> Array:
-        """Return the products of the weights."""
-        return self.functions(tasks, column) @ functions.T
+    def by_task(self, tasks: Tasks) -> FeaturesByTask:
+        """Return what multiplies matrices with one entry a row, in feature space."""
+        return FeaturesByTask(self._features, self._means, self._roots, tasks)
 
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):

@@ -23,7 +23,7 @@ from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
 from okl.losses import Loss
-from okl.operators import KernelOperator
+from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term
@@ -40,22 +40,23 @@ class Inputs:
     operator : KernelOperator
         K, or HKH; with weights of rows H W^(1/2) K W^(1/2) H.
     kernel_means : array (n_samples,) or None
-        The means of the rows of K, None without intercept.
+        The means of the rows of K, None without intercept; (n_samples, n_outputs) if
+        each output has its own K.
     row_weights : array (n_samples,) or None
         Those that the operator holds.
-    unweighted : KernelOperator or None
+    unweighted : Operator or None
         The operator without the weights, if there are any.
     """
 
-    operator: KernelOperator
+    operator: Operator
     kernel_means: Array | None
     row_weights: Array | None = None
-    unweighted: KernelOperator | None = None
+    unweighted: Operator | None = None
 
     @classmethod
     def of(
         cls,
-        operator: KernelOperator,
+        operator: Operator,
         *,
         fit_intercept: bool,
         row_weights: Array | None = None,
@@ -85,7 +86,7 @@ class Inputs:
         return cls(scaled, means, row_weights, operator)
 
     @property
-    def plain(self) -> KernelOperator:
+    def plain(self) -> Operator:
         """The operator without weights: folds take their blocks of it."""
         return self.operator if self.unweighted is None else self.unweighted
 
@@ -112,8 +113,8 @@ class Formulation:
     ----------
     problem : Problem
         Without intercept, in r <= n_outputs outputs.
-    kernel_means : array (n_samples,) or None
-        The means of the rows of the kernel matrix, None without intercept.
+    kernel_means : array or None
+        As in `Inputs`.
     target_means : array (n_outputs,) or None
         The column means of the targets, None where they were not centred.
     row_weights : array (n_samples,) or None
@@ -153,7 +154,11 @@ class Formulation:
         """
         if self.kernel_means is None:
             return None
-        offset = -(self.kernel_means @ dual_coef)
+        means = self.kernel_means
+        if means.ndim == 1:
+            offset = -(means @ dual_coef)
+        else:
+            offset = -namespace(means).sum(means * dual_coef, axis=0)
         for part in (self.target_means, centered):
             offset = offset if part is None else offset + part
         return offset
@@ -215,7 +220,7 @@ def formulate(
     if rows is not None:
         targets = xp.sqrt(rows)[:, None] * targets
     basis = None
-    if reduce and _reducible(targets, structure):
+    if reduce and inputs.operator.shared and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
     # weighted rows sum to zero with their weights only, which the operator sees to
     balanced = free and rows is None

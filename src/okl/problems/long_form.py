@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from okl._output_kernel import OutputKernel
 from okl._tasks import LongCoefficients, Tasks
 from okl.certificate import Certificate
 from okl.losses.base import Curvature
-from okl.operators import Coupled
+from okl.operators import Coupled, KernelOperator, OneTaskPerRow
 from okl.problems.problem import Problem, Term
 from okl.structures import Identity
 from okl.task_bounds import Observations
@@ -51,6 +52,12 @@ class LongProblem(Problem):
         """No: not every output is observed in every row."""
         return False
 
+    @cached_property
+    def _rows(self) -> OneTaskPerRow:
+        operator = self.operator
+        assert isinstance(operator, KernelOperator)
+        return OneTaskPerRow(operator, self.tasks)
+
     @property
     def n_outputs(self) -> int:
         """The number of tasks."""
@@ -65,7 +72,7 @@ class LongProblem(Problem):
     def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
         """Return the problem of f alone, of a single output, and its L of one."""
         one = OutputKernel(namespace(self.targets).ones((1,), dtype=self.targets.dtype))
-        coupled: Any = Coupled(self.operator, self.tasks, kernel)
+        coupled: Any = Coupled(self._rows, kernel)
         problem = _GivenOutputKernel(
             self.loss,
             self.targets,
@@ -81,8 +88,8 @@ class LongProblem(Problem):
 
     def gram(self, left: Array, right: Array) -> Array:
         """Return C'KD (n_tasks, n_tasks) for two columns of dual variables."""
-        functions = self.operator.functions(self.tasks, right)
-        return self.operator.task_gram(self.tasks, left, functions)
+        by_task = self._rows.by_task
+        return by_task.gram(left, by_task.functions(right))
 
     def against(self, features: Array, dual: Array) -> Array:
         """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
@@ -112,7 +119,8 @@ class LongProblem(Problem):
             xp.concat([column, padding])[:, 0]
             for column in (self.targets, predictions, ones)
         ]
-        parts, position = [], np.full(self.n_outputs, -1)
+        parts: list[Array] = []
+        position = np.full(self.n_outputs, -1)
         for numbers, rows in self.tasks.side_by_side():
             places = xp.asarray(rows.ravel())
             tables = [
@@ -168,7 +176,7 @@ class LongProblem(Problem):
         )
         primal, dual = observations.bounds(
             dual_coef,
-            Coupled(self.operator, self.tasks, output_kernel) @ dual_coef,
+            Coupled(self._rows, output_kernel) @ dual_coef,
             output_kernel,
             alpha=alpha,
             intercept=self.spread(intercept) if self.centered else 0.0,

@@ -9,17 +9,17 @@ There is one term today; a model with several input kernels is a sum of terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
 from okl.certificate import Certificate
 from okl.losses import Loss
-from okl.losses.base import Curvature
-from okl.operators import KernelOperator
+from okl.operators import KernelOperator, Operator
+from okl.operators.base import Spectrum
+from okl.problems.target_matrix import TargetMatrix
 from okl.structures import Structure
 
 Weighting = Literal["none", "missing", "any"]
@@ -29,12 +29,12 @@ Weighting = Literal["none", "missing", "any"]
 class Term:
     """One kernel on the inputs with one structure on the outputs."""
 
-    operator: KernelOperator
+    operator: Operator
     structure: Structure
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(TargetMatrix):
     """A loss, targets and terms.
 
     Attributes
@@ -67,10 +67,17 @@ class Problem:
     long: ClassVar[bool] = False
 
     @property
-    def operator(self) -> KernelOperator:
+    def operator(self) -> Operator:
         """The operator of the only term."""
         (term,) = self.terms
         return term.operator
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The decomposition of the matrix that all outputs share."""
+        operator = self.operator
+        assert isinstance(operator, KernelOperator)
+        return operator.spectrum
 
     @property
     def structure(self) -> Structure:
@@ -103,37 +110,6 @@ class Problem:
     def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
         """Return the problem of f alone for a given L, and the L it then has."""
         return self, kernel
-
-    def gram(self, left: Array, right: Array) -> Array:
-        """Return C'KD (n_outputs, n_outputs) for two sets of dual variables."""
-        return left.T @ (self.operator @ right)
-
-    def against(self, features: Array, dual: Array) -> Array:
-        """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
-        return features.T @ dual
-
-    def coefficients(self, dual_coef: Array, kernel: OutputKernel) -> Any:
-        """Return what a solver returns of a model, from that of `given`."""
-        return dual_coef
-
-    def spread(self, values: Array) -> Array:
-        """Return one number per output as what is added to predictions."""
-        return values
-
-    def best_intercept(self, predictions: Array) -> Array:
-        """Return the b (n_outputs,) that minimises the loss at these predictions."""
-        return self.loss.best_intercept(self.targets, predictions, self.weights)
-
-    def balancing(self, curvature: Curvature) -> Callable[[Array], Array]:
-        """Return the projection on what V maps to columns that sum to zero."""
-
-        def project(right: Array) -> Array:
-            xp = namespace(right)
-            sums = xp.sum(curvature.factor(right), axis=0)
-            shift = curvature.solve_total(sums) + xp.zeros_like(right)
-            return right - curvature.adjoint(shift)
-
-        return project
 
     def completed(self, targets: Array) -> Problem:
         """Return the problem of a quadratic loss with all targets observed."""

@@ -43,7 +43,7 @@ class Rotated:
     def of(cls, problem: Problem) -> Rotated:
         """Rotate a problem; the operator keeps its decomposition."""
         xp = namespace(problem.targets)
-        spectrum = problem.operator.spectrum
+        spectrum = problem.spectrum
         values, targets = spectrum.eigenvalues, spectrum.vectors.T @ problem.targets
         outside = problem.targets - spectrum.vectors @ targets
         rounding = _ROUNDING * epsilon(targets) * problem.operator.n_samples
@@ -62,7 +62,7 @@ class Rotated:
     @property
     def rank(self) -> int:
         """How many eigenvalues are positive."""
-        return int(self.problem.operator.spectrum.eigenvalues.shape[0])
+        return int(self.problem.spectrum.eigenvalues.shape[0])
 
     def bounds(
         self, coefficients: Array, output_kernel: OutputKernel, alpha: float
@@ -87,7 +87,7 @@ class Rotated:
         prediction, and make alpha C the residual of the model in every direction.
         Where K was clipped they would change predictions, and are left out.
         """
-        vectors = self.problem.operator.spectrum.vectors
+        vectors = self.problem.spectrum.vectors
         lifted = vectors @ coefficients[: vectors.shape[1], :]
         if self._outside is not None and not self.problem.operator.clipped:
             lifted = lifted + output_kernel.multiply(self._outside) / alpha

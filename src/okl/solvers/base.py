@@ -29,6 +29,8 @@ class Solver(Component, ABC):
         The capabilities without which the solver does not work.
     weightings : frozenset of {"none", "missing", "any"}
         The weights that a solver for a quadratic loss takes; others take any.
+    needs_one_kernel : bool
+        Whether all outputs must have the same kernel matrix.
     complete_rows : bool
         Whether every row must have a target for every output, missing or not, instead
         of naming its only one.
@@ -37,6 +39,7 @@ class Solver(Component, ABC):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
+    needs_one_kernel: ClassVar[bool] = True
     complete_rows: ClassVar[bool] = True
 
     def missing(self, problem: Problem) -> list[str]:
@@ -45,6 +48,8 @@ class Solver(Component, ABC):
         return (
             self.missing_in_loss(problem)
             + [f"{name!r} of the structure" for name in sorted(structure)]
+            + ["one kernel for all outputs"]
+            * (self.needs_one_kernel and not problem.operator.shared)
             + ["a target matrix"] * (self.complete_rows and problem.long)
         )
 

@@ -1,4 +1,4 @@
-"""Independent outputs at one alpha: one Cholesky factorisation."""
+"""Independent outputs at one alpha: one Cholesky factorisation, or one a kernel."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Cholesky(Solver):
 
     name: ClassVar[str | None] = "cholesky"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"identity"})
+    needs_one_kernel: ClassVar[bool] = False
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the factorisation."""

@@ -128,7 +128,7 @@ class Prepared(NamedTuple):
         if problem.weights is not None:
             observed = observed * problem.weights
         counts = xp.sum(observed, axis=0)
-        vectors = problem.operator.spectrum.vectors
+        vectors = problem.spectrum.vectors
         return cls(
             problem,
             known,
@@ -143,12 +143,12 @@ class Prepared(NamedTuple):
 
     def rotate(self, rows: Array) -> Array:
         """Return U' times rows (n_samples, n_outputs) times V."""
-        vectors = self.problem.operator.spectrum.vectors
+        vectors = self.problem.spectrum.vectors
         return self.known.coordinates(vectors.T @ rows)
 
     def rotate_back(self, coordinates: Array) -> Array:
         """Return U times coordinates times V'."""
-        vectors = self.problem.operator.spectrum.vectors
+        vectors = self.problem.spectrum.vectors
         return vectors @ in_outputs(coordinates, self.known)
 
 
@@ -163,7 +163,7 @@ def _impute(
 ) -> tuple[Array, Array]:
     """Return the completed targets, and what the model predicts but for b."""
     problem, observed = prepared.problem, prepared.observed
-    spread = problem.operator.spectrum.eigenvalues[:, None] * prepared.known.eigenvalues
+    spread = problem.spectrum.eigenvalues[:, None] * prepared.known.eigenvalues
     gain = spread / (spread + alpha)
     if start is None:
         means = prepared.observed_means(problem.targets) if problem.centered else 0.0

@@ -1,9 +1,17 @@
 r"""What is nearly the inverse of alpha I + V' (K (x) L) V, from a few columns of K.
 
-With K ~ R R' by pivoted Cholesky and V ~ D^(1/2) diagonal, the matrix is the identity
-plus one of low rank, and its inverse, by Woodbury's identity, that of a matrix as small
-as there are columns, for each output. Where L couples the outputs, D is replaced by its
-mean over the outputs: then the eigenvectors of L separate them again.
+With K ~ R R' by the Nystroem method and L = B B' the matrix is alpha I + Z Z',
+Z = V' (R (x) B), and its inverse, by Woodbury's identity, that of the small matrix
+alpha I + Z'Z, of as many rows as R has columns for each direction of L. Its blocks are
+
+.. math:: R' \operatorname{diag}_i\, (B' W_i B)_{ab}\, R,
+
+W_i = V_i V_i' the second derivative of the loss in row i: the coupling of the classes
+by the softmax loss is in it. A free intercept is one more column of R, constant.
+
+Where nothing couples the outputs, there is a small matrix for each of them. Where the
+one for all would be more work than it saves, what couples them is replaced: a loss by
+its diagonal, and where L does, the weights of a row by their mean.
 
 With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A.
 """
@@ -14,78 +22,135 @@ from collections.abc import Callable
 
 from okl._array import Array, eigh, namespace
 from okl._output_kernel import OutputKernel
-from okl.operators.base import Products
+from okl.losses.base import Curvature
+from okl.operators.low_rank import LowRank
 
-# A pivot below this part of the largest says that K has no more to give.
-_NEGLIGIBLE = 1e-10
+# The work of the small matrix may be that of so many products with K, which as
+# products of large matrices are much faster; fewer columns than this are too few.
+_PRODUCTS, _FEWEST = 12, 10
 
-
-def pivoted_cholesky(operator: Products, rank: int) -> Array:
-    """Return R (n_samples, at most rank) with K ~ R R', the largest pivots first."""
-    left = operator.diagonal()
-    xp = namespace(left)
-    columns = xp.zeros((left.shape[0], min(rank, left.shape[0])), dtype=left.dtype)
-    largest = float(xp.max(left)) if left.shape[0] else 0.0
-    for j in range(columns.shape[1]):
-        pivot = int(xp.argmax(left))
-        height = float(left[pivot])
-        if height <= _NEGLIGIBLE * largest:
-            return columns[:, :j]
-        column = operator.column(pivot) - columns[:, :j] @ columns[pivot, :j]
-        columns[:, j] = column / height**0.5
-        left = xp.clip(left - columns[:, j] ** 2, 0.0, None)
-    return columns
+Approximate = Callable[[Array], Array]
 
 
 def preconditioner(
-    diagonal: Array, columns: Array, weights: Array, kernel: OutputKernel, alpha: float
-) -> Callable[[Array], Array]:
+    diagonal: Array,
+    columns: LowRank,
+    curvature: Curvature,
+    kernel: OutputKernel,
+    alpha: float,
+) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
     Parameters
     ----------
-    diagonal : array (n_samples,)
-        That of K.
-    columns : array (n_samples, k)
+    diagonal : array (n_samples,) or (n_samples, n_outputs)
+        That of K, or those of all outputs' matrices.
+    columns : LowRank
         R.
-    weights : array (n_samples, n_outputs)
-        D.
+    curvature : Curvature
+        W, at the current scores.
     kernel : OutputKernel
         L.
     alpha : float
         Strength of the regularisation.
     """
+    weights = curvature.diagonal
     xp = namespace(weights)
-    if columns.shape[1] == 0:
+    if columns.rank == 0:
         variances = xp.linalg.diagonal(kernel.matrix())
-        scale = 1 / (alpha + weights * diagonal[:, None] * variances)
+        heights = diagonal[:, None] if diagonal.ndim == 1 else diagonal
+        scale = 1 / (alpha + weights * heights * variances)
         return lambda right: scale * right
+    if kernel.basis is None and curvature.separable:
+        return _separate(columns, weights * kernel.eigenvalues, alpha)
+    rank = min(columns.rank, _affordable(weights.shape[0], kernel.rank))
+    if rank >= min(_FEWEST, columns.rank):
+        return _joint(columns.leading(rank), curvature, kernel, alpha)
     if kernel.basis is None:
         return _separate(columns, weights * kernel.eigenvalues, alpha)
-    return _coupled(columns, xp.mean(weights, axis=1), kernel, alpha)
+    return _coupled(columns.factors[0], xp.mean(weights, axis=1), kernel, alpha)
 
 
-def _separate(columns: Array, weights: Array, alpha: float) -> Callable[[Array], Array]:
-    """Invert alpha I + D_j^(1/2) R R' D_j^(1/2) for each output j."""
+def _affordable(n_samples: int, n_directions: int) -> int:
+    """Return for how many columns the small matrix costs no more than it may."""
+    forming = (2 * _PRODUCTS * n_samples / n_directions) ** 0.5
+    factoring = (_PRODUCTS * n_samples**2 / n_directions**2) ** (1 / 3)
+    return int(min(forming, factoring))
+
+
+def _joint(
+    columns: LowRank, curvature: Curvature, kernel: OutputKernel, alpha: float
+) -> Approximate:
+    """Invert alpha I + Z Z' for all outputs at once."""
+    xp = namespace(kernel.eigenvalues)
+    k, q = columns.rank, kernel.rank
+    roots = xp.sqrt(kernel.eigenvalues)
+    sample = columns.factors[0]
+    blocks = [[sample[:0, :0]] * q for _ in range(q)]
+    for b in range(q):
+        weights = _directional(curvature, kernel, b)
+        for a in range(b + 1):
+            block = _gram(columns, a, b, roots[a] * roots[b] * weights[:, a])
+            if a == b:
+                block = block + alpha * xp.eye(k, dtype=block.dtype)
+            blocks[a][b], blocks[b][a] = block, block.T
+    small = xp.concat([xp.concat(row, axis=1) for row in blocks], axis=0)
+    inverse = xp.linalg.inv(small)
+
+    def apply(right: Array) -> Array:
+        rows = kernel.coordinates(curvature.factor(right)) * roots
+        inside = xp.reshape(columns.adjoint(rows).T, (q * k, 1))
+        solved = xp.reshape(inverse @ inside, (q, k)).T
+        back = columns.forward(solved) * roots
+        if kernel.basis is not None:
+            back = back @ kernel.basis.T
+        return (right - curvature.adjoint(back)) / alpha
+
+    return apply
+
+
+def _directional(curvature: Curvature, kernel: OutputKernel, direction: int) -> Array:
+    """Return (V_L' W_i V_L)[:, direction] for every row i (n_samples, q)."""
+    xp = namespace(kernel.eigenvalues)
+    like = curvature.diagonal
+    if kernel.basis is None:
+        axes = xp.arange(like.shape[1]) == direction
+        axis = xp.astype(axes, like.dtype)
+    else:
+        axis = kernel.basis[:, direction]
+    applied = curvature.factor(curvature.adjoint(xp.zeros_like(like) + axis))
+    return kernel.coordinates(applied)
+
+
+def _gram(columns: LowRank, a: int, b: int, weights: Array) -> Array:
+    """Return R_a' diag(w) R_b."""
+    (left, first), (right, second) = columns.factor(a), columns.factor(b)
+    return (left * (first * second * weights)[:, None]).T @ right
+
+
+def _separate(columns: LowRank, weights: Array, alpha: float) -> Approximate:
+    """Invert alpha I + D_j^(1/2) R_j R_j' D_j^(1/2) for each output j."""
     xp = namespace(weights)
     roots = xp.sqrt(weights)
-    identity = alpha * xp.eye(columns.shape[1], dtype=columns.dtype)
+    identity = alpha * xp.eye(columns.rank, dtype=weights.dtype)
     inverses = []
     for j in range(weights.shape[1]):
-        weighted = columns * roots[:, j][:, None]
+        factor, scale = columns.factor(j)
+        weighted = factor * (scale * roots[:, j])[:, None]
         inverses.append(xp.linalg.inv(weighted.T @ weighted + identity))
 
     def apply(right: Array) -> Array:
-        inside = columns.T @ (roots * right)
+        inside = columns.adjoint(roots * right)
         solved = [inverse @ inside[:, j] for j, inverse in enumerate(inverses)]
-        return (right - roots * (columns @ xp.stack(solved, axis=1))) / alpha
+        back = columns.forward(xp.stack(solved, axis=1))
+        return (right - roots * back) / alpha
 
     return apply
 
 
 def _coupled(
     columns: Array, mean: Array, kernel: OutputKernel, alpha: float
-) -> Callable[[Array], Array]:
+) -> Approximate:
     """Invert alpha I + (d^(1/2) R R' d^(1/2)) (x) L for one weight d a row."""
     weighted = columns * namespace(mean).sqrt(mean)[:, None]
     values, vectors = eigh(weighted.T @ weighted)

@@ -23,19 +23,20 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from okl._array import Array, inner, namespace
-from okl._conjugate_gradient import conjugate_gradient
+from okl._conjugate_gradient import conjugate_steps
 from okl._output_kernel import OutputKernel
+from okl.operators import LowRank
 from okl.problems import Problem
 from okl.solvers.base import Solver
-from okl.solvers.low_rank_preconditioner import pivoted_cholesky, preconditioner
+from okl.solvers.low_rank_preconditioner import preconditioner
 from okl.solvers.solution import History, Solution
 
 # The model is certified again, with products of its own: leave room for rounding.
 _SAFETY = 0.9
-# The preconditioned residual of a step: this, or the root of the gap if smaller; and
-# how much closer if the step does not go down.
-_FORCING, _LEAST_FORCING = 0.01, 1e-7
-_TIGHTER = 0.1
+# The preconditioned residual of a step: where it is tried first, or at the root of the
+# gap if smaller; from where on it may be shortened; how much closer if it does not go
+# down, and no closer than that.
+_FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
 # Line search: sufficient decrease, when to give up, and what is not seen in a value.
@@ -51,12 +52,13 @@ class NewtonCG(Solver):
     Parameters
     ----------
     columns : int, default=100
-        How many columns of K the preconditioner uses; 0 for a diagonal.
+        Rank of the approximation of K that preconditions; 0 for a diagonal.
     """
 
     name: ClassVar[str | None] = "newton_cg"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    needs_one_kernel: ClassVar[bool] = False
 
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
@@ -70,12 +72,12 @@ class NewtonCG(Solver):
     def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
         """Prepare to find the best f for some L, one that a structure learns."""
         problem, known = problem.given(known)
-        return Prepared(
-            problem,
-            known,
-            problem.operator.diagonal(),
-            pivoted_cholesky(problem.operator, self.columns),
-        )
+        diagonal = problem.operator.diagonal()
+        columns = problem.operator.low_rank(self.columns)
+        if problem.centered:
+            height = float(namespace(diagonal).max(diagonal)) ** 0.5
+            columns = columns.with_constant(height)
+        return Prepared(problem, known, diagonal, columns)
 
     def solve(
         self,
@@ -134,7 +136,7 @@ class Prepared(NamedTuple):
     problem: Problem
     known: OutputKernel
     diagonal: Array
-    columns: Array
+    columns: LowRank
 
 
 class _Point(NamedTuple):
@@ -200,7 +202,7 @@ def _newton(
     if problem.centered:
         project = problem.balancing(curvature)
     approximate = preconditioner(
-        prepared.diagonal, prepared.columns, curvature.diagonal, known, alpha
+        prepared.diagonal, prepared.columns, curvature, known, alpha
     )
     residual = point.gradient - alpha * point.dual
     inside = project(curvature.solve(residual))
@@ -219,35 +221,31 @@ def _newton(
         back = curvature.adjoint(known.multiply(images[0]))
         return alpha * direction + project(back)
 
-    def solved_to(rtol: float) -> tuple[Array, Array]:
-        """Return the change of C, and K times it, added up on the way."""
-        added = xp.zeros_like(residual)
+    def precondition(rows: Array) -> Array:
+        return project(curvature.project(approximate(rows)))
 
-        def add_image(step: float) -> None:
-            nonlocal added
-            added = added + step * images[0]
+    inside, image = xp.zeros_like(residual), outside_image / alpha
 
-        inside = conjugate_gradient(
-            product,
-            right,
-            lambda rows: project(curvature.project(approximate(rows))),
-            rtol=rtol,
-            on_step=add_image,
-        )
+    def moved(halvings: int) -> _Point | None:
         change = outside / alpha + curvature.factor(inside)
-        return change, outside_image / alpha + added
-
-    rtol = min(_FORCING, max(gap**0.5, _LEAST_FORCING))
-    while rtol >= _LEAST_FORCING:
-        change, image = solved_to(rtol)
         slope = -inner(residual, known.multiply(image))
-        moved = _line_search(prepared, point, change, image, slope, alpha)
-        if moved is not None:
-            return moved
-        # Conjugate gradients climb the dual: stopped too early, their step need not
-        # lower the primal.
-        rtol *= _TIGHTER
-    return None
+        return _line_search(prepared, point, change, image, slope, alpha, halvings)
+
+    # Conjugate gradients climb the dual: stopped too early, their step need not lower
+    # the primal, or not at full length. Then they go on.
+    enough = min(_FIRST, max(gap**0.5, _LEAST))
+    for step in conjugate_steps(product, right, precondition):
+        inside = inside + step.length * step.direction
+        image = image + step.length * images[0]
+        if step.left > enough:
+            continue
+        found = moved(_MAX_HALVINGS if step.left <= _FORCING else 0)
+        if found is not None:
+            return found
+        if enough <= _LEAST:
+            break
+        enough *= _TIGHTER
+    return moved(_MAX_HALVINGS)
 
 
 def _line_search(
@@ -257,12 +255,13 @@ def _line_search(
     image: Array,
     slope: float,
     alpha: float,
+    max_halvings: int,
 ) -> _Point | None:
     """Backtrack along a change of C until the objective falls enough."""
     unseen = _UNSEEN * abs(point.objective)
     if slope > unseen:
         return None
-    for halvings in range(_MAX_HALVINGS):
+    for halvings in range(max_halvings + 1):
         step = 0.5**halvings
         moved = _Point.at(
             prepared, point.dual + step * change, point.image + step * image, alpha

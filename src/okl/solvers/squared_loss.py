@@ -30,10 +30,12 @@ def first_that_fits(
 ) -> Solver | None:
     """Return the first solver that takes a problem, None if there is none.
 
-    A factorisation of K + alpha I serves one alpha only.
+    A factorisation of K + alpha I serves one alpha only, but a kernel per output has
+    nothing better.
     """
+    factorize = n_alphas == 1 or not problem.operator.shared
     for cls in candidates:
         candidate = cls()
-        if not candidate.missing(problem) and (n_alphas == 1 or cls is not Cholesky):
+        if not candidate.missing(problem) and (factorize or cls is not Cholesky):
             return candidate
     return None

@@ -1,0 +1,127 @@
+"""A kernel per output: outputs that see the inputs at different scales.
+
+The outputs of one model may need different kernels, as classes do of which some are
+spread out and others compact. The space of functions is then that of a sum of
+separable kernels, sum_q L_q (x) K_q, with L_q diagonal: kernels that are equal up to a
+factor, as ``30 * k`` and ``5 * k`` are, share one matrix K_q, and the factors stand in
+L_q.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from okl.kernels._list import KernelList
+from okl.kernels.base import Kernel, Matrix
+
+
+class KernelTerm(NamedTuple):
+    """A kernel and the outputs whose kernels are multiples of it.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    outputs : array of int (p,)
+        Column numbers, ascending.
+    scales : array (p,)
+        Each output's kernel is this, > 0, times the kernel.
+    """
+
+    kernel: Kernel
+    outputs: np.ndarray
+    scales: np.ndarray
+
+
+class PerOutput(KernelList):
+    r"""One kernel for each output, k_1 for the first and so on.
+
+    .. math:: K \text{ of the model } = \sum_j e_j e_j' \otimes K_j
+
+    for independent outputs, ``structure="identity"``; a loss such as softmax couples
+    them all the same. Seeger (2006), *Cross-validation optimization for large scale
+    hierarchical classification kernel methods*, section 8.1 (mc-sep).
+
+    It is not a kernel itself, it has no matrix, but estimators take it as one.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+        One per output: per column of Y; per class or label in the order of
+        ``classes_``. For two classes there is one output, but two for the softmax
+        loss. Their parameters are tuned as ``kernels__0__gamma`` and so on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from okl import OutputKernelClassifier
+    >>> from okl.kernels import Gaussian, PerOutput
+    >>> X, y = load_iris(return_X_y=True)
+    >>> kernel = PerOutput([Gaussian(0.1), 30 * Gaussian(0.5), 5 * Gaussian(0.5)])
+    >>> model = OutputKernelClassifier(kernel, "identity", loss="softmax").fit(X, y)
+    >>> len(model.kernel_.terms())
+    2
+    """
+
+    def __init__(self, kernels):
+        self.kernels = kernels
+
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> PerOutput:
+        """Return the list of the resolved kernels.
+
+        Parameters are those of `Kernel.resolve`.
+
+        Raises
+        ------
+        ValueError
+            If the list is empty or a parameter of a kernel is out of range.
+        TypeError
+            If something in the list is not a kernel.
+        """
+        self._check_kernels()
+        return PerOutput([kernel.resolve(X, weights) for kernel in self.kernels])
+
+    def validate(self, n_outputs: int) -> None:
+        """Raise ValueError unless there is one kernel for each output."""
+        self._check_kernels()
+        if len(self.kernels) != n_outputs:
+            raise ValueError(
+                "PerOutput needs one kernel per output: the number of kernels is "
+                f"{len(self.kernels)}, of outputs {n_outputs}. Outputs are the columns "
+                "of Y, the labels, or the classes; two classes are one output, but "
+                "two for loss='softmax'."
+            )
+
+    def terms(self) -> list[KernelTerm]:
+        """Group the kernels, resolved before, that are equal up to a factor."""
+        shared: list[tuple[Kernel, list[int], list[float]]] = []
+        for j, kernel in enumerate(self.kernels):
+            scale, core = kernel.factored()
+            for known, outputs, scales in shared:
+                if _same(known, core):
+                    outputs.append(j)
+                    scales.append(scale)
+                    break
+            else:
+                shared.append((core, [j], [scale]))
+        return [
+            KernelTerm(core, np.asarray(outputs), np.asarray(scales, dtype=float))
+            for core, outputs, scales in shared
+        ]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two kernels, or two parameters of kernels, are equal."""
+    if one is other:
+        return True
+    if isinstance(one, Kernel):
+        return type(one) is type(other) and _same(
+            list(one.get_params(deep=False).values()),
+            list(other.get_params(deep=False).values()),
+        )
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other)

@@ -1,0 +1,88 @@
+"""With all columns of K the preconditioner is the inverse it stands for."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.losses import Logistic, Softmax
+from okl.operators import Dense, SeparableSum, Term
+from okl.solvers import low_rank_preconditioner
+from okl.solvers.low_rank_preconditioner import _affordable, preconditioner
+from okl.structures import Fixed, Identity
+from tests.samples import gaussian, psd
+
+N, M = 40, 3
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(N, 2))
+RIGHT = rng.normal(size=(N, M))
+SCORES = 3 * rng.normal(size=(N, M))
+
+
+def shared():
+    return Dense(gaussian(ROWS))
+
+
+def per_output():
+    one, other = Dense(gaussian(ROWS)), Dense(ROWS @ ROWS.T)
+    return SeparableSum(
+        (
+            Term(one, np.array([0, 2]), np.array([1.0, 3.0])),
+            Term(other, np.array([1]), np.array([2.0])),
+        )
+    )
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+@pytest.mark.parametrize(
+    ("operator", "structure"),
+    [
+        (shared(), Identity()),
+        (shared(), Fixed(psd(M, 5))),
+        (shared(), Fixed(psd(M, 6, rank=2))),
+        (per_output(), Identity()),
+    ],
+    ids=["identity", "fixed", "fixed-singular", "per-output"],
+)
+@pytest.mark.parametrize("alpha", [10.0, 0.01])
+def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypatch):
+    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
+    targets = loss.encode(np.arange(N) % M, "multiclass", M)
+    curvature = loss.curvature(targets, SCORES)
+    known = structure.known(targets)
+    apply = preconditioner(
+        operator.diagonal(), operator.low_rank(N), curvature, known, alpha
+    )
+
+    def system(right):
+        inside = operator @ curvature.factor(right)
+        return alpha * right + curvature.adjoint(known.multiply(inside))
+
+    # on the range of V': elsewhere it is 1 / alpha
+    right = curvature.project(RIGHT)
+    back = apply(system(right))
+    assert_allclose(back, right, atol=1e-4)
+
+
+def test_it_stays_positive_definite_where_probabilities_saturate():
+    loss = Softmax()
+    targets = loss.encode(np.arange(N) % M, "multiclass", M)
+    operator = shared()
+    curvature = loss.curvature(targets, 20 * SCORES)
+    known = Identity().known(targets)
+    for alpha in (1e2, 1.0, 1e-2, 1e-4):
+        apply = preconditioner(
+            operator.diagonal(), operator.low_rank(20), curvature, known, alpha
+        )
+        columns = np.eye(N * M).reshape(-1, N, M)
+        matrix = np.stack([apply(column).ravel() for column in columns])
+        matrix = (matrix + matrix.T) / 2
+        values = np.linalg.eigvalsh(matrix)
+        assert values[0] > 0
+        assert values[-1] <= 1.01 / alpha
+
+
+def test_more_outputs_allow_fewer_columns():
+    ranks = [_affordable(4000, q) for q in (2, 6, 20, 100)]
+    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[1] > 100
+    assert ranks[-1] * 100 < 4000
