@@ -34,6 +34,7 @@ from okl.solvers import (
     Solver,
     SparseNewton,
     Spectral,
+    Surrogate,
 )
 from okl.structures import (
     Cluster,
@@ -108,4 +109,5 @@ SOLVERS: list[Solver] = [
     SemismoothNewton(),
     AugmentedLagrangian(),
     ProximalGradient(),
+    Surrogate(),
 ]

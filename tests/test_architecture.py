@@ -33,13 +33,14 @@ ROWS = [
             "_memory",
             "_orthant_newton",
             "_smooth",
+            "_tasks",
             "_threads",
             "_validation",
             "_output_kernel",
         }
     ],
     [{"kernels"}, {"structures"}, {"losses"}],
-    [{"certificate", "bounds"}, {"datasets"}, {"metrics"}],
+    [{"certificate", "bounds", "task_bounds"}, {"datasets"}, {"metrics"}],
     [{"operators"}],
     [{"problems"}, {"posterior"}],
     [{"solvers"}],
@@ -110,7 +111,7 @@ def test_imports_run_one_way():
 def test_the_certificate_knows_no_solver():
     names = {
         part_of(module)
-        for file in ("certificate.py", "bounds.py")
+        for file in ("certificate.py", "bounds.py", "task_bounds.py")
         for module, _ in imports_of(ast.parse((SOURCE / file).read_text()))
         if module.startswith("okl")
     }
@@ -118,6 +119,7 @@ def test_the_certificate_knows_no_solver():
         "bounds",
         "_array",
         "_output_kernel",
+        "_tasks",
         "_validation",
         "losses",
         "structures",

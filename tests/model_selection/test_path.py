@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Squared
-from okl.model_selection.held_out import score_fold
+from okl.model_selection.held_out import Observed, score_fold
 from okl.model_selection.path import alpha_grid, largest_alpha, solve_path
 from okl.operators import Dense, Features
 from okl.problems import Inputs
@@ -119,7 +119,7 @@ def test_scores_of_a_fold(intercept, centred_before):
         results.append(
             score_fold(
                 operator,
-                Y,
+                Observed(Y),
                 structures,
                 grids,
                 train,
@@ -150,7 +150,7 @@ def test_the_largest_gap_of_a_fold():
     X, Y, _ = draw(16, 3)
     found = score_fold(
         Dense(X @ X.T),
-        Y,
+        Observed(Y),
         [Frobenius()],
         np.array([[1e-2, 1e-3]]),
         np.arange(10),

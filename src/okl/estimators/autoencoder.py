@@ -30,7 +30,8 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from okl._validation import check_count
-from okl.estimators.base import SingleFit, is_precomputed
+from okl.estimators.base import SingleFit
+from okl.estimators.training import is_precomputed
 from okl.kernels import Kernel
 from okl.losses import Loss
 from okl.operators import multiply_rows

@@ -8,16 +8,15 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import get_tags
+from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -27,104 +26,25 @@ from sklearn.utils.validation import (
 
 from okl._memory import memory_budget, require_memory
 from okl._output_kernel import OutputKernel
-from okl._validation import check_alpha, check_count, check_gram, check_tolerance
+from okl._tasks import LongCoefficients, Tasks
+from okl._validation import check_alpha, check_count, check_tolerance
 from okl.certificate import Certificate
-from okl.estimators.weights import combined, of_rows
-from okl.kernels import Kernel, PerOutput, as_kernel
+from okl.estimators.long_form import codes_of
+from okl.estimators.training import (
+    Training,
+    as_input_kernel,
+    check_kernel_per_output,
+    is_precomputed,
+    predictive_variance,
+)
+from okl.estimators.weights import combined
+from okl.kernels import Kernel, PerOutput
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
-from okl.operators import Dense, Operator, multiply_rows, operator_of
-from okl.posterior import PredictiveVariance
+from okl.operators import multiply_rows
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
-
-
-@dataclass(frozen=True)
-class Training:
-    """The training rows as the fit uses them.
-
-    Attributes
-    ----------
-    operator : Operator
-        The kernel matrix, or one per output; it owns its memory.
-    kernel : Kernel, PerOutput or "precomputed"
-        With its data-dependent parameters resolved.
-    rows : array, sparse matrix or None
-        What new rows are compared with; None for a precomputed kernel.
-    """
-
-    operator: Operator
-    kernel: Kernel | PerOutput | str
-    rows: Any
-
-    @classmethod
-    def of(
-        cls,
-        kernel: Any,
-        X: Any,
-        weights: np.ndarray | None = None,
-        budget: float = float("inf"),
-    ) -> Training:
-        """Evaluate a kernel, given as estimators take it, on the rows of X.
-
-        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``;
-        the budget is that of `operator_of`.
-        """
-        if is_precomputed(kernel):
-            check_gram(X, "The precomputed kernel")
-            beside = budget / X.nbytes
-            given = Dense(X, owned=False, trusted=False, beside=beside)
-            return cls(given, "precomputed", None)
-        resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
-        return cls(operator_of(resolved, X, budget), resolved, X)
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Tell whether X is the kernel matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
-
-
-def predictive_variance(
-    training: Training,
-    formulation: Formulation,
-    output_kernel: OutputKernel,
-    alpha: float,
-    weights: np.ndarray | None,
-) -> PredictiveVariance | None:
-    """Return what tells the variance of predictions, None where nothing does.
-
-    The loss must be that of Gaussian noise, and k(x, x) known for new rows.
-    """
-    gaussian = "quadratic" in formulation.problem.loss.capabilities
-    if not gaussian or not isinstance(training.kernel, Kernel):
-        return None
-    free_intercept = formulation.kernel_means is not None
-    return PredictiveVariance(
-        training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
-    )
-
-
-def as_input_kernel(spec: Any) -> Kernel | PerOutput:
-    """Turn a name or a function into a kernel; pass a kernel per output through."""
-    return spec if isinstance(spec, PerOutput) else as_kernel(spec)
-
-
-def check_kernel_per_output(
-    kernel: Any, structures: Sequence[Structure], n_outputs: int
-) -> None:
-    """Raise ValueError if a kernel per output does not fit outputs and structures."""
-    if not isinstance(kernel, PerOutput):
-        return
-    kernel.validate(n_outputs)
-    for structure in structures:
-        if "identity" not in structure.capabilities:
-            raise ValueError(
-                "PerOutput gives each output a kernel of its own, and needs "
-                f"structure='identity'; got {structure}. Use it, or one kernel for all "
-                "outputs."
-            )
-
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
 # scikit-learn's callbacks put around it.
@@ -234,7 +154,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.certificate_ = solution.certificate
         self.history_ = solution.history
-        self.dual_coef_ = dual_coef[:, 0] if one_dimensional else dual_coef
+        self._theta = dual_coef[:, 0] if one_dimensional else dual_coef
         point = solution.dual_point
         if point is not None:
             self.dual_point_ = point[:, 0] if one_dimensional else point
@@ -246,10 +166,16 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
             self.intercept_ = float(intercept[0]) if one_dimensional else intercept
 
     @property
+    def dual_coef_(self) -> np.ndarray:
+        """C L (n_samples, n_outputs) or (n_samples,); in long form computed here."""
+        self._fitted_output_kernel()
+        return self._theta.dense() if self._is_long else self._theta
+
+    @property
     def output_kernel_(self) -> np.ndarray:
         """L (n_outputs, n_outputs), computed when asked for."""
         kernel = self._fitted_output_kernel()
-        n_outputs = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1).shape[1]
+        n_outputs = 1 if len(self._theta.shape) == 1 else self._theta.shape[1]
         require_memory(
             8 * n_outputs**2,
             f"The output kernel of {n_outputs} outputs",
@@ -286,6 +212,11 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
                 "okl.kernels, the matrix over training and new rows, and row numbers "
                 "as X."
             )
+        if self._is_long:
+            raise ValueError(
+                "return_std=True is not for a fit with task. Fit to the target matrix, "
+                "with NaN for what was not observed."
+            )
         if self._variance is None:
             raise ValueError(
                 "return_std=True is for loss='squared', the loss of Gaussian noise; "
@@ -295,16 +226,56 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         deviation = np.sqrt(self._variance(X))
         return deviation.reshape(-1, *self.dual_coef_.shape[1:])
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return K(X, X_fit) Theta + b, of the dimension of the targets."""
+    def _scores(self, X: Any, task: Any = None) -> np.ndarray:
+        """Return K(X, X_fit) Theta + b, of the dimension of the targets.
+
+        With the ids of tasks, only the score of each row's own, (n_samples,).
+        """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
-        dual_coef = self.dual_coef_.reshape(self.dual_coef_.shape[0], -1)
+        if task is None:
+            return self._evaluate(X)
+        self._require_long_form()
+        codes = codes_of(self.output_names_, task, X)
+        scores = np.empty(X.shape[0])
+        # a block of scores of all tasks at a time
+        budget = int(get_config()["working_memory"] * 2**20)
+        block = max(1, budget // (8 * self._theta.shape[1]))
+        for rows in gen_batches(X.shape[0], block):
+            every = self._evaluate(X[rows])
+            scores[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
+        return scores
+
+    def _evaluate(self, X: Any) -> np.ndarray:
+        """Return the scores of rows that were checked."""
+        theta = self._theta
+        if len(theta.shape) == 1:
+            theta = theta[:, None]
         if isinstance(self.kernel_, Kernel | PerOutput):
-            products = multiply_rows(self.kernel_, X, self.X_fit_, dual_coef)
+            products = multiply_rows(self.kernel_, X, self.X_fit_, theta)
         else:
-            products = X @ dual_coef
-        return products.reshape(-1, *self.dual_coef_.shape[1:]) + self.intercept_
+            products = X @ theta
+        return products.reshape(-1, *self._theta.shape[1:]) + self.intercept_
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether the fit was to data in long form."""
+        return isinstance(self._theta, LongCoefficients)
+
+    def _require_task(self, task: Any) -> None:
+        """Raise ValueError if a score of a fit in long form is asked without tasks."""
+        check_is_fitted(self)
+        if self._is_long and task is None:
+            raise ValueError(
+                "After a fit with task, score needs task as well: the task of each row."
+            )
+
+    def _require_long_form(self) -> None:
+        if not self._is_long:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without task; leave task out "
+                "here, or fit with it."
+            )
 
 
 class SingleFit(OutputKernelModel):
@@ -353,23 +324,26 @@ class SingleFit(OutputKernelModel):
         one_dimensional: bool,
         weights: np.ndarray | None = None,
         of_classes: np.ndarray | None = None,
+        tasks: Tasks | None = None,
     ) -> None:
         """Fit to coded targets (n_samples, n_outputs).
 
         Weights have that shape or one column, as have those of the classes, which have
-        no say in the scale of the kernel.
+        no say in the scale of the kernel. In long form there is one target a row, and
+        the tasks are the outputs.
         """
         structure = clone(as_structure(self.structure))
-        structure.validate(targets.shape[1])
-        check_kernel_per_output(self.kernel, [structure], targets.shape[1])
+        n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
+        structure.validate(n_outputs)
+        check_kernel_per_output(self.kernel, [structure], n_outputs, tasks)
         training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
         weights = combined(weights, of_classes)
         inputs = Inputs.of(
             training.operator,
             fit_intercept=self.fit_intercept,
-            row_weights=row_weights_of(loss, weights),
+            row_weights=row_weights_of(loss, weights, tasks),
         )
-        formulation = formulate(inputs, targets, loss, structure, weights)
+        formulation = formulate(inputs, targets, loss, structure, weights, tasks=tasks)
         (solution,) = solve_path(
             formulation.problem,
             [self.alpha],

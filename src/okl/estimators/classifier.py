@@ -10,7 +10,9 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from okl._tasks import Tasks
 from okl.estimators.base import OutputKernelModel, SingleFit
+from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import (
     classification_kind,
     encode,
@@ -76,8 +78,10 @@ class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
         tags.classifier_tags.multi_label = "multilabel" in capabilities
         return tags
 
-    def _validate_labels(self, X: Any, y: Any) -> tuple[Any, np.ndarray, Kind]:
-        """Check X and y; return X, the labels and their kind."""
+    def _validate_labels(
+        self, X: Any, y: Any, task: Any
+    ) -> tuple[Any, np.ndarray, Kind, Tasks | None]:
+        """Check X, y and task; return X, the labels, their kind and the tasks."""
         names = y
         if partly_observed(y):
             X, y = self._validate_numbers(X, y)
@@ -85,68 +89,123 @@ class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
             X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
         labels, kind = classification_kind(y)
         set_output_names(self, names if kind == "multilabel" else None)
-        return X, labels, kind
+        if task is None:
+            return X, labels, kind, None
+        if kind != "binary":
+            raise ValueError(
+                f"With task every row has one of two classes; got {kind} y. Leave task "
+                "out, or fit one classifier for each class."
+            )
+        loss = as_loss(self.loss)
+        if "multilabel" not in loss.capabilities:
+            raise ValueError(
+                f"The loss {loss.name or loss!r} has several outputs for two classes, "
+                "and with task each task is one output; use another loss, such as "
+                "'logistic'."
+            )
+        labels, tasks = enter_long_form(self, labels, task)
+        return X, labels, kind, tasks
 
     def _set_classes(self, classes: np.ndarray, kind: Kind) -> None:
         self.classes_ = classes
         self._kind = kind
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def _scores_and_kind(self, X: Any, task: Any) -> tuple[np.ndarray, Kind]:
+        """Return the scores, and what they decide: for each task one of two classes."""
+        scores = self._scores(X, task)
+        every_task = self._is_long and task is None
+        return scores, "multilabel" if every_task else self._kind
+
+    def decision_function(self, X: Any, task: Any = None) -> np.ndarray:
         """Return the scores of the classes.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+        task : array (n_samples,), optional
+            After a fit in long form, the one task to score in each row; None for all
+            tasks.
 
         Returns
         -------
-        array (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+        array (n_samples,), (n_samples, n_classes), (n_samples, n_labels) or tasks
             One score per row for two classes, positive for ``classes_[1]``; else
             one per class, or one per label, positive where the label is present.
+            For all tasks one per task, positive for ``classes_[1]``.
         """
-        return one_score_for_two(self._scores(X), self._kind)
+        return one_score_for_two(*self._scores_and_kind(X, task))
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, task: Any = None) -> np.ndarray:
         """Return the probabilities of the classes, where the loss has them.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+        task : array (n_samples,), optional
+            As in `decision_function`.
 
         Returns
         -------
-        array (n_samples, n_classes) or (n_samples, n_labels)
+        array (n_samples, n_classes), (n_samples, n_labels) or (n_samples, n_tasks)
             In the order of ``classes_``; for label indicators the probability that
-            each label is present.
+            each label is present, for all tasks that of ``classes_[1]``.
         """
-        return np.exp(self.predict_log_proba(X))
+        return np.exp(self.predict_log_proba(X, task))
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any, task: Any = None) -> np.ndarray:
         """Return the logarithms of `predict_proba`, without underflow."""
         check_is_fitted(self)
-        scores = self._scores(X)
+        scores, kind = self._scores_and_kind(X, task)
         scores = scores.reshape(scores.shape[0], -1)
-        return as_loss(self.loss).log_probabilities(scores, self._kind)
+        return as_loss(self.loss).log_probabilities(scores, kind)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, task: Any = None) -> np.ndarray:
         """Predict the class, or the label indicators, of each row.
 
         Parameters
         ----------
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+        task : array (n_samples,), optional
+            As in `decision_function`.
 
         Returns
         -------
-        array (n_samples,) or (n_samples, n_labels)
+        array (n_samples,), (n_samples, n_labels) or (n_samples, n_tasks)
+
+        Raises
+        ------
+        ValueError
+            For a task that was not there in the fit.
         """
         check_is_fitted(self)
-        scores = self._scores(X)
-        return labels_of(scores, self._kind, self.classes_, as_loss(self.loss))
+        scores, kind = self._scores_and_kind(X, task)
+        labels = labels_of(scores, kind, self.classes_, as_loss(self.loss))
+        return self.classes_[labels] if kind != self._kind else labels
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> float:
+        """Return the accuracy: of whole rows for label indicators.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        y : array (n_samples,) or (n_samples, n_labels)
+            Classes, or label indicators.
+        sample_weight : array (n_samples,), optional
+            Weights of the rows.
+        task : array (n_samples,)
+            After a fit in long form, and only then, the task of each row.
+        """
+        self._require_task(task)
+        predictions = self.predict(X, task=task)
+        return float(accuracy_score(y, predictions, sample_weight=sample_weight))
 
 
 def labels_of(
@@ -209,8 +268,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     dual_point_ : array of the shape of dual_coef_
         Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
         support vector where it is not zero. `okl.certify` takes it as ``dual_point``.
-    output_names_ : array of str (n_labels,)
-        The column names of y, if it was a DataFrame of label indicators.
+    output_names_ : array (n_labels,) or (n_tasks,)
+        The column names of y, if it was a DataFrame of label indicators; in long form
+        the ids of the tasks.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -259,7 +319,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> OutputKernelClassifier:
         """Fit the scores and the output kernel.
 
         Parameters
@@ -272,6 +334,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         sample_weight : array (n_samples,) or (n_samples, n_labels), optional
             Weights of the loss of the rows, or of each label: 2 is the row twice, 0 a
             row, or label, that was not observed.
+        task : array (n_samples,), optional
+            For two classes in long form, one label a row: the id of the task that it is
+            for. The outputs are the tasks, ``output_names_`` their sorted ids.
 
         Returns
         -------
@@ -288,7 +353,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         context = self._init_callback_context().call_on_fit_task_begin(
             estimator=self, X=X, y=y
         )
-        X, labels, kind = self._validate_labels(X, y)
+        X, labels, kind, tasks = self._validate_labels(X, y, task)
         weights = label_weights(labels, kind, sample_weight)
         classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
@@ -296,8 +361,11 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             X,
             targets,
             loss,
-            one_dimensional=targets.shape[1] == 1 and kind == "binary",
+            one_dimensional=targets.shape[1] == 1
+            and kind == "binary"
+            and tasks is None,
             weights=weights,
+            tasks=tasks,
             of_classes=class_weights(self.class_weight, labels, classes, kind, weights),
         )
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)

@@ -112,7 +112,12 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     @with_callbacks
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        task: Any = None,
+        **params: Any,
     ) -> OutputKernelClassifierCV:
         """Choose alpha and structure, then fit on all rows.
 
@@ -126,6 +131,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         sample_weight : array, optional
             Weights as in `OutputKernelClassifier.fit`, in the fits and in the
             scores of the folds.
+        task : array (n_samples,), optional
+            The task of each row, as in `OutputKernelClassifier.fit`; folds are of rows.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -134,7 +141,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self
         """
         loss = self._checked_loss()
-        X, labels, kind = self._validate_labels(X, y)
+        X, labels, kind, tasks = self._validate_labels(X, y, task)
         weights = label_weights(labels, kind, sample_weight)
         classes, targets, kind = encode(labels, kind, loss, weights)
         self._set_classes(classes, kind)
@@ -147,8 +154,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             loss,
             _HeldOutClassifier(classes, kind, loss),
             params,
-            one_dimensional=targets.shape[1] == 1 and kind == "binary",
+            one_dimensional=targets.shape[1] == 1
+            and kind == "binary"
+            and tasks is None,
             weights=weights,
+            tasks=tasks,
             of_classes=of_classes,
             score_weights=of_rows(combined(given, of_classes)),
         )

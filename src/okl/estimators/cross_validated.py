@@ -31,19 +31,22 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 
 from okl._memory import memory_budget
+from okl._tasks import Tasks
 from okl._validation import check_count, check_tolerance
 from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
+    warn_unless_certified,
+)
+from okl.estimators.training import (
     Training,
     as_input_kernel,
     check_kernel_per_output,
     is_precomputed,
-    warn_unless_certified,
 )
 from okl.estimators.weights import combined
 from okl.losses import Loss
-from okl.model_selection.held_out import score_fold
+from okl.model_selection.held_out import Observed, score_fold
 from okl.model_selection.path import alpha_grid, solve_path
 from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure, as_structure
@@ -57,11 +60,15 @@ class _Judge:
     stand_in: BaseEstimator
     y: np.ndarray
     metadata: dict[str, Any]
+    tasks: Tasks | None = None
 
     def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
         metadata = {
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
+        if self.tasks is not None:
+            own = self.tasks.codes[test][:, None]
+            predictions = np.take_along_axis(predictions, own, axis=1)
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
 
 
@@ -142,26 +149,30 @@ class CrossValidated(OutputKernelModel):
         weights: np.ndarray | None = None,
         of_classes: np.ndarray | None = None,
         score_weights: np.ndarray | None = None,
+        tasks: Tasks | None = None,
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
-        structures = self._checked_structures(targets.shape[1])
-        check_kernel_per_output(self.kernel, structures, targets.shape[1])
+        n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
+        structures = self._checked_structures(n_outputs)
+        check_kernel_per_output(self.kernel, structures, n_outputs, tasks)
         scorer = check_scoring(self, scoring=self.scoring)
-        splitting, scoring = self._routed(params, scorer, score_weights)
+        ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
+        splitting, scoring = self._routed(params, scorer, score_weights, ids)
         stratified = is_classifier(self) and y.ndim == 1
         splitter = check_cv(self.cv, y, classifier=stratified)
         folds = list(splitter.split(X, y, **splitting))
-        judge = _Judge(scorer, stand_in, y, scoring)
+        judge = _Judge(scorer, stand_in, y, scoring, tasks)
 
         training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
         weights = combined(weights, of_classes)
         inputs = Inputs.of(
             training.operator,
             fit_intercept=self.fit_intercept,
-            row_weights=row_weights_of(loss, weights),
+            row_weights=row_weights_of(loss, weights, tasks),
         )
         formulations = [
-            formulate(inputs, targets, loss, s, weights) for s in structures
+            formulate(inputs, targets, loss, s, weights, tasks=tasks)
+            for s in structures
         ]
         self.alphas_ = np.stack(
             [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
@@ -172,14 +183,13 @@ class CrossValidated(OutputKernelModel):
         jobs = (
             delayed(score_fold)(
                 inputs.plain,
-                targets,
+                Observed(targets, weights, tasks),
                 structures,
                 self.alphas_,
                 train,
                 test,
                 judge,
                 loss=loss,
-                weights=weights,
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -235,12 +245,17 @@ class CrossValidated(OutputKernelModel):
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     def _routed(
-        self, params: dict[str, Any], scorer: Any, weights: np.ndarray | None
+        self,
+        params: dict[str, Any],
+        scorer: Any,
+        weights: np.ndarray | None,
+        ids: dict[str, np.ndarray],
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the metadata of the splitter and of the scorer.
 
         What counts in the fit counts in the score: weights go to the default score, and
-        to a scorer that asks for them or, without metadata routing, takes them.
+        to a scorer that asks for them or, without metadata routing, takes them. The ids
+        of tasks go to a splitter or scorer that asks for them.
         """
         of_scores = {} if weights is None else {"sample_weight": weights}
         if not get_config()["enable_metadata_routing"]:
@@ -255,8 +270,10 @@ class CrossValidated(OutputKernelModel):
                 return params, of_scores
             return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
         if self.scoring is None:
-            return process_routing(self, "fit", **params).splitter.split, of_scores
-        routed = process_routing(self, "fit", **params, **_for_rows(of_scores))
+            return process_routing(
+                self, "fit", **params, **ids
+            ).splitter.split, of_scores
+        routed = process_routing(self, "fit", **params, **ids, **_for_rows(of_scores))
         return routed.splitter.split, routed.scorer.score
 
 

@@ -12,13 +12,11 @@ from sklearn.base import clone
 from okl._memory import memory_budget
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
-from okl.estimators.base import (
-    Training,
-    check_kernel_per_output,
-    warn_unless_certified,
-)
+from okl.estimators.base import warn_unless_certified
+from okl.estimators.long_form import enter_long_form
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.training import Training, check_kernel_per_output
 from okl.model_selection.path import alpha_grid, solve_path
 from okl.problems import Formulation, Inputs, formulate, row_weights_of
 from okl.solvers import Solution
@@ -80,6 +78,7 @@ def output_kernel_path(
     Y: Any,
     *,
     sample_weight: Any = None,
+    task: Any = None,
     kernel: Any = "rbf",
     structure: str | Structure = "frobenius",
     alphas: int | Sequence[float] = 25,
@@ -102,6 +101,8 @@ def output_kernel_path(
         Targets; NaN where they were not observed.
     sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
         Weights of the loss of the rows, or of each target.
+    task : array (n_samples,), optional
+        For data in long form, the task of each row, as in `OutputKernelRegressor.fit`.
     kernel, structure, fit_intercept, tol, max_iter, max_memory
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
@@ -145,17 +146,19 @@ def output_kernel_path(
     loss = estimator._checked_loss()
     set_output_names(estimator, Y)
     X, Y = estimator._validate_numbers(X, Y)
-    targets, weights = observed_targets(Y, sample_weight)
+    Y, tasks = enter_long_form(estimator, Y, task)
+    targets, weights = observed_targets(Y, sample_weight, tasks)
     resolved = clone(as_structure(structure))
-    resolved.validate(targets.shape[1])
-    check_kernel_per_output(kernel, [resolved], targets.shape[1])
+    n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
+    resolved.validate(n_outputs)
+    check_kernel_per_output(kernel, [resolved], n_outputs, tasks)
     training = Training.of(kernel, X, weights, memory_budget(max_memory))
     inputs = Inputs.of(
         training.operator,
         fit_intercept=fit_intercept,
-        row_weights=row_weights_of(loss, weights),
+        row_weights=row_weights_of(loss, weights, tasks),
     )
-    formulation = formulate(inputs, targets, loss, resolved, weights)
+    formulation = formulate(inputs, targets, loss, resolved, weights, tasks=tasks)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
     certificates = [solution.certificate for solution in solutions]
@@ -168,7 +171,7 @@ def output_kernel_path(
         formulation,
         solutions,
         weights,
-        Y.ndim == 1,
+        Y.ndim == 1 and tasks is None,
     )
 
 

@@ -8,6 +8,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from okl.estimators.base import SingleFit
+from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import observed_targets, set_output_names
 from okl.metrics import r2_score
 
@@ -56,7 +57,8 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
     Attributes
     ----------
     dual_coef_ : array (n_samples, n_outputs) or (n_samples,)
-        C L: predictions are ``K(X, X_fit_) @ dual_coef_ + intercept_``.
+        C L: predictions are ``K(X, X_fit_) @ dual_coef_ + intercept_``; in long form
+        computed when asked for.
     intercept_ : array (n_outputs,) or float
         b; 0.0 without an intercept.
     output_kernel_ : array (n_outputs, n_outputs)
@@ -76,8 +78,8 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         As used, with data-dependent parameters resolved.
     X_fit_ : array or sparse matrix (n_samples, n_features) or None
         The training rows; None for a precomputed kernel.
-    output_names_ : array of str (n_outputs,)
-        The column names of y, if it was a DataFrame.
+    output_names_ : array (n_outputs,)
+        The column names of y, if it was a DataFrame; in long form the ids of the tasks.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -106,7 +108,9 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
     _task = "regression"
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OutputKernelRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> OutputKernelRegressor:
         """Fit the predictor and the output kernel.
 
         Parameters
@@ -118,6 +122,11 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
             Weights of the loss of the rows, or of each target: 2 is the row twice, 0
             is a target that was not observed.
+        task : array (n_samples,), optional
+            For data in long form, one target a row: the id of the task, or output,
+            that it is for. The outputs are the tasks, ``output_names_`` their sorted
+            ids; it is the fit to the target matrix with all other entries missing, at
+            the cost of one output.
 
         Returns
         -------
@@ -137,12 +146,22 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         names = y
         X, y = self._validate_numbers(X, y)
         set_output_names(self, names)
-        targets, weights = observed_targets(y, sample_weight)
-        self._fit(X, targets, loss, one_dimensional=y.ndim == 1, weights=weights)
+        y, tasks = enter_long_form(self, y, task)
+        targets, weights = observed_targets(y, sample_weight, tasks)
+        self._fit(
+            X,
+            targets,
+            loss,
+            one_dimensional=y.ndim == 1 and tasks is None,
+            weights=weights,
+            tasks=tasks,
+        )
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> float:
         """Return the mean R^2 of the outputs over their observed targets.
 
         Parameters
@@ -153,10 +172,16 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
             Targets; NaN where they were not observed.
         sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
             Weights of the rows, or of each target.
+        task : array (n_samples,), optional
+            After a fit in long form, the task of each row. The score is R^2 of y and
+            ``predict(X, task)`` over all rows: that of a task alone says little where
+            a task has a few rows. `okl.metrics.r2_score` has their mean, which is the
+            score of the target matrix.
         """
-        return r2_score(y, self.predict(X), sample_weight=sample_weight)
+        self._require_task(task)
+        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
         """Predict the targets, and say how sure that is.
 
         The standard deviation is that of f + b in the Gaussian process whose mean the
@@ -177,6 +202,9 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
         return_std : bool, default=False
             Whether to return the standard deviation; for ``loss="squared"``.
+        task : array (n_samples,), optional
+            After a fit in long form, the one task to predict in each row; None for all
+            tasks.
 
         Returns
         -------
@@ -187,12 +215,13 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         Raises
         ------
         ValueError
-            If the standard deviation is asked of another loss, or of a precomputed
-            kernel, which does not know k(x, x) of new rows.
+            For a task that was not there in the fit; or if the standard deviation is
+            asked of another loss, of a fit in long form, or of a precomputed kernel,
+            which does not know k(x, x) of new rows.
         MemoryError
             If what the standard deviation needs cannot fit.
         """
         if return_std:
             std = self._standard_deviation(X)
             return self._scores(X), std
-        return self._scores(X)
+        return self._scores(X, task)

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from okl.estimators.cross_validated import CrossValidated
+from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import observed_targets, set_output_names
 from okl.estimators.weights import checked_weights
 from okl.metrics import r2_score
@@ -87,7 +88,12 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
 
     @with_callbacks
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        task: Any = None,
+        **params: Any,
     ) -> OutputKernelRegressorCV:
         """Choose alpha and structure, then fit on all rows.
 
@@ -100,6 +106,9 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         sample_weight : array, optional
             Weights as in `OutputKernelRegressor.fit`, in the fits and in the
             scores of the folds.
+        task : array (n_samples,), optional
+            The task of each row, as in `OutputKernelRegressor.fit`; folds are of rows,
+            and a task without rows in a training part has an intercept of zero there.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -111,28 +120,33 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         names = y
         X, y = self._validate_numbers(X, y)
         set_output_names(self, names)
-        targets, weights = observed_targets(y, sample_weight)
-        one_dimensional = y.ndim == 1
+        y, tasks = enter_long_form(self, y, task)
+        targets, weights = observed_targets(y, sample_weight, tasks)
+        one_dimensional = y.ndim == 1 and tasks is None
         self._search(
             X,
             y,
             targets,
             loss,
-            _HeldOutRegressor(one_dimensional),
+            _HeldOutRegressor(y.ndim == 1),
             params,
             one_dimensional=one_dimensional,
             weights=weights,
+            tasks=tasks,
             score_weights=checked_weights(sample_weight, targets.shape),
         )
         return self
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the mean R^2, as `OutputKernelRegressor.score`."""
-        return r2_score(y, self.predict(X), sample_weight=sample_weight)
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> float:
+        """Return R^2, as `OutputKernelRegressor.score`."""
+        self._require_task(task)
+        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
         """Predict the targets, as `OutputKernelRegressor.predict`."""
         if return_std:
             std = self._standard_deviation(X)
             return self._scores(X), std
-        return self._scores(X)
+        return self._scores(X, task)

@@ -9,6 +9,7 @@ import scipy.sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from okl._tasks import Tasks
 from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
@@ -33,7 +34,7 @@ def regression_targets(y: Any) -> np.ndarray:
 
 
 def observed_targets(
-    y: np.ndarray, sample_weight: Any = None
+    y: np.ndarray, sample_weight: Any = None, tasks: Tasks | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return targets and weights, (n_samples, n_outputs) each.
 
@@ -43,7 +44,7 @@ def observed_targets(
     Raises
     ------
     ValueError
-        If an output is nowhere observed, or the weights cannot be used.
+        If an output or task is nowhere observed, or the weights cannot be used.
     """
     targets = y[:, None] if y.ndim == 1 else y
     given = checked_weights(sample_weight, targets.shape)
@@ -57,7 +58,15 @@ def observed_targets(
             f"{nowhere[0]}; leave such outputs out."
         )
     weights = combined(given, (~missing).astype(np.float64) if missing.any() else None)
-    if weights is not None:
+    if weights is not None and tasks is not None:
+        unweighted = np.flatnonzero(tasks.sums(weights) == 0)
+        if len(unweighted):
+            raise ValueError(
+                f"The task number {unweighted[0]}, in the order of the sorted ids, has "
+                "no observed target whose sample_weight is not zero; leave such tasks "
+                "out."
+            )
+    elif weights is not None:
         unweighted = np.flatnonzero(~(weights > 0).any(axis=0))
         if len(unweighted):
             raise ValueError(

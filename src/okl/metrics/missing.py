@@ -13,11 +13,21 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import metrics
-from sklearn.utils.validation import _check_sample_weight, check_array
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
 
 
 def r2_score(
-    y_true: Any, y_pred: Any, *, sample_weight: Any = None, multioutput: Any = None
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+    multioutput: Any = None,
+    task: Any = None,
 ) -> Any:
     """Return the coefficient of determination over the observed targets.
 
@@ -32,6 +42,9 @@ def r2_score(
     multioutput : {"raw_values", "uniform_average"}, optional
         One score per output, or (the default) their mean. An output that is observed
         in fewer than two rows has no score; it is NaN, and left out of the mean.
+    task : array (n_samples,), optional
+        For data in long form, one target a row: the task of each row. There is one
+        score per task, in the order of the sorted ids, as if each were an output.
 
     Returns
     -------
@@ -42,11 +55,18 @@ def r2_score(
     ValueError
         If shapes differ, or no output can be scored.
     """
-    return _averaged(metrics.r2_score, 2, y_true, y_pred, sample_weight, multioutput)
+    return _averaged(
+        metrics.r2_score, 2, y_true, y_pred, sample_weight, multioutput, task
+    )
 
 
 def mean_squared_error(
-    y_true: Any, y_pred: Any, *, sample_weight: Any = None, multioutput: Any = None
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+    multioutput: Any = None,
+    task: Any = None,
 ) -> Any:
     """Return the mean squared error over the observed targets.
 
@@ -58,7 +78,7 @@ def mean_squared_error(
     float or array (n_outputs,)
     """
     score = metrics.mean_squared_error
-    return _averaged(score, 1, y_true, y_pred, sample_weight, multioutput)
+    return _averaged(score, 1, y_true, y_pred, sample_weight, multioutput, task)
 
 
 def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -126,6 +146,7 @@ def _averaged(
     y_pred: Any,
     sample_weight: Any,
     multioutput: Any,
+    task: Any,
 ) -> Any:
     """Score each output on its observed rows, at least so many, and average."""
     targets = check_array(
@@ -149,18 +170,36 @@ def _averaged(
     if sample_weight is not None:
         weights = _checked_weights(sample_weight, targets.shape)
         observed &= weights > 0
-    scores = np.full(targets.shape[1], np.nan)
-    for j, rows in enumerate(observed.T):
-        if rows.sum() >= least:
-            chosen = None if weights is None else weights[rows, j]
+    outputs = _outputs(observed, task)
+    scores = np.full(len(outputs), np.nan)
+    for j, (rows, column) in enumerate(outputs):
+        if len(rows) >= least:
+            chosen = None if weights is None else weights[rows, column]
             scores[j] = score(
-                targets[rows, j], predictions[rows, j], sample_weight=chosen
+                targets[rows, column], predictions[rows, column], sample_weight=chosen
             )
     if np.all(np.isnan(scores)):
         raise ValueError(
             f"No output has {least} observed targets or more: nothing can be scored."
         )
     return scores if multioutput == "raw_values" else float(np.nanmean(scores))
+
+
+def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
+    """Return the observed rows of each output, and the column they are in."""
+    if task is None:
+        return [(np.flatnonzero(rows), j) for j, rows in enumerate(observed.T)]
+    ids = column_or_1d(task, input_name="task")
+    check_consistent_length(observed, ids)
+    if observed.shape[1] > 1:
+        raise ValueError(
+            "With task there is one target a row; got targets with "
+            f"{observed.shape[1]} columns."
+        )
+    order = np.argsort(ids, kind="stable")
+    _, first = np.unique(ids[order], return_index=True)
+    groups = np.split(order, first[1:])
+    return [(rows[observed[rows, 0]], 0) for rows in groups]
 
 
 def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:

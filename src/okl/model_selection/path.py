@@ -39,9 +39,9 @@ def largest_alpha(problem: Problem) -> float:
     zero = namespace(problem.targets).zeros_like(problem.targets)
     loss = problem.loss.smoothed()
     if problem.centered and not problem.exact:
-        zero = zero + loss.best_intercept(problem.targets, zero, problem.weights)
+        zero = zero + problem.spread(problem.best_intercept(zero))
     gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
-    moment = gradient.T @ (problem.operator @ gradient)
+    moment = problem.gram(gradient, gradient)
     values, _ = eigh((moment + moment.T) / 2)
     return max(float(values[-1]), 0.0) ** 0.5
 

@@ -7,6 +7,7 @@ class        the matrix                     used when
 `Features`   Phi Phi', never formed         the kernel has features, fewer than
                                             samples
 `RowBlocks`  evaluated for each product     the matrix does not fit in memory
+`Coupled`    K_ij L[t_i, t_j], never formed rows belong to one output each
 ============ ============================== ===================================
 
 A `SeparableSum` of these is a kernel per output.
@@ -17,6 +18,8 @@ from okl.operators.base import Operator as Operator
 from okl.operators.base import Spectrum as Spectrum
 from okl.operators.build import multiply_rows as multiply_rows
 from okl.operators.build import operator_of as operator_of
+from okl.operators.coupled import Coupled as Coupled
+from okl.operators.coupled import OneTaskPerRow as OneTaskPerRow
 from okl.operators.dense import Dense as Dense
 from okl.operators.features import Features as Features
 from okl.operators.low_rank import LowRank as LowRank

@@ -14,7 +14,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from okl._array import Array, epsilon, namespace
+from okl._tasks import Tasks
 from okl._threads import threads_for
+from okl.operators.by_task import ByTask
 from okl.operators.low_rank import LowRank, nystroem
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
@@ -186,6 +188,10 @@ class KernelOperator(Operator):
         """Return K[rows, rows] (k, k) as an array, for few rows."""
         xp = namespace(self.diagonal())
         return self.cross(rows, rows) @ xp.eye(rows.shape[0])
+
+    def by_task(self, tasks: Tasks) -> ByTask:
+        """Return what multiplies matrices (n_samples, n_tasks) with one entry a row."""
+        return ByTask(self, tasks)
 
     @cached_property
     def spectrum(self) -> Spectrum:

@@ -10,7 +10,9 @@ import scipy.sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
+from okl._tasks import Tasks
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
+from okl.operators.by_task import FeaturesByTask
 
 
 class Features(KernelOperator):
@@ -50,30 +52,15 @@ class Features(KernelOperator):
         shift = self._means @ right
         return product - (shift if self._roots is None else self._roots * shift)
 
-    def _adjoint(self, right: Array) -> Array:
+    def _adjoint(self, right: Any) -> Array:
         """Return the transposed centred features times a matrix (n_samples, p)."""
         product = self._features.T @ right
         if self._means is None:
             return product
-        xp = namespace(right)
-        sums = xp.sum(right if self._roots is None else self._roots * right, axis=0)
-        return product - self._means[:, None] * sums
-
-    def _gram(self) -> Array:
-        """Return the centred Phi'Phi (n_features, n_features)."""
-        gram = self._features.T @ self._features
-        if scipy.sparse.issparse(gram):
-            gram = gram.toarray()
-        if self._means is not None:
-            xp = namespace(self._means)
-            roots = self._roots
-            if roots is None:
-                roots = xp.ones((self.n_samples, 1), dtype=self._means.dtype)
-            total = xp.sum(roots * roots)
-            crossed = (self._features.T @ roots) * self._means
-            gram = gram - crossed - crossed.T
-            gram = gram + total * (self._means[:, None] * self._means)
-        return gram
+        roots = self._roots
+        if roots is None:
+            roots = namespace(self._means).ones((self.n_samples, 1))
+        return product - self._means[:, None] * (roots[:, 0] @ right)
 
     def __matmul__(self, right: Array) -> Array:
         """Return Phi (Phi' times a matrix)."""
@@ -109,9 +96,15 @@ class Features(KernelOperator):
         identity = namespace(like).eye(some.n_samples, dtype=like.dtype)
         return self._forward(some._adjoint(identity))
 
+    def by_task(self, tasks: Tasks) -> FeaturesByTask:
+        """Return what multiplies matrices with one entry a row, in feature space."""
+        return FeaturesByTask(self._features, self._means, self._roots, tasks)
+
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):
-            values, vectors = eigh(self._gram(), overwrite=True)
+            values, vectors = eigh(
+                _gram(self._features, self._means, self._roots), overwrite=True
+            )
             kept = Spectrum.above_rounding(values, vectors, self.n_samples)
             roots = np.sqrt(kept.eigenvalues)
             return Spectrum(kept.eigenvalues, self._forward(kept.vectors / roots))
@@ -125,7 +118,7 @@ class Features(KernelOperator):
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve by a Cholesky factorisation in feature space."""
-        gram = self._gram()
+        gram = _gram(self._features, self._means, self._roots)
         xp = namespace(gram)
         gram = gram + shift * xp.eye(gram.shape[0], dtype=gram.dtype)
         inside = solve_definite(gram, self._adjoint(right), overwrite=True)
@@ -184,6 +177,21 @@ class _Cross:
 
     def __matmul__(self, right: Array) -> Array:
         return self.rows._forward(self.columns._adjoint(right))
+
+
+def _gram(features: Any, means: Array | None, roots: Array | None) -> Array:
+    """Return the centred Phi'Phi (n_features, n_features)."""
+    gram = features.T @ features
+    if scipy.sparse.issparse(gram):
+        gram = gram.toarray()
+    if means is None:
+        return gram
+    xp = namespace(means)
+    if roots is None:
+        roots = xp.ones((features.shape[0], 1), dtype=means.dtype)
+    crossed = (features.T @ roots) * means
+    gram = gram - crossed - crossed.T
+    return gram + xp.sum(roots * roots) * (means[:, None] * means)
 
 
 def _means_and_varying(

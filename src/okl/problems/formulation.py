@@ -21,9 +21,11 @@ from dataclasses import dataclass
 
 from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
+from okl._tasks import Tasks
 from okl.losses import Loss
 from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
+from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term
 from okl.problems.reduction import reduce_outputs
 from okl.structures import Structure
@@ -89,9 +91,16 @@ class Inputs:
         return self.operator if self.unweighted is None else self.unweighted
 
 
-def row_weights_of(loss: Loss, weights: Array | None) -> Array | None:
-    """Return weights (n_samples,) that may go into the data, None if they may not."""
-    if weights is None or weights.shape[1] > 1 or "quadratic" not in loss.capabilities:
+def row_weights_of(
+    loss: Loss, weights: Array | None, tasks: Tasks | None = None
+) -> Array | None:
+    """Return weights (n_samples,) that may go into the data, None if they may not.
+
+    In long form they may not: every task has an intercept, and means, of its own.
+    """
+    if weights is None or weights.shape[1] > 1 or tasks is not None:
+        return None
+    if "quadratic" not in loss.capabilities:
         return None
     return weights[:, 0]
 
@@ -170,6 +179,7 @@ def formulate(
     structure: Structure,
     weights: Array | None = None,
     *,
+    tasks: Tasks | None = None,
     reduce: bool = True,
 ) -> Formulation:
     """Remove the intercept from the targets, and reduce the outputs.
@@ -184,6 +194,8 @@ def formulate(
     structure : Structure
     weights : array (n_samples, n_outputs) or (n_samples, 1), optional
         Of each entry, or row; those that the inputs hold already are not used twice.
+    tasks : Tasks, optional
+        The task of each row, for targets (n_samples, 1) in long form.
     reduce : bool, default=True
         Whether to reduce the outputs where that is exact.
     """
@@ -193,6 +205,12 @@ def formulate(
     free = inputs.kernel_means is not None
     rows = inputs.row_weights
     term = Term(inputs.operator, structure)
+    if tasks is not None:
+        assert rows is None, "in long form the loss holds the weights"
+        problem: Problem = LongProblem(
+            loss, targets, (term,), free, reference, weights, tasks=tasks
+        )
+        return Formulation(problem, inputs.kernel_means, None, None, None)
     quadratic, target_means = "quadratic" in loss.capabilities, None
     if free and quadratic:
         target_means, targets = _centered(

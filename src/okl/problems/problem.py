@@ -10,7 +10,7 @@ There is one term today; a model with several input kernels is a sum of terms.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
@@ -19,6 +19,7 @@ from okl.certificate import Certificate
 from okl.losses import Loss
 from okl.operators import KernelOperator, Operator
 from okl.operators.base import Spectrum
+from okl.problems.target_matrix import TargetMatrix
 from okl.structures import Structure
 
 Weighting = Literal["none", "missing", "any"]
@@ -33,7 +34,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(TargetMatrix):
     """A loss, targets and terms.
 
     Attributes
@@ -53,6 +54,8 @@ class Problem:
     reference : float
         Machine epsilon times the loss of f = 0 on the targets as given: objectives
         below it are zero up to rounding.
+    long : bool
+        Whether each row names the one output that its target is for.
     """
 
     loss: Loss
@@ -61,6 +64,7 @@ class Problem:
     centered: bool
     reference: float
     weights: Array | None = None
+    long: ClassVar[bool] = False
 
     @property
     def operator(self) -> Operator:
@@ -82,6 +86,11 @@ class Problem:
         return term.structure
 
     @property
+    def n_outputs(self) -> int:
+        """The number of rows of L."""
+        return int(self.targets.shape[1])
+
+    @property
     def exact(self) -> bool:
         """Whether the loss is quadratic, without weights."""
         return "quadratic" in self.loss.capabilities and self.weights is None
@@ -93,6 +102,14 @@ class Problem:
             return "none"
         binary = (self.weights == 0) | (self.weights == 1)
         return "missing" if bool(namespace(binary).all(binary)) else "any"
+
+    def known(self) -> OutputKernel | None:
+        """Return L if the structure fixes it."""
+        return self.structure.known(self.targets)
+
+    def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
+        """Return the problem of f alone for a given L, and the L it then has."""
+        return self, kernel
 
     def completed(self, targets: Array) -> Problem:
         """Return the problem of a quadratic loss with all targets observed."""

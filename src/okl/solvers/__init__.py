@@ -15,10 +15,11 @@ class                      name                         needs
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `SemismoothNewton`         "semismooth_newton"          L known, an envelope
 `ProximalGradient`         "proximal_gradient"          any smooth loss
+`Surrogate`                "surrogate"                  any smooth loss, one task a row
 `AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
 ========================== ============================ ==========================
 
-All but the last five need the squared loss, and all but the last six targets without
+All but the last six need the squared loss, and all but the last seven targets without
 weights. ``"auto"`` takes the first that fits, see `okl.solvers.automatic`.
 """
 
@@ -42,3 +43,4 @@ from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton
 from okl.solvers.spectral import Spectral as Spectral
+from okl.solvers.surrogate import Surrogate as Surrogate

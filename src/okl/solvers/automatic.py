@@ -11,6 +11,7 @@ from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
+from okl.solvers.surrogate import Surrogate
 
 # The first that fits is taken: the most special first.
 _PREFERENCE: tuple[type[Solver], ...] = (
@@ -20,6 +21,7 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     NewtonCG,
     ProximalGradient,
     AugmentedLagrangian,
+    Surrogate,
 )
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 

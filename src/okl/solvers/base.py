@@ -33,6 +33,9 @@ class Solver(Component, ABC):
         Whether all outputs must have the same kernel matrix.
     matrices_beside : int
         How many arrays of the size of the kernel matrix it forms beside it.
+    complete_rows : bool
+        Whether every row must have a target for every output, missing or not, instead
+        of naming its only one.
     """
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
@@ -40,6 +43,7 @@ class Solver(Component, ABC):
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
     needs_one_kernel: ClassVar[bool] = True
     matrices_beside: ClassVar[int] = 2
+    complete_rows: ClassVar[bool] = True
 
     def fits_in_memory(self, problem: Problem) -> bool:
         """Tell whether there is memory for what it makes of the kernel matrix."""
@@ -53,6 +57,7 @@ class Solver(Component, ABC):
             + [f"{name!r} of the structure" for name in sorted(structure)]
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)
+            + ["a target matrix"] * (self.complete_rows and problem.long)
         )
 
     def missing_in_loss(self, problem: Problem) -> list[str]:

@@ -25,7 +25,6 @@ from typing import Any, ClassVar, NamedTuple
 from okl._array import Array, inner, namespace
 from okl._conjugate_gradient import conjugate_steps
 from okl._output_kernel import OutputKernel
-from okl.losses.base import Curvature
 from okl.operators import LowRank
 from okl.problems import Problem
 from okl.solvers.base import Solver
@@ -67,12 +66,13 @@ class NewtonCG(Solver):
 
     def prepare(self, problem: Problem) -> Prepared:
         """Choose the columns of K for the preconditioner."""
-        known = problem.structure.known(problem.targets)
+        known = problem.known()
         assert known is not None
         return self.prepare_for(problem, known)
 
     def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
         """Prepare to find the best f for some L, one that a structure learns."""
+        problem, known = problem.given(known)
         diagonal = problem.operator.diagonal()
         columns = problem.operator.low_rank(self.columns)
         if problem.centered:
@@ -112,7 +112,7 @@ class NewtonCG(Solver):
                 break
             point = moved
         dual_coef = problem.balanced(known.multiply(point.dual))
-        intercept = point.intercept if problem.centered else None
+        intercept = point.intercept
         certificate = problem.certificate(
             dual_coef,
             known,
@@ -147,8 +147,10 @@ class _Point(NamedTuple):
     ----------
     dual, image : array (n_samples, n_outputs)
         C and K C.
-    intercept : array (n_outputs,) or float
-        The best b, 0.0 without an intercept.
+    intercept : array (n_outputs,) or None
+        The best b, None without an intercept.
+    scores : array (n_samples, n_outputs)
+        K C L + 1 b'.
     gradient : array (n_samples, n_outputs)
         Minus the gradient of the loss, a.
     objective : float
@@ -157,7 +159,8 @@ class _Point(NamedTuple):
 
     dual: Array
     image: Array
-    intercept: Any
+    intercept: Array | None
+    scores: Array
     gradient: Array
     objective: float
 
@@ -166,14 +169,15 @@ class _Point(NamedTuple):
         problem = prepared.problem
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         predictions = prepared.known.multiply(image)
-        intercept: Any = 0.0
+        intercept, scores = None, predictions
         if problem.centered:
-            intercept = loss.best_intercept(targets, predictions, weights)
-        scores = predictions + intercept
+            intercept = problem.best_intercept(predictions)
+            scores = predictions + problem.spread(intercept)
         return cls(
             dual,
             image,
             intercept,
+            scores,
             loss.negative_gradient(targets, scores, weights),
             loss.value(targets, scores, weights) + alpha / 2 * inner(dual, predictions),
         )
@@ -194,11 +198,10 @@ def _newton(
 ) -> _Point | None:
     """Return the next point, None where no step lowers the objective."""
     problem, known = prepared.problem, prepared.known
-    predictions = known.multiply(point.image)
-    curvature = problem.loss.curvature(
-        problem.targets, predictions + point.intercept, problem.weights
-    )
-    project = _balancing(curvature) if problem.centered else lambda right: right
+    curvature = problem.loss.curvature(problem.targets, point.scores, problem.weights)
+    project: Any = lambda right: right  # noqa: E731
+    if problem.centered:
+        project = problem.balancing(curvature)
     approximate = preconditioner(
         prepared.diagonal,
         prepared.columns,
@@ -272,15 +275,3 @@ def _line_search(
         if moved.objective <= point.objective + _ARMIJO * step * slope + unseen:
             return moved
     return None
-
-
-def _balancing(curvature: Curvature) -> Any:
-    """Return the projection on what V maps to columns that sum to zero."""
-
-    def project(right: Array) -> Array:
-        xp = namespace(right)
-        sums = xp.sum(curvature.factor(right), axis=0)
-        shift = curvature.solve_total(sums) + xp.zeros_like(right)
-        return right - curvature.adjoint(shift)
-
-    return project

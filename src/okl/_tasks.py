@@ -1,0 +1,149 @@
+"""Rows of which each belongs to one task: the long form of several outputs.
+
+In long form an observation is a row x_i, the number t_i of the output it says something
+about, and one target. It is a target matrix (n_samples, n_tasks) with one entry a row,
+and dual variables C like it: kept as the column c of those entries, they cost no more
+than the rows. What solvers need of such matrices is here: sums over the rows of each
+task, a number for each task spread over its rows, and products C'M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from okl._array import Array, is_numpy, namespace
+from okl._output_kernel import OutputKernel
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """The task of each row.
+
+    Attributes
+    ----------
+    codes : array of int (n_samples,)
+        t_i, from 0 to n_tasks - 1; a NumPy array, whatever the namespace of the rest.
+    n_tasks : int
+        The number of tasks; some may have no rows.
+    """
+
+    codes: np.ndarray
+    n_tasks: int
+
+    def restrict(self, rows: Any) -> Tasks:
+        """Return the tasks of some rows."""
+        return Tasks(self.codes[rows], self.n_tasks)
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The rows, task by task."""
+        return np.argsort(self.codes, kind="stable")
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        """Where each task begins in that order, and where the last one ends."""
+        counts = np.bincount(self.codes, minlength=self.n_tasks)
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    def spread(self, values: Array) -> Array:
+        """Return values (n_tasks, ...) at the task of each row, (n_samples, ...)."""
+        xp = namespace(values)
+        return xp.take(values, xp.asarray(self.codes), axis=0)
+
+    def scatter(self, column: Array) -> Array:
+        """Return the matrix C (n_samples, n_tasks) of a column c (n_samples, 1)."""
+        xp = namespace(column)
+        own = xp.asarray(self.codes)[:, None] == xp.arange(self.n_tasks)
+        return xp.where(own, column, xp.zeros_like(column))
+
+    def aggregate(self, column: Array, matrix: Any) -> Array:
+        """Return C'M (n_tasks, p) for a column c (n_samples, 1) and M (n_samples, p).
+
+        It costs O(n_samples p); M may be sparse.
+        """
+        if not is_numpy(column):
+            return self.scatter(column).T @ matrix
+        entries = (column[self._order, 0], self._order, self._first)
+        shape = (self.n_tasks, len(self.codes))
+        return _dense(scipy.sparse.csr_array(entries, shape=shape) @ matrix)
+
+    def times(self, matrix: Any, column: Array) -> Array:
+        """Return M C (k, n_tasks) for M (k, n_samples) and a column c."""
+        if not is_numpy(column):
+            return matrix @ self.scatter(column)
+        entries = (column[:, 0], self.codes, np.arange(len(self.codes) + 1))
+        shape = (len(self.codes), self.n_tasks)
+        return _dense(matrix @ scipy.sparse.csr_array(entries, shape=shape))
+
+    def sums(self, column: Array) -> Array:
+        """Return the sum of a column (n_samples, 1) over each task, (n_tasks,)."""
+        return self.aggregate(column, namespace(column).ones_like(column))[:, 0]
+
+    def side_by_side(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield tables of rows with one task a column, for tasks of about one size.
+
+        Yields
+        ------
+        numbers : array of int (k,)
+            The tasks, each of which comes once; those without rows never.
+        rows : array of int (largest, k)
+            The rows of each, filled up with n_samples. All tables together hold at
+            most twice the rows.
+        """
+        counts = np.diff(self._first)
+        sizes = np.ceil(np.log2(np.maximum(counts, 1)))
+        for size in np.unique(sizes[counts > 0]):
+            numbers = np.flatnonzero((sizes == size) & (counts > 0))
+            place = np.arange(counts[numbers].max())[:, None]
+            inside = place < counts[numbers]
+            where = np.where(inside, self._first[numbers] + place, 0)
+            yield numbers, np.where(inside, self._order[where], len(self.codes))
+
+
+def _dense(matrix: Any) -> Array:
+    return matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
+
+
+@dataclass(frozen=True)
+class LongCoefficients:
+    """Theta = C L (n_samples, n_tasks) for a C with one entry a row, not formed.
+
+    It can be multiplied from the left like the array, which `dense` makes of it.
+
+    Attributes
+    ----------
+    column : array (n_samples, 1)
+        c.
+    tasks : Tasks
+        The task of each row.
+    output_kernel : OutputKernel
+        L.
+    """
+
+    column: Array
+    tasks: Tasks
+    output_kernel: OutputKernel
+
+    # arrays leave products with this object to it
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_tasks)."""
+        return int(self.column.shape[0]), self.tasks.n_tasks
+
+    def __rmatmul__(self, left: Any) -> Array:
+        """Return M C L for M (k, n_samples) or (n_samples,)."""
+        if left.ndim == 1:
+            return (left[None, :] @ self)[0, :]
+        return self.output_kernel.multiply(self.tasks.times(left, self.column))
+
+    def dense(self) -> Array:
+        """Return the array."""
+        return self.output_kernel.multiply(self.tasks.scatter(self.column))

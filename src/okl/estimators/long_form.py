@@ -1,0 +1,98 @@
+"""Data in long form: one task a row, named beside it.
+
+``fit(X, y, task=ids)`` takes one target a row and the task that it is for;
+``output_names_`` are the ids, sorted, and an output of the model is a task.
+"""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from okl._tasks import Tasks
+
+# Unknown ids that a message lists.
+_LISTED = 5
+
+
+def enter_long_form(
+    estimator: Any, y: np.ndarray, task: Any
+) -> tuple[np.ndarray, Tasks | None]:
+    """Return y as one target a row, and the tasks; name the outputs by the ids.
+
+    Parameters
+    ----------
+    estimator : object
+        Whose ``output_names_`` to set.
+    y : array (n_samples,) or (n_samples, 1)
+    task : array (n_samples,) or None
+        The ids; None for data that is not in long form.
+
+    Raises
+    ------
+    ValueError
+        If y has several columns, or the ids cannot be used.
+    """
+    if task is None:
+        return y, None
+    if y.ndim > 1 and y.shape[1] != 1:
+        raise ValueError(
+            "With task there is one target a row, that of its task; got y with "
+            f"{y.shape[1]} columns. Leave task out, or stack the columns of y."
+        )
+    ids = checked_ids(task, y)
+    names, codes = np.unique(ids, return_inverse=True)
+    estimator.output_names_ = names
+    return y.reshape(-1), Tasks(codes, len(names))
+
+
+def checked_ids(task: Any, rows: Any) -> np.ndarray:
+    """Return ids (n_samples,), as many as there are rows.
+
+    Raises
+    ------
+    ValueError
+        For ids of another shape, missing ones, or some that cannot be sorted.
+    """
+    ids = column_or_1d(np.asarray(task), input_name="task")
+    check_consistent_length(rows, ids)
+    if ids.dtype.kind == "O":
+        missing = any(
+            value is None or (isinstance(value, float) and isnan(value))
+            for value in ids
+        )
+        if not missing and len({isinstance(value, str) for value in ids}) > 1:
+            raise ValueError(
+                "task mixes strings with other ids, which cannot be sorted; convert "
+                "all of them to strings."
+            )
+    else:
+        missing = ids.dtype.kind == "f" and bool(np.any(np.isnan(ids)))
+    if missing:
+        raise ValueError("task is missing in some rows; every row needs its task.")
+    return ids
+
+
+def codes_of(names: np.ndarray, task: Any, rows: Any) -> np.ndarray:
+    """Return the numbers of tasks known from the fit, (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        If an id was not there in the fit, or ids cannot be used.
+    """
+    ids = checked_ids(task, rows)
+    numbers = {name: code for code, name in enumerate(names.tolist())}
+    codes = np.array([numbers.get(name, -1) for name in ids.tolist()], dtype=np.intp)
+    if np.any(codes < 0):
+        unknown = list(dict.fromkeys(ids[codes < 0].tolist()))
+        listed = ", ".join(map(repr, unknown[:_LISTED]))
+        more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
+        raise ValueError(
+            f"No rows of the task {listed}{more} were there in the fit; output_names_ "
+            "lists the known tasks. Fit with rows of every task, or leave these out."
+        )
+    return codes

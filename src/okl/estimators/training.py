@@ -1,0 +1,114 @@
+"""The training rows: the kernel on them, and what a fit to them can be used for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl._output_kernel import OutputKernel
+from okl._tasks import Tasks
+from okl._validation import check_gram
+from okl.estimators.weights import of_rows
+from okl.kernels import Kernel, PerOutput, as_kernel
+from okl.operators import Dense, Operator, operator_of
+from okl.posterior import PredictiveVariance
+from okl.problems import Formulation
+from okl.structures import Structure
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training rows as the fit uses them.
+
+    Attributes
+    ----------
+    operator : Operator
+        The kernel matrix, or one per output; it owns its memory.
+    kernel : Kernel, PerOutput or "precomputed"
+        With its data-dependent parameters resolved.
+    rows : array, sparse matrix or None
+        What new rows are compared with; None for a precomputed kernel.
+    """
+
+    operator: Operator
+    kernel: Kernel | PerOutput | str
+    rows: Any
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Any,
+        X: Any,
+        weights: np.ndarray | None = None,
+        budget: float = float("inf"),
+    ) -> Training:
+        """Evaluate a kernel, given as estimators take it, on the rows of X.
+
+        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``;
+        the budget is that of `operator_of`.
+        """
+        if is_precomputed(kernel):
+            check_gram(X, "The precomputed kernel")
+            beside = budget / X.nbytes
+            given = Dense(X, owned=False, trusted=False, beside=beside)
+            return cls(given, "precomputed", None)
+        resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
+        return cls(operator_of(resolved, X, budget), resolved, X)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def predictive_variance(
+    training: Training,
+    formulation: Formulation,
+    output_kernel: OutputKernel,
+    alpha: float,
+    weights: np.ndarray | None,
+) -> PredictiveVariance | None:
+    """Return what tells the variance of predictions, None where nothing does.
+
+    The loss must be that of Gaussian noise, and k(x, x) known for new rows.
+    """
+    problem = formulation.problem
+    gaussian = "quadratic" in problem.loss.capabilities and not problem.long
+    if not gaussian or not isinstance(training.kernel, Kernel):
+        return None
+    free_intercept = formulation.kernel_means is not None
+    return PredictiveVariance(
+        training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
+    )
+
+
+def as_input_kernel(spec: Any) -> Kernel | PerOutput:
+    """Turn a name or a function into a kernel; pass a kernel per output through."""
+    return spec if isinstance(spec, PerOutput) else as_kernel(spec)
+
+
+def check_kernel_per_output(
+    kernel: Any,
+    structures: Sequence[Structure],
+    n_outputs: int,
+    tasks: Tasks | None = None,
+) -> None:
+    """Raise ValueError if a kernel per output does not fit outputs and structures."""
+    if not isinstance(kernel, PerOutput):
+        return
+    if tasks is not None:
+        raise ValueError(
+            "PerOutput is not for data in long form; fit one model for each task, or "
+            "one kernel for all tasks with task."
+        )
+    kernel.validate(n_outputs)
+    for structure in structures:
+        if "identity" not in structure.capabilities:
+            raise ValueError(
+                "PerOutput gives each output a kernel of its own, and needs "
+                f"structure='identity'; got {structure}. Use it, or one kernel for all "
+                "outputs."
+            )

@@ -1,0 +1,98 @@
+"""The kernel of observations that belong to one task each.
+
+Two rows i and j of tasks t_i and t_j have the kernel K_ij L[t_i, t_j]: with L given,
+observations in long form are a problem of a single output. A product costs as much as
+one with K and a single column, see `okl.operators.by_task`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar
+
+from okl._array import Array, namespace
+from okl._output_kernel import OutputKernel
+from okl._tasks import Tasks
+from okl.operators.base import KernelOperator
+from okl.operators.low_rank import LowRank
+
+# How many columns of K stand for it in preconditioners, before those of L multiply.
+_COLUMNS = 100
+
+
+class OneTaskPerRow:
+    """What of a kernel matrix and the task of each row serves every L.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        K.
+    tasks : Tasks
+        t.
+    """
+
+    def __init__(self, operator: KernelOperator, tasks: Tasks) -> None:
+        self.operator = operator
+        self.tasks = tasks
+        self.by_task = operator.by_task(tasks)
+
+    @cached_property
+    def factor(self) -> Array:
+        """R (n_samples, k) with K ~ R R', the longest columns first."""
+        return self.operator.low_rank(_COLUMNS).factors[0]
+
+
+class Coupled:
+    """K_ij L[t_i, t_j], never formed: what matrix-free solvers ask of an operator.
+
+    Parameters
+    ----------
+    rows : OneTaskPerRow
+        K and t.
+    output_kernel : OutputKernel
+        L.
+    """
+
+    shared: ClassVar[bool] = True
+    beside: ClassVar[float] = float("inf")
+
+    def __init__(self, rows: OneTaskPerRow, output_kernel: OutputKernel) -> None:
+        self._rows = rows
+        self._output_kernel = output_kernel
+        self._matrix = output_kernel.matrix()
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return self._rows.operator.n_samples
+
+    def __matmul__(self, right: Array) -> Array:
+        """Return the product with a column (n_samples, 1)."""
+        by_task = self._rows.by_task
+        return by_task.coupled(by_task.functions(right), self._matrix)
+
+    @property
+    def work(self) -> float:
+        """That of the kernel matrix with one column."""
+        return self._rows.operator.work
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+        own = namespace(self._matrix).linalg.diagonal(self._matrix)
+        return self._rows.operator.diagonal() * self._rows.tasks.spread(own)
+
+    def low_rank(self, rank: int) -> LowRank:
+        """Return R with R R' close to this matrix, of at most so many columns.
+
+        Each is a column of a factor of K times one of a factor of L at the task of the
+        row: the longest of all these.
+        """
+        xp = namespace(self._matrix)
+        columns = self._rows.factor
+        outputs = self._rows.tasks.spread(self._output_kernel.factor())
+        squares = (columns * columns).T @ (outputs * outputs)
+        longest = xp.flip(xp.argsort(xp.reshape(squares, (-1,))))[:rank]
+        n_directions = outputs.shape[1]
+        left = xp.take(columns, longest // n_directions, axis=1)
+        right = xp.take(outputs, longest % n_directions, axis=1)
+        return LowRank((left * right,))

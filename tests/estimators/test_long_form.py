@@ -1,0 +1,460 @@
+"""Data in long form: one task, and one target, a row."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import r2_score as sklearn_r2_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    certify,
+    output_kernel_path,
+)
+from okl.kernels import Gaussian
+from okl.losses import Huber
+from okl.metrics import r2_score
+from okl.operators import Dense, Features
+from okl.structures import (
+    Cluster,
+    Fixed,
+    LowRank,
+    Sparse,
+    TraceBall,
+    as_structure,
+)
+from tests.samples import psd
+
+STRUCTURES = [
+    "identity",
+    "mean",
+    Fixed(psd(4, seed=3)),
+    "frobenius",
+    "low_rank",
+    "trace_ball",
+    TraceBall(1e-2),
+    Cluster(2),
+    Sparse(0.5, 1e-2),
+]
+each = pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
+KERNELS = pytest.mark.parametrize("kernel", ["linear", Gaussian(0.2)], ids=repr)
+NAMES = np.array(["d", "b", "a", "c"])
+
+
+def sample(n=60, seed=0):
+    """Return X, y and the ids of four related tasks, in no order."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    codes = rng.integers(0, 4, n)
+    y = X[:, 0] + 0.3 * codes * X[:, 1] + 0.5 * codes + 0.2 * rng.normal(size=n)
+    return X, y, NAMES[codes]
+
+
+def pivoted(y, ids):
+    """Return the target matrix, NaN where a row is not of the task."""
+    names = np.unique(ids)
+    return np.where(ids[:, None] == names, y[:, None], np.nan)
+
+
+@each
+@KERNELS
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_it_is_the_fit_to_the_target_matrix(structure, kernel, intercept):
+    X, y, ids = sample()
+    known = "known" in as_structure(structure).capabilities
+    tol = 1e-10 if known else 1e-6
+    options = {"fit_intercept": intercept, "tol": tol}
+    long = OutputKernelRegressor(kernel, structure, 0.5, **options)
+    long.fit(X, y, task=ids)
+    wide = OutputKernelRegressor(kernel, structure, 0.5, **options)
+    wide.fit(X, pivoted(y, ids))
+    assert long.certificate_.status == "optimal"
+    primal = wide.certificate_.primal
+    assert_allclose(long.certificate_.primal, primal, rtol=2 * tol)
+    # half the squared distance of the predictions is at most the gap, where observed
+    near = 4 * (tol * primal) ** 0.5
+    assert_allclose(long.predict(X), wide.predict(X), atol=near)
+    assert long.dual_coef_.shape == wide.dual_coef_.shape == (60, 4)
+    assert_array_equal(long.output_names_, ["a", "b", "c", "d"])
+    own = np.searchsorted(long.output_names_, ids)
+    assert_allclose(
+        long.predict(X, task=ids), long.predict(X)[np.arange(60), own], rtol=1e-12
+    )
+
+
+@each
+@pytest.mark.parametrize(
+    "loss", ["squared", Huber(0.3), "logistic", "squared_hinge"], ids=repr
+)
+def test_the_certificate_is_that_of_the_target_matrix(structure, loss):
+    X, y, ids = sample(40)
+    K = X @ X.T
+    if isinstance(loss, str) and loss in {"logistic", "squared_hinge"}:
+        y = np.where(y > 0.7, 1, -1)
+        model = OutputKernelClassifier("precomputed", structure, 0.5, loss=loss)
+    else:
+        model = OutputKernelRegressor("precomputed", structure, 0.5, loss=loss)
+    model.set_params(tol=1e-4).fit(K, y, task=ids)
+    wide = pivoted(np.asarray(y, dtype=float), ids)
+    learned = "known" not in model.structure_.capabilities
+    again = certify(
+        K,
+        np.nan_to_num(wide),
+        model.dual_coef_,
+        alpha=0.5,
+        structure=structure,
+        loss=loss,
+        weights=(~np.isnan(wide)).astype(float),
+        intercept=model.intercept_,
+        output_kernel=model.output_kernel_ if learned else None,
+    )
+    assert_allclose(again.primal, model.certificate_.primal, rtol=1e-7)
+    # `certify` tries one more dual point for the squared loss
+    assert again.dual >= model.certificate_.dual - 1e-6 * abs(again.dual)
+    if loss != "squared":
+        assert_allclose(again.dual, model.certificate_.dual, rtol=1e-6)
+    # one product on the way differs in rounding, where L is nearly singular
+    assert again.gap >= -1e-9 * again.primal
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_independent_tasks_are_fitted_one_by_one(intercept):
+    X, y, ids = sample()
+    model = OutputKernelRegressor(
+        "linear", "identity", 0.3, fit_intercept=intercept, tol=1e-12
+    ).fit(X, y, task=ids)
+    labels = np.where(y > 0.7, 1, 0)
+    classifier = OutputKernelClassifier(
+        "linear", "identity", 0.5, loss="logistic", fit_intercept=intercept, tol=1e-10
+    ).fit(X, labels, task=ids)
+    for name in NAMES:
+        rows = ids == name
+        alone = Ridge(0.3, fit_intercept=intercept).fit(X[rows], y[rows])
+        predictions = model.predict(X, task=np.full(60, name))
+        assert_allclose(predictions, alone.predict(X), atol=1e-5)
+        logistic = LogisticRegression(C=2.0, fit_intercept=intercept, tol=1e-10)
+        logistic.fit(X[rows], labels[rows])
+        scores = classifier.decision_function(X, task=np.full(60, name))
+        assert_allclose(scores, logistic.decision_function(X), atol=1e-3)
+
+
+def test_the_intercept_of_a_task_is_the_mean_of_its_residuals():
+    X, y, ids = sample()
+    weights = np.random.default_rng(0).uniform(0.2, 2, 60)
+    model = OutputKernelRegressor("linear", "frobenius", 0.3)
+    model.fit(X, y, sample_weight=weights, task=ids)
+    residual = y - model.predict(X, task=ids)
+    for name in NAMES:
+        rows = ids == name
+        assert_allclose(np.average(residual[rows], weights=weights[rows]), 0, atol=1e-9)
+    dual = np.linalg.solve(model.output_kernel_, model.dual_coef_.T).T
+    assert_allclose(dual.sum(axis=0), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("structure", ["mean", "frobenius", "low_rank"])
+@pytest.mark.parametrize("loss", ["squared", Huber(0.5)], ids=repr)
+def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(structure, loss):
+    X, y, ids = sample()
+    weights = np.random.default_rng(1).integers(0, 3, 60)
+    rows = np.repeat(np.arange(60), weights)
+    options = {"kernel": Gaussian(0.2), "structure": structure, "alpha": 0.5}
+    model = OutputKernelRegressor(**options, loss=loss, tol=1e-9)
+    weighted = model.fit(X, y, sample_weight=weights, task=ids).predict(X)
+    primal = model.certificate_.primal
+    repeated = model.fit(X[rows], y[rows], task=ids[rows]).predict(X)
+    assert_allclose(primal, model.certificate_.primal, rtol=2e-9)
+    assert_allclose(weighted, repeated, atol=1e-3)
+    y = y.copy()
+    y[weights == 0] = np.nan  # not observed
+    missing = model.fit(X, y, sample_weight=weights, task=ids).predict(X)
+    assert_allclose(weighted, missing, atol=1e-3)
+
+
+@each
+def test_the_order_of_rows_and_the_names_of_tasks_do_not_matter(structure):
+    X, y, ids = sample()
+    model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5)
+    first = model.fit(X, y, task=ids).predict(X, task=ids)
+    primal = model.certificate_.primal
+    order = np.random.default_rng(2).permutation(60)
+    moved = model.fit(X[order], y[order], task=ids[order]).predict(X, task=ids)
+    assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
+    assert_allclose(moved, first, atol=2e-2)
+    if isinstance(structure, Fixed):
+        return  # its rows are in the order of the names
+    numbers = np.array([7, -2, 100, 3])[np.searchsorted(np.sort(NAMES), ids)]
+    renamed = model.fit(X, y, task=numbers).predict(X, task=numbers)
+    assert_array_equal(model.output_names_, [-2, 3, 7, 100])
+    assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
+    assert_allclose(renamed, first, atol=2e-2)
+
+
+@each
+def test_a_task_with_a_single_row(structure):
+    X, y, ids = sample()
+    rows = (ids != "b") | (np.arange(60) == np.flatnonzero(ids == "b")[0])
+    X, y, ids = X[rows], y[rows], ids[rows]
+    model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5)
+    model.fit(X, y, task=ids)
+    assert model.certificate_.status == "optimal"
+    single = ids == "b"
+    # the intercept takes it all
+    assert_allclose(model.predict(X[single], task=ids[single]), y[single], rtol=1e-6)
+
+
+def test_one_task_is_one_output():
+    X, y, _ = sample()
+    long = OutputKernelRegressor("linear", "frobenius", 0.5, tol=1e-10)
+    long.fit(X, y, task=np.zeros(60, dtype=int))
+    short = OutputKernelRegressor("linear", "frobenius", 0.5, tol=1e-10).fit(X, y)
+    assert long.predict(X).shape == (60, 1)
+    assert_allclose(long.predict(X)[:, 0], short.predict(X), atol=1e-5)
+
+
+def test_a_bound_on_the_rank():
+    X, y, ids = sample()
+    model = OutputKernelRegressor("linear", LowRank(1), 0.1).fit(X, y, task=ids)
+    assert model.rank_ == 1
+    assert model.certificate_.status == "rank_limited"
+    wide = OutputKernelRegressor("linear", LowRank(1), 0.1).fit(X, pivoted(y, ids))
+    assert_allclose(model.certificate_.primal, wide.certificate_.primal, rtol=1e-5)
+
+
+def test_sparse_rows_and_rows_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    _, y, ids = sample()
+    for n_columns in (12, 100):
+        X = scipy.sparse.random_array(
+            (60, n_columns), density=0.2, rng=np.random.default_rng(0), format="csr"
+        )
+        model = OutputKernelRegressor("linear", "frobenius", 0.5)
+        sparse = model.fit(X, y, task=ids).predict(X, task=ids)
+        dense = model.fit(X.toarray(), y, task=ids).predict(X.toarray(), task=ids)
+        assert_allclose(sparse, dense, atol=1e-8)
+    X, y, ids = sample()
+    frame = pandas.DataFrame(X, columns=list("pqrst"))
+    model.fit(frame, pandas.Series(y), task=pandas.Series(ids))
+    assert_allclose(model.predict(frame, task=pandas.Series(ids)).shape, (60,))
+
+
+def test_no_matrix_of_all_rows_is_formed(monkeypatch):
+    # features serve from fit to prediction; K never gets as many columns as tasks
+    X, y, ids = sample()
+    widest = []
+
+    def wide(self, right):
+        widest.append(right.shape[1])
+        return original(self, right)
+
+    original = Features.__matmul__
+    monkeypatch.setattr(Features, "__matmul__", wide)
+    monkeypatch.setattr(Dense, "__init__", small_only(Dense.__init__))
+    model = OutputKernelRegressor("linear", "frobenius", 0.5).fit(X, y, task=ids)
+    model.predict(X, task=ids)
+    assert not widest
+
+
+def small_only(initialise):
+    """Refuse matrices of all rows."""
+
+    def refuse(self, matrix, **options):
+        assert matrix.shape[0] < 60
+        initialise(self, matrix, **options)
+
+    return refuse
+
+
+def test_classes():
+    X, y, ids = sample()
+    labels = np.where(y > 0.7, "yes", "no")
+    own = np.searchsorted(np.sort(NAMES), ids)
+    for loss in ("squared", "logistic", "squared_hinge"):
+        model = OutputKernelClassifier("linear", alpha=0.5, loss=loss)
+        model.fit(X, labels, task=ids)
+        wide = OutputKernelRegressor("linear", alpha=0.5)
+        assert_array_equal(model.classes_, ["no", "yes"])
+        scores = model.decision_function(X)
+        assert scores.shape == model.predict(X).shape == (60, 4)
+        assert_array_equal(model.predict(X), np.where(scores > 0, "yes", "no"))
+        assert_allclose(
+            model.decision_function(X, task=ids), scores[np.arange(60), own]
+        )
+        predictions = model.predict(X, task=ids)
+        assert_array_equal(predictions, model.predict(X)[np.arange(60), own])
+        assert model.score(X, labels, task=ids) == accuracy_score(labels, predictions)
+        if loss == "squared":
+            wide.fit(X, pivoted(np.where(labels == "yes", 1.0, -1.0), ids))
+            assert_allclose(scores, wide.predict(X), atol=2e-3)
+        if loss == "logistic":
+            both = model.predict_proba(X, task=ids)
+            assert_allclose(both.sum(axis=1), 1)
+            assert_allclose(both[:, 1], model.predict_proba(X)[np.arange(60), own])
+            assert_allclose(np.log(both), model.predict_log_proba(X, task=ids))
+
+
+def test_class_weights_are_weights_of_rows():
+    X, y, ids = sample()
+    labels = np.where(y > 1.2, 1, 0)
+    balanced = OutputKernelClassifier(loss="logistic", class_weight="balanced")
+    given = OutputKernelClassifier(loss="logistic")
+    weights = 60 / (2 * np.bincount(labels))[labels]
+    balanced.fit(X, labels, task=ids)
+    # not sample_weight: that has its say in gamma="scale"
+    given.set_params(kernel=balanced.kernel_)
+    given.fit(X, labels, sample_weight=weights, task=ids)
+    assert_allclose(
+        balanced.decision_function(X), given.decision_function(X), atol=1e-3
+    )
+
+
+def test_the_score_counts_every_row_alike():
+    X, y, ids = sample()
+    model = OutputKernelRegressor().fit(X, y, task=ids)
+    predictions = model.predict(X, task=ids)
+    weights = np.random.default_rng(0).uniform(size=60)
+    assert_allclose(model.score(X, y, task=ids), sklearn_r2_score(y, predictions))
+    assert_allclose(
+        model.score(X, y, sample_weight=weights, task=ids),
+        sklearn_r2_score(y, predictions, sample_weight=weights),
+    )
+    # the mean over tasks is that of the target matrix
+    assert_allclose(
+        r2_score(y, predictions, task=ids),
+        r2_score(pivoted(y, ids), model.predict(X)),
+    )
+    assert_allclose(
+        r2_score(y, predictions, task=ids, multioutput="raw_values"),
+        r2_score(pivoted(y, ids), model.predict(X), multioutput="raw_values"),
+    )
+
+
+def test_a_path():
+    X, y, ids = sample()
+    path = output_kernel_path(X, y, task=ids, alphas=4, eps=1e-3, structure="low_rank")
+    wide = output_kernel_path(
+        X, pivoted(y, ids), alphas=path.alphas, structure="low_rank"
+    )
+    for long, other in zip(path, wide, strict=True):
+        assert long.certificate_.status == "optimal"
+        assert_allclose(long.certificate_.primal, other.certificate_.primal, rtol=2e-6)
+        assert_allclose(long.predict(X), other.predict(X), atol=5e-3)
+    assert_array_equal(path[1].output_names_, np.sort(NAMES))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+def test_a_search(kernel):
+    X, y, ids = sample(80)
+    rows = X @ X.T if kernel == "precomputed" else X
+    search = OutputKernelRegressorCV(
+        kernel, ["identity", "frobenius"], alphas=3, eps=1e-2, cv=3, tol=1e-8
+    ).fit(rows, y, task=ids)
+    # each score is that of a fit to the training rows of the fold
+    train = np.arange(80) >= 27
+    gram = kernel == "precomputed"
+    alone = OutputKernelRegressor(
+        search.kernel_, "frobenius", search.alphas_[1, 1], tol=1e-8
+    ).fit(rows[train][:, train] if gram else rows[train], y[train], task=ids[train])
+    held_out = rows[~train][:, train] if gram else rows[~train]
+    score = alone.score(held_out, y[~train], task=ids[~train])
+    assert_allclose(search.scores_[1, 1, 0], score, rtol=1e-3)
+    assert search.score(rows, y, task=ids) > 0.5
+
+
+def test_a_search_of_classes():
+    X, y, ids = sample(80)
+    labels = np.where(y > 0.7, "yes", "no")
+    search = OutputKernelClassifierCV(
+        "linear", loss="logistic", alphas=3, eps=1e-2, cv=3, scoring="roc_auc"
+    ).fit(X, labels, task=ids)
+    assert np.all(search.scores_ > 0.5)
+    assert search.predict(X, task=ids).shape == (80,)
+
+
+def test_a_task_without_training_rows_in_a_fold():
+    X, y, ids = sample()
+    order = np.argsort(ids)  # folds are blocks of rows: whole tasks
+    search = OutputKernelRegressorCV(alphas=3, eps=1e-2, cv=3)
+    search.fit(X[order], y[order], task=ids[order])
+    assert np.all(np.isfinite(search.scores_))
+
+
+def test_routing():
+    X, y, ids = sample()
+    groups = np.arange(60) % 5
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = OutputKernelRegressor(alpha=0.1).set_fit_request(task=True)
+        model.set_score_request(task=True).set_predict_request(task=True)
+        scores = cross_val_score(model, X, y, params={"task": ids})
+        assert np.all(scores > 0.3)
+        search = GridSearchCV(model, {"alpha": [0.01, 100.0]}).fit(X, y, task=ids)
+        assert search.best_params_ == {"alpha": 0.01}
+        chain = make_pipeline(StandardScaler(), model)
+        chain.fit(X, y, task=ids)
+        own = chain.predict(X, task=ids)
+        assert own.shape == (60,)
+        assert chain.score(X, y, task=ids) == sklearn_r2_score(y, own)
+        classifier = OutputKernelClassifier().set_fit_request(task=True)
+        classifier.set_score_request(task=True)
+        labels = (y > 0.7).astype(int)
+        scores = cross_val_score(classifier, X, labels, params={"task": ids})
+        assert np.mean(scores) > 0.6
+        scorer = make_scorer(r2_score).set_score_request(task=True)
+        chosen = OutputKernelRegressorCV(
+            alphas=[0.1], cv=GroupKFold(5), scoring=scorer
+        ).fit(X, y, task=ids, groups=groups)
+        fold = np.isin(np.arange(60), next(GroupKFold(5).split(X, y, groups))[1])
+        alone = OutputKernelRegressor(chosen.kernel_, alpha=0.1)
+        alone.fit(X[~fold], y[~fold], task=ids[~fold])
+        mean = r2_score(y[fold], alone.predict(X[fold], task=ids[fold]), task=ids[fold])
+        assert_allclose(chosen.scores_[0, 0, 0], mean, rtol=1e-3)
+        outer = OutputKernelRegressorCV(alphas=[0.1], cv=3).set_fit_request(task=True)
+        outer.set_score_request(task=True)
+        assert np.all(cross_val_score(outer, X, y, params={"task": ids}) > 0.3)
+
+
+def test_what_cannot_be_used():
+    X, y, ids = sample()
+    labels = (y > 0.7).astype(int)
+    regressor, classifier = OutputKernelRegressor(), OutputKernelClassifier()
+    with pytest.raises(ValueError, match=r"one target a row.* got y with 2 columns"):
+        regressor.fit(X, np.stack([y, y], axis=1), task=ids)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        regressor.fit(X, y, task=ids[1:])
+    with pytest.raises(ValueError, match="task is missing in some rows"):
+        regressor.fit(X, y, task=np.where(ids == "a", np.nan, 1.0))
+    with pytest.raises(ValueError, match="mixes strings with other ids"):
+        regressor.fit(X, y, task=np.array([1, "a"] * 30, dtype=object))
+    with pytest.raises(ValueError, match="has no observed target whose sample_weight"):
+        regressor.fit(X, y, sample_weight=ids != "b", task=ids)
+    with pytest.raises(ValueError, match="one of two classes; got multiclass y"):
+        classifier.fit(X, np.arange(60) % 3, task=ids)
+    with pytest.raises(ValueError, match="one of two classes; got multilabel y"):
+        classifier.fit(X, np.stack([labels, 1 - labels], axis=1), task=ids)
+    softmax = OutputKernelClassifier(loss="softmax")
+    with pytest.raises(ValueError, match="'softmax' has several outputs for two"):
+        softmax.fit(X, labels, task=ids)
+    with pytest.raises(ValueError, match="a target matrix"):
+        OutputKernelRegressor(solver="dual_newton").fit(X, y, task=ids)
+    regressor.fit(X, y, task=ids)
+    with pytest.raises(ValueError, match="No rows of the task 'z', 'q' were there in"):
+        regressor.predict(X[:3], task=["z", "a", "q"])
+    with pytest.raises(ValueError, match="score needs task as well"):
+        regressor.score(X, y)
+    with pytest.raises(ValueError, match="score needs task as well"):
+        classifier.fit(X, labels, task=ids).score(X, labels)
+    plain = OutputKernelRegressor().fit(X, y)
+    with pytest.raises(ValueError, match="was fitted without task; leave task out"):
+        plain.predict(X, task=ids)
+    # an earlier fit in long form leaves nothing behind
+    regressor.fit(X, y)
+    assert not hasattr(regressor, "output_names_")
+    assert regressor.predict(X).shape == (60,)
