@@ -298,8 +298,8 @@ def _by_conjugate_gradients(
         image = known.multiply(problem.operator @ first)
         right = right - image - alpha * curvature.solve_total(sums)
     approximate = preconditioner(
-        prepared.diagonal,
-        prepared.columns,
+        prepared.approximation.diagonal,
+        prepared.approximation.columns,
         curvature,
         known,
         alpha,
