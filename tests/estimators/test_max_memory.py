@@ -13,7 +13,7 @@ from okl import (
 )
 from okl.kernels import Gaussian, PerOutput
 from okl.operators import RowBlocks
-from okl.structures import Fixed
+from okl.structures import Cluster, Fixed, Sparse, TraceBall
 from tests.samples import draw
 
 N, M = 60, 3
@@ -64,6 +64,28 @@ def test_classifiers_agree(loss):
     stored = OutputKernelClassifier(KERNEL, **options).fit(X, y)
     blocks = OutputKernelClassifier(KERNEL, max_memory=MATRIX / 2, **options).fit(X, y)
     assert_allclose(blocks.decision_function(X), stored.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    ["frobenius", "low_rank", TraceBall(1e-2), Cluster(2), Sparse(0.5, 1e-2)],
+    ids=repr,
+)
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_learned_output_kernels_agree(structure, loss):
+    X, Y, _ = draw(N, M)
+    options = {"structure": structure, "alpha": 0.1, "loss": loss}
+    stored = OutputKernelRegressor(KERNEL, **options).fit(X, Y)
+    blocks = OutputKernelRegressor(KERNEL, max_memory=MATRIX / 2, **options).fit(X, Y)
+    assert blocks.certificate_.status == "optimal"
+    assert_allclose(blocks.predict(X), stored.predict(X), atol=1e-2)
+
+
+def test_a_hinge_with_a_learned_output_kernel_needs_the_matrix():
+    X, _, _ = draw(N, M)
+    model = OutputKernelClassifier(KERNEL, loss="hinge", max_memory=MATRIX / 2)
+    with pytest.raises(MemoryError, match=r"decomposition.*Raise max_memory"):
+        model.fit(X, np.arange(N) % 3)
 
 
 def test_weights_and_missing_targets():

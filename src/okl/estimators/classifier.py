@@ -253,7 +253,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     max_memory : float or None, default=None
         MiB that the kernel matrix may take, with what it is decomposed into; None for
         half of what is free. A matrix that does not fit is evaluated again, in blocks
-        of rows, for each product: for a known output kernel, or a linear kernel.
+        of rows, for each product.
 
     Attributes
     ----------
