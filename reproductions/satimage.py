@@ -7,7 +7,9 @@ grid, scored by the log likelihood of a fifth of the training rows, the other fo
 fifths fitted: *tied*, the pair that is best for all classes; *separate*, from there,
 class by class, the pair of each class that is best given the others; *one against the
 rest*, a binary softmax model for each class with the pair that is best for it, voted by
-log probability.
+log probability. The most likely model need not be the one with the fewest errors:
+*tied, fewest errors* is, of the pair of *tied* and its neighbours in the grid, the one
+with the fewest errors in five folds of the training rows.
 
 Reject curves as in the paper: k of the m test rows are predicted, those of the largest
 probability, and the errors among them are divided by m.
@@ -19,6 +21,7 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
 from okl import OutputKernelClassifier
 from okl.kernels import Gaussian, PerOutput
@@ -89,6 +92,20 @@ def chosen(X, y):
     return [tied] * N_CLASSES, separate, rest
 
 
+def fewest_errors(X, y, pairs):
+    """Return the pair with the fewest errors in five folds."""
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+
+    def errors(pair):
+        wrong = 0
+        for train, held in folds:
+            model = fitted([pair] * N_CLASSES, X[train], y[train], SEARCH_TOL)
+            wrong += int(np.sum(model.predict(X[held]) != y[held]))
+        return wrong
+
+    return min(pairs, key=errors)
+
+
 def _neighbours(pair):
     """Return a pair of the grid and those a step away in one of its numbers."""
     i, j = VARIANCES.index(pair[0]), WIDTHS.index(pair[1])
@@ -118,9 +135,11 @@ def run() -> None:
         y = np.array([labels.index(value) for value in stored["y_train"]])
         truth = np.array([labels.index(value) for value in stored["y_test"]])
     tied, separate, rest = chosen(X, y)
+    few = [fewest_errors(X, y, _neighbours(tied[0]))] * N_CLASSES
     tied_model, separate_model = fitted(tied, X, y), fitted(separate, X, y)
     results = {
         "tied": (tied, tied_model.predict_log_proba(new), "-"),
+        "tied, fewest errors": (few, fitted(few, X, y).predict_log_proba(new), "-"),
         "separate": (separate, separate_model.predict_log_proba(new), "0.0781"),
         "one against the rest": (
             rest,
@@ -131,7 +150,7 @@ def run() -> None:
     rows, curves = [], {}
     for name, (pairs, log_p, published) in results.items():
         curves[name] = reject_curve(log_p, truth)
-        shown = pairs[:1] if name == "tied" else pairs
+        shown = pairs[:1] if name.startswith("tied") else pairs
         rows.append(
             (
                 name,
