@@ -47,7 +47,7 @@ PARAMETERS = [
     ({"kernel": "gauss"}, "Unknown kernel 'gauss'. Known names:.*'linear'.*'rbf'"),
     ({"structure": "lowrank"}, "Unknown structure 'lowrank'.*'frobenius'.*'low_rank'"),
     ({"solver": "newton"}, "Unknown solver 'newton'.*'cholesky'.*'spectral'"),
-    ({"loss": "mse"}, "Unknown loss 'mse'. Known names: 'huber', 'logistic'"),
+    ({"loss": "mse"}, "Unknown loss 'mse'. Known names: 'hinge', 'huber'"),
     ({"solver": "spectral"}, "needs 'known'"),
     ({"kernel": Gaussian(-1.0)}, "gamma of Gaussian must be finite and > 0.*-1.0"),
     ({"kernel": Gaussian([1.0, 2.0])}, r"shape \(3,\), one number per feature.*\(2,\)"),

@@ -80,6 +80,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         Relative duality gap to stop at.
     max_iter : int, default=1000
         Most iterations of the solver.
+    max_memory : float or None, default=None
+        MiB for the kernel matrix, as in `OutputKernelRegressor`.
 
     Attributes
     ----------
@@ -140,6 +142,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -148,6 +151,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.max_memory = max_memory
 
     @property
     def structure(self) -> LowRank:  # type: ignore[override]
