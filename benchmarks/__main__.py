@@ -26,6 +26,7 @@ NAMES = (
     "joint_fit",
     "softmax",
     "missing",
+    "row_blocks",
     "decompositions",
     "peak_memory",
 )

@@ -14,6 +14,8 @@ NAMES = (
     "sparse_synthetic",
     "all_structures",
     "negative_transfer",
+    "removed_targets",
+    "satimage",
 )
 
 

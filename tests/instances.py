@@ -9,8 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.losses import Huber, Logistic, Loss, Softmax, Squared, SquaredHinge
+from okl.losses import (
+    Envelope,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Softmax,
+    Squared,
+    SquaredHinge,
+)
 from okl.solvers import (
+    AugmentedLagrangian,
     BarrierNewton,
     BlockCoordinateDescent,
     Cholesky,
@@ -20,6 +30,7 @@ from okl.solvers import (
     NewtonCG,
     ProximalGradient,
     RescaledTrace,
+    SemismoothNewton,
     Solver,
     SparseNewton,
     Spectral,
@@ -79,6 +90,8 @@ LOSSES: list[Loss] = [
     Huber(0.8),
     Logistic(),
     Softmax(),
+    Hinge(),
+    Envelope(Hinge(), 3.0, 0.1),
     SquaredHinge(),
 ]
 
@@ -93,6 +106,8 @@ SOLVERS: list[Solver] = [
     BlockCoordinateDescent(),
     Imputation(),
     NewtonCG(),
+    SemismoothNewton(),
+    AugmentedLagrangian(),
     ProximalGradient(),
     Surrogate(),
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import bisect
 
-from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.structures import (
     Cluster,
     Fixed,
@@ -198,6 +198,8 @@ def conic_loss(loss, Y, F, weights=None):
         entries = cp.huber(Y - F, loss.delta) / 2
     elif isinstance(loss, Logistic):
         entries = cp.logistic(-cp.multiply(Y, F))
+    elif isinstance(loss, Hinge):
+        entries = cp.pos(1 - cp.multiply(Y, F))
     else:
         assert isinstance(loss, SquaredHinge)
         entries = cp.square(cp.pos(1 - cp.multiply(Y, F))) / 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from okl._validation import check_positive
+
 _FILES = (
     # a limit set on the process group, under either version of control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -39,6 +41,20 @@ def require_memory(n_bytes: int, purpose: str, remedy: str) -> None:
             f"{purpose} needs about {_readable(n_bytes)}, but only {_readable(free)} "
             f"are free. {remedy}"
         )
+
+
+def memory_budget(max_memory: float | None) -> float:
+    """Return the bytes that a fit may take for its kernel matrices.
+
+    Parameters
+    ----------
+    max_memory : float or None
+        In MiB; None for half of what is free, infinity where nobody says.
+    """
+    if max_memory is not None:
+        return check_positive(max_memory, "max_memory") * 2**20
+    free = available_memory()
+    return float("inf") if free is None else free / 2
 
 
 def _readable(n_bytes: float) -> str:

@@ -21,6 +21,8 @@ _OUTSIDE_RANGE = 1e-6
 # A relative gap above this is looked at again from other dual points: for a quadratic
 # loss from one, else from so many.
 _DOUBTFUL, _DOUBTFUL_TURN, _TURNS = 1e-7, 1e-10, 8
+# What rounding may leave of a column sum of a dual point, relative to its entries.
+_UNBALANCED = 1e-8
 
 
 def bounds(
@@ -35,12 +37,14 @@ def bounds(
     weights: Array | None = None,
     intercept: Array | float = 0.0,
     free_intercept: bool = False,
+    dual_point: Array | None = None,
 ) -> tuple[float, float]:
     """Return the primal value of a model and the dual value its residuals imply.
 
     The same as `certify` on arrays that were checked before; K is anything that
     multiplies a matrix from the left. If it has an attribute ``shared`` that is False,
-    each output has a matrix of its own, and outputs are not rotated.
+    each output has a matrix of its own, and outputs are not rotated. The dual point,
+    alpha C, is that of the fit where one is given, as it must be for a loss with kinks.
     """
     products = K @ dual_coef
     scores = products + intercept
@@ -50,10 +54,15 @@ def bounds(
         + _penalty(structure, output_kernel)
     )
 
-    if free_intercept:
-        # with the loss minimised over b the columns of its gradient sum to zero
-        scores = products + loss.best_intercept(targets, products, weights)
-    implied = loss.negative_gradient(targets, scores, weights)
+    if dual_point is not None:
+        if free_intercept and not _is_balanced(dual_point):
+            return primal, -float("inf")
+        implied = dual_point
+    else:
+        if free_intercept:
+            # with the loss minimised over b the columns of its gradient sum to zero
+            scores = products + loss.best_intercept(targets, products, weights)
+        implied = loss.negative_gradient(targets, scores, weights)
     point = _DualPoint(
         K, targets, weights, output_kernel, alpha, structure, loss, free_intercept
     )
@@ -62,10 +71,14 @@ def bounds(
     if primal - dual <= doubtful * abs(primal):
         return primal, dual
     if not point.exact:
-        return primal, _turned(point, implied, products, dual)
+        dual = _turned(point, implied, products, dual)
+    if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
+        return primal, dual
     # At a very small alpha residuals are differences of nearly equal numbers. On the
     # range of L the same dual point is Theta L^+ as well.
     other = _without_cancellation(implied, dual_coef, output_kernel, alpha)
+    if not point.exact:
+        other = point.gradient_near(other)
     return primal, max(dual, point.value(other))
 
 
@@ -128,7 +141,7 @@ class _DualPoint:
         bound = self.structure.dual_bound(self._half_gram(implied), self.output_kernel)
         if bound.directions is None:
             return None
-        loss, targets, weights = self.loss, self.targets, self.weights
+        loss = self.loss.smoothed()
         xp = namespace(implied)
         vectors, limits = bound.directions
         rows = implied @ vectors
@@ -136,9 +149,15 @@ class _DualPoint:
         slopes = xp.sum(rows * (predictions @ vectors), axis=0)
         safe = xp.where(squares > 0, squares, xp.ones_like(squares))
         steep = loss.largest_curvature
-        steep = steep if weights is None else steep * xp.max(weights)
+        if self.weights is not None:
+            steep = steep * xp.max(self.weights)
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
-        scores = loss.scores_of(targets, (rows * scales) @ vectors.T, weights)
+        return self.gradient_near((rows * scales) @ vectors.T)
+
+    def gradient_near(self, implied: Array) -> Array:
+        """Return a gradient of the loss, balanced if b is free, near some rows."""
+        loss, targets, weights = self.loss.smoothed(), self.targets, self.weights
+        scores = loss.scores_of(targets, implied, weights)
         if self.free_intercept:
             scores = scores + loss.best_intercept(targets, scores, weights)
         return loss.negative_gradient(targets, scores, weights)
@@ -181,6 +200,13 @@ class _DualPoint:
 def _balanced(rows: Array) -> Array:
     """Return rows with columns that sum to zero."""
     return rows - namespace(rows).mean(rows, axis=0, keepdims=True)
+
+
+def _is_balanced(rows: Array) -> bool:
+    """Tell whether all columns sum to zero, up to rounding."""
+    xp = namespace(rows)
+    sizes = xp.sum(xp.abs(rows), axis=0)
+    return bool(xp.all(xp.abs(xp.sum(rows, axis=0)) <= _UNBALANCED * sizes))
 
 
 def _squared_norm(dual_coef: Array, products: Array, kernel: OutputKernel) -> float:

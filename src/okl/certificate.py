@@ -124,6 +124,7 @@ def certify(
     intercept: Any = None,
     loss: str | Loss = "squared",
     weights: Any = None,
+    dual_point: Any = None,
     tol: float = 1e-6,
 ) -> Certificate:
     """Compute primal, dual and gap of a model from its public attributes alone.
@@ -151,6 +152,10 @@ def certify(
         The loss.
     weights : array of the shape of Y, or (n_samples, 1), optional
         What multiplies the loss of each entry, or row; 0 for a missing target.
+    dual_point : array of the shape of Y, optional
+        alpha C, instead of what the gradient of the loss implies; a loss with kinks,
+        like the hinge, needs it: ``dual_point_`` of a fit. Outside the domain of the
+        dual, its lower bound is minus infinity.
     tol : float, default=1e-6
         The relative gap up to which the status is ``"optimal"``.
 
@@ -162,8 +167,8 @@ def certify(
     ------
     ValueError
         If shapes do not match, K is not symmetric, L is missing, given twice or given
-        to a structure that fixes it, or there are several K and a structure that is
-        not the identity.
+        to a structure that fixes it, there are several K and a structure that is not
+        the identity, or a loss with kinks has no dual point.
     """
     check_alpha(alpha)
     check_tolerance(tol)
@@ -215,6 +220,7 @@ def certify(
                 f"weights must have the shape of Y, {tuple(Y.shape)}, or "
                 f"({Y.shape[0]}, 1); got {tuple(weights.shape)}."
             )
+    dual_point = _checked_dual_point(dual_point, Y, loss)
     matrices = [_positive(matrix, centered=free) for matrix in matrices]
     primal, dual = bounds(
         matrices[0] if len(matrices) == 1 else _PerOutput(matrices),
@@ -227,6 +233,7 @@ def certify(
         weights=weights,
         intercept=offset,
         free_intercept=free,
+        dual_point=dual_point,
     )
     reference = epsilon(Y) * loss.value(Y, xp.zeros_like(Y), weights)
     return Certificate.of(primal, dual, reference, tol=tol)
@@ -263,6 +270,24 @@ def _check_matrix_per_output(
             "A kernel matrix per output needs structure='identity', got "
             f"{structure}; give one matrix for all outputs."
         )
+
+
+def _checked_dual_point(dual_point: Any, Y: Array, loss: Loss) -> Array | None:
+    """Return alpha C, which a loss with kinks must have."""
+    if dual_point is None:
+        if "smooth" in loss.capabilities:
+            return None
+        raise ValueError(
+            f"The loss {loss} has kinks, where its gradient implies no dual point: "
+            "give dual_point, for instance dual_point_ of a fitted estimator."
+        )
+    dual_point = _as_columns(_as_float(dual_point))
+    if dual_point.shape != Y.shape:
+        raise ValueError(
+            f"dual_point must have the shape of Y, {tuple(Y.shape)}; got "
+            f"{tuple(dual_point.shape)}."
+        )
+    return dual_point
 
 
 def _check_outputs(array: Array, n_outputs: int, name: str) -> None:

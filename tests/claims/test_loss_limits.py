@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean, Sparse, TraceBall
 from tests.samples import draw, draw_classes, gaussian, psd, solve, targets_for
 
-CLASSIFYING = [Logistic(), Softmax(), SquaredHinge()]
+CLASSIFYING = [Logistic(), Softmax(), Hinge(), SquaredHinge()]
 LOSSES = [Huber(0.8), *CLASSIFYING]
 each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 classifying = pytest.mark.parametrize("loss", CLASSIFYING, ids=repr)
@@ -163,7 +163,7 @@ class TestExtremes:
         )
         assert np.array_equal(loss.decide(found.predict(K), "multiclass"), labels)
 
-    @pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()], ids=repr)
+    @pytest.mark.parametrize("loss", [Logistic(), Hinge(), SquaredHinge()], ids=repr)
     @structures
     def test_a_label_that_all_rows_have(self, loss, structure):
         _, labels, K = draw_classes(12, 2)

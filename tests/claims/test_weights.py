@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_ridge import KernelRidge
 
-from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.structures import Frobenius, Identity, LowRank, Mean, Sparse
 from tests.samples import draw, solve, targets_for
 
 N, M = 12, 3
-LOSSES = [Squared(), Huber(0.8), Logistic(), Softmax(), SquaredHinge()]
+LOSSES = [Squared(), Huber(0.8), Logistic(), Softmax(), Hinge(), SquaredHinge()]
 each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 structures = pytest.mark.parametrize(
     "structure",

@@ -92,12 +92,14 @@ def test_multilabel_probabilities():
         OutputKernelClassifier(class_weight="balanced").fit(rows, labels)
 
 
-@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["squared", "hinge", "squared_hinge"])
 def test_no_probabilities(loss):
     model = OutputKernelClassifier(loss=loss).fit(X, Y)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="predict_proba"):
+    with pytest.raises(AttributeError, match="predict_proba") as refused:
         model.predict_proba(X)
+    advice = "has no probabilities; use loss='logistic' or loss='softmax'"
+    assert advice in str(refused.value.__cause__)
 
 
 @pytest.mark.parametrize(

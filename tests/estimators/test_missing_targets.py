@@ -185,3 +185,42 @@ def test_scores_leave_holes_out():
         r2_score(Y, predictions[:, :2])
     with pytest.raises(ValueError, match="multioutput must be"):
         r2_score(Y, predictions, multioutput="variance_weighted")
+
+
+@pytest.mark.parametrize("structure", ["mean", "frobenius"])
+@pytest.mark.parametrize("solver", ["auto", "proximal_gradient"])
+def test_means_that_dwarf_what_is_to_be_learned(structure, solver):
+    X, Y, _ = draw(25, 4)
+    Y = holes(Y)
+    options = {"structure": structure, "alpha": 0.3, "solver": solver}
+    if structure == "mean" and solver != "auto":
+        pytest.skip("not for a known output kernel")
+    here = OutputKernelRegressor(**options).fit(X, Y)
+    there = OutputKernelRegressor(**options).fit(X, Y + 1e7)
+    assert there.certificate_.status == "optimal"
+    assert_allclose(there.certificate_.primal, here.certificate_.primal, rtol=1e-6)
+    assert_allclose(there.predict(X) - 1e7, here.predict(X), atol=1e-3)
+
+
+@each
+def test_constant_outputs_leave_nothing_to_learn(structure):
+    X, Y, _ = draw(25, 4)
+    Y = holes(np.where(np.arange(4) < 4, 0.1, Y))
+    model = OutputKernelRegressor(structure=structure).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert_allclose(model.predict(X), 0.1)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-10])
+def test_rows_that_contradict_each_other_at_tiny_alpha(alpha):
+    X, Y, _ = draw(12, 3)
+    X, Y = np.repeat(X, 2, axis=0), holes(np.repeat(Y, 2, axis=0))
+    Y[::2] += 1.0
+    model = OutputKernelRegressor(structure="mean", alpha=alpha).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    # twins are fitted by the mean of those that were observed
+    twins = Y.reshape(12, 2, 3)
+    with np.errstate(invalid="ignore"), pytest.warns(RuntimeWarning, match="empty"):
+        means = np.repeat(np.nanmean(twins, axis=1), 2, axis=0)
+    seen = ~np.isnan(means)
+    assert_allclose(model.predict(X)[seen], means[seen], atol=1e-2)

@@ -43,6 +43,10 @@ SINGLE = [
     OutputKernelRegressor(
         kernel=ONE_OUTPUT, structure="identity", loss="huber", tol=CLOSE
     ),
+    OutputKernelClassifier(loss="hinge", tol=CLOSE),
+    OutputKernelClassifier(
+        loss="hinge", structure="identity", fit_intercept=False, tol=CLOSE
+    ),
     # scikit-learn's checks have one output, and three classes
     *(
         estimator(structure=structure)
@@ -72,6 +76,7 @@ SEARCHING = [
     OutputKernelClassifierCV(
         structures="identity", loss="softmax", cv=3, alphas=3, tol=CLOSE
     ),
+    OutputKernelClassifierCV(structures="identity", loss="hinge", cv=3, alphas=3),
     OutputKernelClassifierCV(
         structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),

@@ -177,6 +177,24 @@ def test_every_structure_with_its_own_output_kernel(structure, missing, b):
     assert_allclose(std**2, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["rows", "entries"])
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+@each_intercept
+def test_weights_of_the_fit_are_those_of_the_process(structure, kind, b):
+    X, Y, _ = draw(14, 4)
+    weights = weights_of(kind, 14, 4)
+    Y[3] = np.nan
+    model = OutputKernelRegressor(
+        Gaussian(0.3), structure, 0.4, fit_intercept=b, tol=1e-4
+    ).fit(X, Y, sample_weight=weights[:, 0] if kind == "rows" else weights)
+    _, std = model.predict(NEW, return_std=True)
+    weights[3] = 0.0
+    expected = written_out(
+        Gaussian(0.3), X, NEW, model.output_kernel_, 0.4, weights, free_intercept=b
+    )
+    assert_allclose(std**2, expected, atol=1e-10)
+
+
 def test_the_mean_is_that_of_the_same_process():
     # what makes std the spread around the prediction: one model gives both
     X, Y, _ = draw(12, 3)

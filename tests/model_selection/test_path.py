@@ -9,8 +9,8 @@ from okl.model_selection.held_out import Observed, score_fold
 from okl.model_selection.path import alpha_grid, largest_alpha, solve_path
 from okl.operators import Dense, Features
 from okl.problems import Inputs
-from okl.structures import Frobenius, Identity, LowRank
-from tests.samples import alpha_max, draw, solve
+from okl.structures import Cluster, Fixed, Frobenius, Identity, LowRank, TraceBall
+from tests.samples import alpha_max, draw, psd, solve
 
 
 def problem(structure, K, Y, intercept=False):
@@ -24,6 +24,34 @@ def test_largest_alpha(intercept, n, m):
     for structure in (LowRank(), Frobenius()):
         found = largest_alpha(problem(structure, K, Y, intercept))
         assert found == pytest.approx(alpha_max(K, Y, intercept), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("structure", "largest"),
+    [
+        (Identity(), 1.0),
+        (Fixed(psd(4, 3)), np.linalg.eigvalsh(psd(4, 3))[-1]),
+        (TraceBall(), 1.0),
+        (TraceBall(0.1), 1.0),
+        # between has room for r - 1 = 2 of the directions off the average
+        (Cluster(3, 10.0, 0.5, 1.0), 2.0),
+        (Cluster(1, 10.0, 1.0, 0.25), 4.0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_largest_alpha_where_the_output_kernel_is_bounded(
+    structure, largest, intercept
+):
+    _, Y, K = draw(12, 4)
+    H = np.eye(12) - 1 / 12 if intercept else np.eye(12)
+    top = np.linalg.eigvalsh(H @ K @ H)[-1]
+    of = problem(structure, K, Y, intercept)
+    assert largest_alpha(of) == pytest.approx(top * largest, rel=1e-10)
+    # from there on half of the centred targets, or more, is left
+    (solution,) = solve_path(of, [top * largest], tol=1e-8, max_iter=300)
+    left = of.targets - of.operator @ solution.dual_coef
+    assert np.vdot(left, of.targets) >= np.vdot(of.targets, of.targets) / 2
 
 
 def test_grid():

@@ -7,7 +7,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.kernels import CallableKernel, Gaussian, Linear
-from okl.operators import Dense, Features, build, multiply_rows, operator_of
+from okl.operators import Dense, Features, RowBlocks, multiply_rows, operator_of
 
 
 def rows(n, p, seed=0):
@@ -81,13 +81,16 @@ def test_blocks_do_not_hold_the_whole_cross_matrix():
     assert peak < 8 * 2000 * 500 / 8
 
 
-def test_too_many_rows_are_refused_before_the_matrix_is_made(monkeypatch):
-    monkeypatch.setattr("okl._memory.available_memory", lambda: 1000)
+def test_what_does_not_fit_is_evaluated_in_blocks():
     X = rows(20, 30)
-    with pytest.raises(MemoryError, match=r"fit on 20 samples.*9.4 KiB.*1000 bytes"):
-        operator_of(Gaussian(0.5), X)
-    assert type(operator_of(Linear(), rows(20, 3))) is Features
-    assert build.require_matrices(5) is None
+    size = 8 * 20**2
+    assert type(operator_of(Gaussian(0.5), X, size - 1)) is RowBlocks
+    stored = operator_of(Gaussian(0.5), X, 2 * size)
+    assert type(stored) is Dense
+    assert stored.beside == 1
+    assert type(operator_of(Linear(), rows(20, 3), 1.0)) is Features
+    with pytest.raises(MemoryError, match=r"20 samples.*only the whole matrix tells"):
+        operator_of(CallableKernel(lambda X, Z: X @ Z.T), X, size - 1)
 
 
 def test_the_training_rows_are_not_written_to():

@@ -50,7 +50,12 @@ def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypat
     curvature = loss.curvature(targets, SCORES)
     known = structure.known(targets)
     apply = preconditioner(
-        operator.diagonal(), operator.low_rank(N), curvature, known, alpha
+        operator.diagonal(),
+        operator.low_rank(N),
+        curvature,
+        known,
+        alpha,
+        operator.work,
     )
 
     def system(right):
@@ -71,7 +76,12 @@ def test_it_stays_positive_definite_where_probabilities_saturate():
     known = Identity().known(targets)
     for alpha in (1e2, 1.0, 1e-2, 1e-4):
         apply = preconditioner(
-            operator.diagonal(), operator.low_rank(20), curvature, known, alpha
+            operator.diagonal(),
+            operator.low_rank(20),
+            curvature,
+            known,
+            alpha,
+            operator.work,
         )
         columns = np.eye(N * M).reshape(-1, N, M)
         matrix = np.stack([apply(column).ravel() for column in columns])
@@ -82,7 +92,7 @@ def test_it_stays_positive_definite_where_probabilities_saturate():
 
 
 def test_more_outputs_allow_fewer_columns():
-    ranks = [_affordable(4000, q) for q in (2, 6, 20, 100)]
+    ranks = [_affordable(4000.0**2, 4000, q) for q in (2, 6, 20, 100)]
     assert ranks == sorted(ranks, reverse=True)
     assert ranks[1] > 100
     assert ranks[-1] * 100 < 4000

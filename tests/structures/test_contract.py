@@ -310,6 +310,26 @@ def test_a_known_output_kernel_is_the_formula(structure):
     assert_allclose(structure.known(like).multiply(rows), rows @ L, atol=1e-14)
 
 
+@each
+def test_the_largest_eigenvalue_is_a_bound_and_reached(structure):
+    bound = structure.largest_eigenvalue(np.zeros((3, M)))
+    reached = 0.0
+    for seed in range(20):
+        L = reference.admissible(structure, M, seed)
+        reached = max(reached, np.linalg.eigvalsh(L)[-1])
+    assert reached <= bound * (1 + 1e-9)
+    if np.isfinite(bound):
+        # one direction, off the average, that asks for all it can have; or the average
+        v = np.array([1.0, -1.0, 0.0, 0.0]) / np.sqrt(2)
+        for direction in (v, np.ones(M) / 2):
+            L = structure.step(1e12 * np.outer(direction, direction))
+            reached = max(reached, np.linalg.eigvalsh(L)[-1])
+        assert_allclose(reached, bound, rtol=1e-5)
+    else:
+        assert not structure.capabilities & {"known", "spectral_set"}
+        assert np.linalg.eigvalsh(structure.step(1e12 * np.eye(M)))[-1] > 1e3
+
+
 @learned()
 def test_a_learned_output_kernel_is_not_known(structure):
     assert structure.known(np.zeros((3, M))) is None

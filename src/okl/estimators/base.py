@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from okl._memory import require_memory
+from okl._memory import memory_budget, require_memory
 from okl._output_kernel import OutputKernel
 from okl._tasks import LongCoefficients, Tasks
 from okl._validation import check_alpha, check_count, check_tolerance
@@ -155,6 +155,11 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.certificate_ = solution.certificate
         self.history_ = solution.history
         self._theta = dual_coef[:, 0] if one_dimensional else dual_coef
+        point = solution.dual_point
+        if point is not None:
+            self.dual_point_ = point[:, 0] if point.shape[1] == 1 else point
+        elif hasattr(self, "dual_point_"):
+            del self.dual_point_  # of a fit with another loss
         if intercept is None:
             self.intercept_: Any = 0.0
         else:
@@ -287,6 +292,7 @@ class SingleFit(OutputKernelModel):
         solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.structure = structure
@@ -296,12 +302,14 @@ class SingleFit(OutputKernelModel):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.max_memory = max_memory
 
     def _checked_loss(self) -> Loss:
         """Check what can be checked before looking at the data."""
         check_alpha(self.alpha)
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
+        memory_budget(self.max_memory)
         if not is_precomputed(self.kernel):
             as_input_kernel(self.kernel)
         as_solver(self.solver)
@@ -328,7 +336,7 @@ class SingleFit(OutputKernelModel):
         n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
         structure.validate(n_outputs)
         check_kernel_per_output(self.kernel, [structure], n_outputs, tasks)
-        training = Training.of(self.kernel, X, weights)
+        training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
         weights = combined(weights, of_classes)
         inputs = Inputs.of(
             training.operator,

@@ -238,7 +238,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Strength of the regularisation, > 0.
     loss : str or Loss, default="squared"
         The loss V: ``"squared"``, ``"logistic"``, ``"softmax"`` (not for label
-        indicators) or ``"squared_hinge"``, see `okl.losses`.
+        indicators), ``"hinge"`` or ``"squared_hinge"``, see `okl.losses`.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the loss, as in scikit-learn; not for label
         indicators.
@@ -250,6 +250,10 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Relative duality gap to stop at.
     max_iter : int, default=1000
         Most iterations of the solver.
+    max_memory : float or None, default=None
+        MiB that the kernel matrix may take, with what it is decomposed into; None for
+        half of what is free. A matrix that does not fit is evaluated again, in blocks
+        of rows, for each product: for a known output kernel, or a linear kernel.
 
     Attributes
     ----------
@@ -261,6 +265,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         ``output_kernel_`` is (1, 1).
     certificate_, history_, n_iter_, kernel_, structure_, X_fit_
         As in `OutputKernelRegressor`.
+    dual_point_ : array of the shape of dual_coef_
+        Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
+        support vector where it is not zero. `okl.certify` takes it as ``dual_point``.
     output_names_ : array (n_labels,) or (n_tasks,)
         The column names of y, if it was a DataFrame of label indicators; in long form
         the ids of the tasks.
@@ -296,6 +303,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -306,6 +314,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             solver=solver,
             tol=tol,
             max_iter=max_iter,
+            max_memory=max_memory,
         )
         self.class_weight = class_weight
 

@@ -57,7 +57,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     ----------
     kernel, structures, alphas, eps, cv, scoring, n_jobs
         As in `OutputKernelRegressorCV`.
-    loss, class_weight, fit_intercept, tol, max_iter
+    loss, class_weight, fit_intercept, tol, max_iter, max_memory
         As in `OutputKernelClassifier`.
 
     Attributes
@@ -92,6 +92,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -105,6 +106,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             fit_intercept=fit_intercept,
             tol=tol,
             max_iter=max_iter,
+            max_memory=max_memory,
         )
         self.class_weight = class_weight
 

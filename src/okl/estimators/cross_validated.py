@@ -30,6 +30,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
+from okl._memory import memory_budget
 from okl._tasks import Tasks
 from okl._validation import check_count, check_tolerance
 from okl.estimators.base import (
@@ -88,6 +89,7 @@ class CrossValidated(OutputKernelModel):
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
+        max_memory: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.structures = structures
@@ -100,6 +102,7 @@ class CrossValidated(OutputKernelModel):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.max_memory = max_memory
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Route metadata of fit to the splitter and the scorer."""
@@ -115,6 +118,7 @@ class CrossValidated(OutputKernelModel):
     def _checked_loss(self) -> Loss:
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
+        memory_budget(self.max_memory)
         if not is_precomputed(self.kernel):
             as_input_kernel(self.kernel)
         return self._loss_for_the_task()
@@ -159,7 +163,7 @@ class CrossValidated(OutputKernelModel):
         folds = list(splitter.split(X, y, **splitting))
         judge = _Judge(scorer, stand_in, y, scoring, tasks)
 
-        training = Training.of(self.kernel, X, weights)
+        training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
         weights = combined(weights, of_classes)
         inputs = Inputs.of(
             training.operator,

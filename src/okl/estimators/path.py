@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from okl._memory import memory_budget
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.base import warn_unless_certified
@@ -85,6 +86,7 @@ def output_kernel_path(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
+    max_memory: float | None = None,
 ) -> OutputKernelPath:
     """Fit `OutputKernelRegressor` along a path of alphas.
 
@@ -101,12 +103,13 @@ def output_kernel_path(
         Weights of the loss of the rows, or of each target.
     task : array (n_samples,), optional
         For data in long form, the task of each row, as in `OutputKernelRegressor.fit`.
-    kernel, structure, fit_intercept, tol, max_iter
+    kernel, structure, fit_intercept, tol, max_iter, max_memory
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max down
         to ``eps`` times alpha_max: sqrt(||Y'KY||_2) for a learned output kernel,
-        ||K||_2 ||L||_2 for a known one, K and Y centred if there is an intercept.
+        ||K||_2 times the largest ||L||_2 that there may be for one that is known or
+        bounded (trace ball, clusters), K and Y centred if there is an intercept.
     eps : float, default=1e-5
         The smallest alpha relative to the largest.
 
@@ -138,6 +141,7 @@ def output_kernel_path(
         fit_intercept=fit_intercept,
         tol=tol,
         max_iter=max_iter,
+        max_memory=max_memory,
     )
     loss = estimator._checked_loss()
     set_output_names(estimator, Y)
@@ -148,7 +152,7 @@ def output_kernel_path(
     n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
     resolved.validate(n_outputs)
     check_kernel_per_output(kernel, [resolved], n_outputs, tasks)
-    training = Training.of(kernel, X, weights)
+    training = Training.of(kernel, X, weights, memory_budget(max_memory))
     inputs = Inputs.of(
         training.operator,
         fit_intercept=fit_intercept,

@@ -49,6 +49,10 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         Relative duality gap to stop at.
     max_iter : int, default=1000
         Most iterations of the solver.
+    max_memory : float or None, default=None
+        MiB that the kernel matrix may take, with what it is decomposed into; None for
+        half of what is free. A matrix that does not fit is evaluated again, in blocks
+        of rows, for each product: for a known output kernel, or a linear kernel.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         predictions in the place of the rows of X, and a stand-in that returns them.
     n_jobs : int, default=None
         Folds in parallel, by joblib.
-    loss, fit_intercept, tol, max_iter
+    loss, fit_intercept, tol, max_iter, max_memory
         As in `OutputKernelRegressor`.
 
     Attributes

@@ -38,16 +38,25 @@ class Training:
     rows: Any
 
     @classmethod
-    def of(cls, kernel: Any, X: Any, weights: np.ndarray | None = None) -> Training:
+    def of(
+        cls,
+        kernel: Any,
+        X: Any,
+        weights: np.ndarray | None = None,
+        budget: float = float("inf"),
+    ) -> Training:
         """Evaluate a kernel, given as estimators take it, on the rows of X.
 
-        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``.
+        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``;
+        the budget is that of `operator_of`.
         """
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
-            return cls(Dense(X, owned=False, trusted=False), "precomputed", None)
+            beside = budget / X.nbytes
+            given = Dense(X, owned=False, trusted=False, beside=beside)
+            return cls(given, "precomputed", None)
         resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
-        return cls(operator_of(resolved, X), resolved, X)
+        return cls(operator_of(resolved, X, budget), resolved, X)
 
 
 def is_precomputed(kernel: Any) -> bool:

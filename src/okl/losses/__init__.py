@@ -7,14 +7,18 @@ class           name            V(y, f)                           for
 `Huber`         "huber"         r^2 / 2 up to delta, then linear  regression
 `Logistic`      "logistic"      log(1 + exp(-y f)), y = -1 / +1   classes, labels
 `Softmax`       "softmax"       -f_y + log sum exp f              classes
+`Hinge`         "hinge"         max(0, 1 - y f)                   classes, labels
 `SquaredHinge`  "squared_hinge" max(0, 1 - y f)^2 / 2             classes, labels
 =============== =============== ================================= ====================
 
-`Logistic` and `Softmax` have probabilities.
+`Logistic` and `Softmax` have probabilities. `Hinge` has a kink; `Envelope` makes a
+smooth loss of such a one.
 """
 
 from okl._component import from_name, names_of
 from okl.losses.base import Loss as Loss
+from okl.losses.envelope import Envelope as Envelope
+from okl.losses.hinge import Hinge as Hinge
 from okl.losses.huber import Huber as Huber
 from okl.losses.logistic import Logistic as Logistic
 from okl.losses.softmax import Softmax as Softmax

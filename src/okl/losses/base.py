@@ -70,6 +70,8 @@ class Loss(Component, ABC):
           may be rotated, and the columns of a dual point scaled one by one;
         - ``"smooth"``: V has a second derivative (`curvature`), at most
           ``largest_curvature``;
+        - ``"active"``: entries have their curvature each by itself, most of them none;
+        - ``"proximal"``: V has kinks, and a Moreau envelope (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
         - ``"probabilities"``: scores stand for probabilities (`probabilities`).
     largest_curvature : float
@@ -98,7 +100,10 @@ class Loss(Component, ABC):
     def negative_gradient(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
-        """Return -dV/df at each sample; alpha times the dual variables of a model."""
+        """Return -dV/df at each sample; alpha times the dual variables of a model.
+
+        Minus a subgradient where V has a kink, which need not be of any use there.
+        """
 
     @abstractmethod
     def curvature(
@@ -111,6 +116,13 @@ class Loss(Component, ABC):
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
     ) -> float:
         """Return the sum of -V*(y_i, -a_i), -inf outside its domain."""
+
+    def smoothed(self) -> Loss:
+        """Return a smooth loss whose gradients are dual points of this one.
+
+        A smooth loss is that itself.
+        """
+        return self
 
     @abstractmethod
     def scores_of(

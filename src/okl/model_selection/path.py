@@ -7,6 +7,7 @@ before ended. What is kept per alpha is small: a model in the reduced outputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,24 +21,28 @@ from okl.solvers import Solution, Solver, choose_solver
 
 # Up to so many rows the matrix is formed.
 _FEW = 32
+# Arrays of the size of the kernel matrix that its decomposition takes.
+_DECOMPOSITION = 2
 
 
 def largest_alpha(problem: Problem) -> float:
     """Return alpha_max, from where on little is learned.
 
-    sqrt(||G'KG||_2) for a learned L, G minus the gradient of the loss at f = 0 and the
-    best intercept, Y for the squared loss (beyond it the trace structure gives L = 0);
-    ||K||_2 ||L||_2 for a known one; K and Y centred if there is an intercept.
+    Where the structure bounds L, known or not, ||K||_2 times the largest eigenvalue
+    that L may have: beyond it every direction of f is shrunk by half or more (squared
+    loss). Else sqrt(||G'KG||_2), G minus the gradient of the loss at f = 0 and the best
+    intercept, Y for the squared loss: beyond it the trace structure gives L = 0. K and
+    Y are centred if there is an intercept.
     """
-    known = problem.known()
-    if known is not None:
-        xp = namespace(problem.targets)
-        largest = float(xp.max(known.eigenvalues)) if known.rank else 0.0
+    largest = problem.largest_eigenvalue()
+    if np.isfinite(largest):
         return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
+    smooth = replace(problem, loss=problem.loss.smoothed())
     if problem.centered and not problem.exact:
-        zero = zero + problem.spread(problem.best_intercept(zero))
-    gradient = problem.loss.negative_gradient(problem.targets, zero, problem.weights)
+        zero = zero + problem.spread(smooth.best_intercept(zero))
+    loss = smooth.loss
+    gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
     moment = problem.gram(gradient, gradient)
     values, _ = eigh((moment + moment.T) / 2)
     return max(float(values[-1]), 0.0) ** 0.5
@@ -48,7 +53,7 @@ def _norm(problem: Problem) -> float:
 
     Solvers without weights need the decomposition anyway; others need products only.
     """
-    if problem.exact:
+    if problem.exact and problem.operator.beside >= _DECOMPOSITION:
         return problem.operator.norm
     n = problem.operator.n_samples
     rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)

@@ -6,6 +6,7 @@ class        the matrix                     used when
 `Dense`      stored, (n, n)                 only k(x, x') is known
 `Features`   Phi Phi', never formed         the kernel has features, fewer than
                                             samples
+`RowBlocks`  evaluated for each product     the matrix does not fit in memory
 `Coupled`    K_ij L[t_i, t_j], never formed rows belong to one output each
 ============ ============================== ===================================
 
@@ -22,5 +23,6 @@ from okl.operators.coupled import OneTaskPerRow as OneTaskPerRow
 from okl.operators.dense import Dense as Dense
 from okl.operators.features import Features as Features
 from okl.operators.low_rank import LowRank as LowRank
+from okl.operators.row_blocks import RowBlocks as RowBlocks
 from okl.operators.separable_sum import SeparableSum as SeparableSum
 from okl.operators.separable_sum import Term as Term

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from okl._array import Array, epsilon, namespace
 from okl._tasks import Tasks
+from okl._threads import threads_for
 from okl.operators.by_task import ByTask
 from okl.operators.low_rank import LowRank, nystroem
 
@@ -73,10 +74,14 @@ class Operator(ABC):
         Whether a matrix differs from the one given by negative eigenvalues that were
         set to zero. Coefficients outside its range are then not harmless: the kernel
         of new rows knows nothing of the clipping.
+    beside : float
+        How many more arrays of the size of the matrix may be formed: a factorisation
+        takes one, a decomposition two.
     """
 
     shared: ClassVar[bool] = True
     clipped: bool = False
+    beside: float = float("inf")
 
     @property
     @abstractmethod
@@ -95,6 +100,11 @@ class Operator(ABC):
     @abstractmethod
     def diagonal(self) -> Array:
         """Return the diagonal of K (n_samples,), or those of all (n_samples, p)."""
+
+    @property
+    @abstractmethod
+    def work(self) -> float:
+        """The multiplications of a product with one column."""
 
     @abstractmethod
     def low_rank(self, rank: int) -> LowRank:
@@ -147,6 +157,13 @@ class Operator(ABC):
         """Return a fresh operator of some of the rows."""
 
     @abstractmethod
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return K[rows, rows] (k, k) as an array, for few rows.
+
+        That of one output, which must be given unless all share one matrix.
+        """
+
+    @abstractmethod
     def cross(self, rows: Any, columns: Any) -> Any:
         """Return K[rows, columns] as something that multiplies from the left."""
 
@@ -167,6 +184,11 @@ class KernelOperator(Operator):
         """Return R with K ~ R R', one for all outputs."""
         return LowRank((nystroem(self.columns, self.n_samples, rank),))
 
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return K[rows, rows] (k, k) as an array, for few rows."""
+        xp = namespace(self.diagonal())
+        return self.cross(rows, rows) @ xp.eye(rows.shape[0])
+
     def by_task(self, tasks: Tasks) -> ByTask:
         """Return what multiplies matrices (n_samples, n_tasks) with one entry a row."""
         return ByTask(self, tasks)
@@ -174,7 +196,8 @@ class KernelOperator(Operator):
     @cached_property
     def spectrum(self) -> Spectrum:
         """The eigendecomposition, computed at the first use and kept."""
-        return self._decompose()
+        with threads_for(float(self.n_samples) ** 3):
+            return self._decompose()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the decomposition behind: it is as large as the matrix."""

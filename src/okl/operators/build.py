@@ -8,17 +8,19 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from okl._memory import require_memory
 from okl.kernels import Kernel, PerOutput
 from okl.operators.base import KernelOperator, Operator
 from okl.operators.dense import Dense
 from okl.operators.features import Features
+from okl.operators.row_blocks import RowBlocks
 from okl.operators.separable_sum import SeparableSum, Term
 
 _FLOAT = 8  # bytes
 
 
-def operator_of(kernel: Kernel | PerOutput, X: Any) -> Operator:
+def operator_of(
+    kernel: Kernel | PerOutput, X: Any, budget: float = float("inf")
+) -> Operator:
     """Build the operator of a kernel, or of a kernel per output, on the rows of X.
 
     Parameters
@@ -27,45 +29,48 @@ def operator_of(kernel: Kernel | PerOutput, X: Any) -> Operator:
         With its data-dependent parameters resolved.
     X : array or sparse matrix (n_samples, n_features)
         The training rows.
+    budget : float, default=infinity
+        The bytes that kernel matrices may take, with what they are decomposed into.
 
     Returns
     -------
     Operator
         `Features` where the kernel has fewer features than there are rows, else
-        `Dense`; a `SeparableSum` of these for a kernel per output. Its arrays belong
-        to it, those of X aside.
+        `Dense`, or `RowBlocks` where the matrix does not fit; a `SeparableSum` of
+        these for a kernel per output. Its arrays belong to it, those of X aside.
 
     Raises
     ------
     MemoryError
-        If the kernel matrix and its decomposition cannot fit.
+        If the matrix does not fit, and must be checked as a whole.
     """
     if not isinstance(kernel, PerOutput):
-        return _matrix_of(kernel, X, 1)
+        return _matrix_of(kernel, X, budget)
     terms = kernel.terms()
+    share = budget / len(terms)
     return SeparableSum(
         tuple(
-            Term(_matrix_of(term.kernel, X, len(terms)), term.outputs, term.scales)
+            Term(_matrix_of(term.kernel, X, share), term.outputs, term.scales)
             for term in terms
         )
     )
 
 
-def _matrix_of(kernel: Kernel, X: Any, n_matrices: int) -> KernelOperator:
+def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
     features = kernel.features(X)
     if features is not None and features.shape[1] < features.shape[0]:
         return Features(features)
-    require_matrices(X.shape[0], n_matrices)
-    return Dense(kernel(X), trusted=kernel.is_psd)
-
-
-def require_matrices(n_samples: int, n_matrices: int = 1) -> None:
-    """Raise MemoryError unless the matrices of a dense fit, and two more, can fit."""
-    require_memory(
-        (n_matrices + 2) * _FLOAT * n_samples**2,
-        f"A fit on {n_samples} samples with a dense kernel matrix",
-        "Fit on fewer rows, or use a kernel with features (kernel='linear') on fewer "
-        "columns than rows.",
+    matrices = budget / (_FLOAT * X.shape[0] ** 2)
+    if matrices >= 1:
+        beside = matrices - 1
+        return Dense(kernel(X), trusted=kernel.is_psd, beside=beside)
+    if kernel.is_psd:
+        return RowBlocks(kernel, X, budget)
+    raise MemoryError(
+        f"The kernel matrix of {X.shape[0]} samples does not fit into max_memory "
+        f"({budget / 2**20:.0f} MiB), and {kernel} is not known to be positive "
+        "semi-definite, which only the whole matrix tells. Raise max_memory, fit on "
+        "fewer rows, or use a kernel of okl.kernels that needs no such check."
     )
 
 

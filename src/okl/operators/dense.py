@@ -29,6 +29,8 @@ class Dense(KernelOperator):
         Whether negative eigenvalues were set to zero.
     roots : array (n_samples, 1), optional
         K is the matrix with its rows and columns multiplied by these.
+    beside : float, default=infinity
+        See `Operator`.
     """
 
     def __init__(
@@ -39,8 +41,10 @@ class Dense(KernelOperator):
         trusted: bool = True,
         clipped: bool = False,
         roots: Array | None = None,
+        beside: float = float("inf"),
     ) -> None:
         self._matrix = matrix
+        self.beside = beside
         self._roots = roots
         self._owned = owned
         self._trusted = trusted
@@ -56,6 +60,11 @@ class Dense(KernelOperator):
         if self._roots is None:
             return self._matrix @ right
         return self._roots * (self._matrix @ (self._roots * right))
+
+    @property
+    def work(self) -> float:
+        """One for each entry."""
+        return float(self.n_samples) ** 2
 
     def diagonal(self) -> Array:
         """Return the diagonal of K."""
@@ -105,7 +114,13 @@ class Dense(KernelOperator):
         left = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         if left <= CENTERING_ROUNDING * epsilon(matrix) * largest:
             matrix[...] = 0.0
-        return Dense(matrix, trusted=self._trusted, clipped=self.clipped), means
+        centered = Dense(
+            matrix,
+            trusted=self._trusted,
+            clipped=self.clipped,
+            beside=self.beside,
+        )
+        return centered, means
 
     def scaled(self, roots: Array) -> Dense:
         """Multiply rows and columns when they are used, not in memory."""
@@ -115,6 +130,7 @@ class Dense(KernelOperator):
             trusted=self._trusted,
             clipped=self.clipped,
             roots=roots[:, None],
+            beside=self.beside,
         )
 
     def verified(self) -> Dense:
@@ -123,7 +139,17 @@ class Dense(KernelOperator):
             return self
         matrix = positive_part(self._matrix)
         clipped = matrix is not self._matrix
-        return Dense(matrix, owned=self._owned or clipped, clipped=clipped)
+        return Dense(
+            matrix,
+            owned=self._owned or clipped,
+            clipped=clipped,
+            roots=self._roots,
+            beside=self.beside,
+        )
+
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return a copy of a block of the matrix."""
+        return self.cross(rows, rows)
 
     def restrict(self, rows: Any) -> Dense:
         """Return the block of some rows."""
@@ -132,6 +158,7 @@ class Dense(KernelOperator):
             trusted=self._trusted,
             clipped=self.clipped,
             roots=None if self._roots is None else self._roots[rows, :],
+            beside=self.beside,
         )
 
     def cross(self, rows: Any, columns: Any) -> Array:

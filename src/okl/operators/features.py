@@ -82,6 +82,13 @@ class Features(KernelOperator):
         """Return Phi (Phi' times a matrix)."""
         return self._forward(self._adjoint(right))
 
+    @property
+    def work(self) -> float:
+        """Two for each entry of the features that is stored."""
+        if scipy.sparse.issparse(self._features):
+            return 2.0 * self._features.nnz
+        return 2.0 * self._features.shape[0] * self._features.shape[1]
+
     def diagonal(self) -> Array:
         """Return the squared norms of the centred features."""
         if scipy.sparse.issparse(self._features):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -63,15 +62,16 @@ class SeparableSum(Operator):
             term.operator.norm * float(np.max(term.scales)) for term in self.terms
         )
 
-    @cached_property
-    def _places(self) -> Any:
-        """Where each output stands if those of the terms are put side by side."""
-        return np.argsort(np.concatenate([term.outputs for term in self.terms]))
+    @property
+    def beside(self) -> float:  # type: ignore[override]
+        """How many more arrays of the size of a matrix may be formed."""
+        return min(term.operator.beside for term in self.terms)
 
-    def _gather(self, parts: list[Array]) -> Array:
-        """Put the columns of all terms into the order of the outputs."""
-        xp = namespace(parts[0])
-        return xp.take(xp.concat(parts, axis=1), xp.asarray(self._places), axis=1)
+    @property
+    def work(self) -> float:
+        """That of the average output."""
+        total = sum(t.operator.work * len(t.outputs) for t in self.terms)
+        return total / len(_places(self.terms))
 
     def _each(self, multiply: Callable[[Term, Array], Array], right: Array) -> Array:
         """Apply something to the columns of each term, multiplied by its scales."""
@@ -81,31 +81,21 @@ class SeparableSum(Operator):
             columns = xp.take(right, xp.asarray(term.outputs), axis=1)
             scales = xp.asarray(term.scales, dtype=right.dtype)
             parts.append(multiply(term, columns * scales))
-        return self._gather(parts)
+        return _gather(self.terms, parts)
 
     def __matmul__(self, right: Array) -> Array:
         """Return the products of each output's matrix with its column."""
         return self._each(lambda term, columns: term.operator @ columns, right)
 
-    def _rows(self, arrays: list[Array]) -> Array:
-        """Scale an array (n_samples,) of each term for each of its outputs."""
-        xp = namespace(arrays[0])
-        return self._gather(
-            [
-                array[:, None] * xp.asarray(term.scales, dtype=array.dtype)
-                for array, term in zip(arrays, self.terms, strict=True)
-            ]
-        )
-
     def diagonal(self) -> Array:
         """Return the diagonals, a column for each output (n_samples, n_outputs)."""
-        return self._rows([term.operator.diagonal() for term in self.terms])
+        return _scaled_columns(self, [term.operator.diagonal() for term in self.terms])
 
     def low_rank(self, rank: int) -> LowRank:
         """Return a factor of each term, with zero columns up to the largest rank."""
         found = [term.operator.low_rank(rank).factors[0] for term in self.terms]
         widest = max(factor.shape[1] for factor in found)
-        outputs = [(0, 0.0)] * len(self._places)
+        outputs = [(0, 0.0)] * len(_places(self.terms))
         for which, term in enumerate(self.terms):
             for output, scale in zip(term.outputs, term.scales, strict=True):
                 outputs[int(output)] = which, float(scale) ** 0.5
@@ -136,7 +126,7 @@ class SeparableSum(Operator):
         centered, means = zip(
             *(term.operator.centered(weights) for term in self.terms), strict=True
         )
-        return _with(self, list(centered)), self._rows(list(means))
+        return _with(self, list(centered)), _scaled_columns(self, list(means))
 
     def scaled(self, roots: Array) -> SeparableSum:
         """Scale each matrix."""
@@ -150,10 +140,33 @@ class SeparableSum(Operator):
         """Take some rows of each matrix."""
         return _with(self, [term.operator.restrict(rows) for term in self.terms])
 
+    def block(self, rows: Any, output: int | None = None) -> Array:
+        """Return a block of the matrix of one output."""
+        (found,) = [
+            (term.operator, float(scale))
+            for term in self.terms
+            for which, scale in zip(term.outputs, term.scales, strict=True)
+            if which == output
+        ]
+        operator, scale = found
+        return scale * operator.block(rows)
+
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the blocks of all matrices, one row index set against another."""
         blocks = [term.operator.cross(rows, columns) for term in self.terms]
         return _Cross(_with(self, blocks))
+
+
+def _scaled_columns(total: SeparableSum, arrays: list[Array]) -> Array:
+    """Scale an array (n_samples,) of each term for each of its outputs."""
+    xp = namespace(arrays[0])
+    return _gather(
+        total.terms,
+        [
+            array[:, None] * xp.asarray(term.scales, dtype=array.dtype)
+            for array, term in zip(arrays, total.terms, strict=True)
+        ],
+    )
 
 
 def _with(total: SeparableSum, operators: list[Any]) -> SeparableSum:
@@ -164,6 +177,17 @@ def _with(total: SeparableSum, operators: list[Any]) -> SeparableSum:
             for term, operator in zip(total.terms, operators, strict=True)
         )
     )
+
+
+def _places(terms: tuple[Term, ...]) -> Any:
+    """Return where each output stands if those of the terms are put side by side."""
+    return np.argsort(np.concatenate([term.outputs for term in terms]))
+
+
+def _gather(terms: tuple[Term, ...], parts: list[Array]) -> Array:
+    """Put the columns of all terms into the order of the outputs."""
+    xp = namespace(parts[0])
+    return xp.take(xp.concat(parts, axis=1), xp.asarray(_places(terms)), axis=1)
 
 
 def _padded(factor: Array, width: int) -> Array:

@@ -5,7 +5,7 @@ Two things are done before a solver sees the data, and undone afterwards.
 *The intercept.* It is free and not penalised. For any loss K may be centred, HKH with
 H = I - 11'/n, because dual variables sum to zero. For the squared loss without weights,
 whatever the structure, the problem with an intercept is then exactly the one without
-for HY.
+for HY. With weights b stays, and only the rounding of large means is removed.
 
 *Weights of rows.* With the squared loss they go into the data, whatever the structure:
 the problem of H W^(1/2) K W^(1/2) H and H W^(1/2) Y, where H = I - uu' and u is
@@ -23,7 +23,7 @@ from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
 from okl.losses import Loss
-from okl.operators import Operator
+from okl.operators import KernelOperator, OneTaskPerRow, Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term
@@ -207,16 +207,20 @@ def formulate(
     term = Term(inputs.operator, structure)
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
-        problem: Problem = LongProblem(
-            loss, targets, (term,), free, reference, weights, tasks=tasks
+        assert isinstance(inputs.operator, KernelOperator)
+        on_rows = OneTaskPerRow(inputs.operator, tasks)
+        long = LongProblem(
+            loss, targets, (term,), free, reference, weights, rows=on_rows
         )
-        return Formulation(problem, inputs.kernel_means, None, None, None)
-    if rows is None and ("quadratic" not in loss.capabilities or weights is not None):
+        return Formulation(long, inputs.kernel_means, None, None, None)
+    quadratic, target_means = "quadratic" in loss.capabilities, None
+    if free and quadratic:
+        target_means, targets = _centered(
+            targets, weights if rows is None else rows[:, None]
+        )
+    if rows is None and not (quadratic and weights is None):
         problem = Problem(loss, targets, (term,), free, reference, weights)
-        return Formulation(problem, inputs.kernel_means, None, None, None)
-    target_means = None
-    if free:
-        target_means, targets = _centered(targets, rows)
+        return Formulation(problem, inputs.kernel_means, target_means, None, None)
     if rows is not None:
         targets = xp.sqrt(rows)[:, None] * targets
     basis = None
@@ -228,23 +232,22 @@ def formulate(
     return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
 
 
-def _centered(targets: Array, rows: Array | None) -> tuple[Array, Array]:
-    """Return the means of the targets, and their differences from them."""
+def _centered(targets: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return the weighted means of the targets, and their differences from them.
+
+    What has no weight becomes zero.
+    """
     xp = namespace(targets)
-    if rows is None:
-        means = xp.mean(targets, axis=0)
-        counted = targets
-    else:
-        means = (rows / xp.sum(rows)) @ targets
-        counted = xp.where(rows[:, None] > 0, targets, xp.zeros_like(targets))
-    largest = xp.max(xp.abs(counted), axis=0)
-    targets = targets - means
-    if rows is not None:
-        targets = xp.where(rows[:, None] > 0, targets, xp.zeros_like(targets))
+    zero = xp.zeros_like(targets)
+    weights = zero + 1.0 if weights is None else zero + weights
+    total = xp.sum(weights, axis=0)
+    means = xp.sum(weights * targets, axis=0) / xp.where(total > 0, total, 1.0 + total)
+    largest = xp.max(xp.where(weights > 0, xp.abs(targets), zero), axis=0)
+    targets = xp.where(weights > 0, targets - means, zero)
     # what rounding leaves of a constant output is not to be learned
     spread = xp.max(xp.abs(targets), axis=0)
     constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
-    return means, xp.where(constant, xp.zeros_like(targets), targets)
+    return means, xp.where(constant, zero, targets)
 
 
 def _reducible(targets: Array, structure: Structure) -> bool:

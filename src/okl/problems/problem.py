@@ -107,6 +107,10 @@ class Problem(TargetMatrix):
         """Return L if the structure fixes it."""
         return self.structure.known(self.targets)
 
+    def largest_eigenvalue(self) -> float:
+        """Return the largest eigenvalue that L may have."""
+        return self.structure.largest_eigenvalue(self.targets)
+
     def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
         """Return the problem of f alone for a given L, and the L it then has."""
         return self, kernel
@@ -134,8 +138,12 @@ class Problem(TargetMatrix):
         tol: float,
         rank_limited: bool = False,
         intercept: Array | float = 0.0,
+        dual_point: Array | None = None,
     ) -> Certificate:
-        """Certify a model of this problem: Theta (n_samples, n_outputs), L, b."""
+        """Certify a model of this problem: Theta (n_samples, n_outputs), L, b.
+
+        And alpha C (n_samples, n_outputs), for a loss with kinks.
+        """
         primal, dual = bounds(
             self.operator,
             self.targets,
@@ -147,6 +155,7 @@ class Problem(TargetMatrix):
             weights=self.weights,
             intercept=intercept,
             free_intercept=self.centered,
+            dual_point=dual_point,
         )
         return Certificate.of(
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited

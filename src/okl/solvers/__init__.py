@@ -13,14 +13,17 @@ class                      name                         needs
 `BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
 `Imputation`               "imputation"                 L known, missing targets
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
-`ProximalGradient`         "proximal_gradient"          any of both
-`Surrogate`                "surrogate"                  any of both, one task a row
+`SemismoothNewton`         "semismooth_newton"          L known, an envelope
+`ProximalGradient`         "proximal_gradient"          any smooth loss
+`Surrogate`                "surrogate"                  any smooth loss, long form
+`AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
 ========================== ============================ ==========================
 
-All but the last three need the squared loss, and all but the last four targets without
+All but the last six need the squared loss, and all but the last seven targets without
 weights. ``"auto"`` takes the first that fits, see `okl.solvers.automatic`.
 """
 
+from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from okl.solvers.automatic import as_solver as as_solver
 from okl.solvers.automatic import choose_solver as choose_solver
 from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton
@@ -35,6 +38,7 @@ from okl.solvers.imputation import Imputation as Imputation
 from okl.solvers.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient as ProximalGradient
 from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
+from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from okl._component import from_name
 from okl.problems import Problem
+from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.proximal_gradient import ProximalGradient
+from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 from okl.solvers.surrogate import Surrogate
 
@@ -15,9 +17,11 @@ from okl.solvers.surrogate import Surrogate
 _PREFERENCE: tuple[type[Solver], ...] = (
     *SQUARED_LOSS,
     Imputation,
+    SemismoothNewton,
     NewtonCG,
     ProximalGradient,
     Surrogate,
+    AugmentedLagrangian,
 )
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 
@@ -54,12 +58,22 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
     ------
     ValueError
         If the name is unknown or the solver asked for does not fit.
+    MemoryError
+        If what a solver makes of the kernel matrix does not fit in memory.
     """
     solver = as_solver(spec)
     if solver is None:
         candidate = first_that_fits(_PREFERENCE, problem, n_alphas=n_alphas)
         if candidate is not None:
             return candidate
+        if any(not cls().missing(problem) for cls in _PREFERENCE):
+            raise MemoryError(
+                f"{problem.structure} with {problem.loss} needs a decomposition of the "
+                f"kernel matrix of {problem.operator.n_samples} samples, which does "
+                "not fit into max_memory. Raise max_memory, fit on fewer rows, or use "
+                "a kernel with fewer features than rows (kernel='linear') or a known "
+                "output kernel (structure='identity')."
+            )
         raise ValueError(
             f"No solver fits the loss {problem.loss} with the structure "
             f"{problem.structure}."
@@ -70,5 +84,11 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
             f"The solver {solver.name!r} needs {', '.join(missing)}, "
             f"which {problem.loss} and {problem.structure} do not have. Use "
             "solver='auto'."
+        )
+    if not solver.fits_in_memory(problem):
+        raise MemoryError(
+            f"The solver {solver.name!r} forms {solver.matrices_beside} more arrays of "
+            f"the size of the kernel matrix of {problem.operator.n_samples} samples, "
+            "which do not fit into max_memory. Raise max_memory, or use solver='auto'."
         )
     return solver

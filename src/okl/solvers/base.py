@@ -31,6 +31,8 @@ class Solver(Component, ABC):
         The weights that a solver for a quadratic loss takes; others take any.
     needs_one_kernel : bool
         Whether all outputs must have the same kernel matrix.
+    matrices_beside : int
+        How many arrays of the size of the kernel matrix it forms beside it.
     complete_rows : bool
         Whether every row must have a target for every output, missing or not, instead
         of naming its only one.
@@ -40,7 +42,12 @@ class Solver(Component, ABC):
     structure_requires: ClassVar[frozenset[str]] = frozenset()
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
     needs_one_kernel: ClassVar[bool] = True
+    matrices_beside: ClassVar[int] = 2
     complete_rows: ClassVar[bool] = True
+
+    def fits_in_memory(self, problem: Problem) -> bool:
+        """Tell whether there is memory for what it makes of the kernel matrix."""
+        return problem.operator.beside >= self.matrices_beside
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""

@@ -23,6 +23,7 @@ class Cholesky(Solver):
     name: ClassVar[str | None] = "cholesky"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"identity"})
     needs_one_kernel: ClassVar[bool] = False
+    matrices_beside: ClassVar[int] = 1
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the factorisation."""

@@ -65,7 +65,7 @@ class Imputation(Solver):
         max_iter: int,
         start: Array | None = None,
     ) -> Solution:
-        """Iterate from the imputed targets of a neighbouring alpha, or from means."""
+        """Iterate from the imputed targets of a neighbouring alpha, or from zero."""
         problem, known = prepared.problem, prepared.known
         history = History(problem.reference)
         completed, predictions = _impute(
@@ -165,9 +165,7 @@ def _impute(
     problem, observed = prepared.problem, prepared.observed
     spread = problem.spectrum.eigenvalues[:, None] * prepared.known.eigenvalues
     gain = spread / (spread + alpha)
-    if start is None:
-        means = prepared.observed_means(problem.targets) if problem.centered else 0.0
-        start = means + 0.0 * observed
+    start = 0.0 * observed if start is None else start
     completed = observed * problem.targets + (1 - observed) * start
     coordinates = prepared.rotate(completed)
     predictions = prepared.rotate_back(gain * coordinates)

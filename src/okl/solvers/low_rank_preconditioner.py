@@ -38,6 +38,7 @@ def preconditioner(
     curvature: Curvature,
     kernel: OutputKernel,
     alpha: float,
+    work: float,
 ) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
@@ -53,6 +54,8 @@ def preconditioner(
         L.
     alpha : float
         Strength of the regularisation.
+    work : float
+        The multiplications of a product of K with one column.
     """
     weights = curvature.diagonal
     xp = namespace(weights)
@@ -63,7 +66,7 @@ def preconditioner(
         return lambda right: scale * right
     if kernel.basis is None and curvature.separable:
         return _separate(columns, weights * kernel.eigenvalues, alpha)
-    rank = min(columns.rank, _affordable(weights.shape[0], kernel.rank))
+    rank = min(columns.rank, _affordable(work, weights.shape[0], kernel.rank))
     if rank >= min(_FEWEST, columns.rank):
         return _joint(columns.leading(rank), curvature, kernel, alpha)
     if kernel.basis is None:
@@ -71,10 +74,11 @@ def preconditioner(
     return _coupled(columns.factors[0], xp.mean(weights, axis=1), kernel, alpha)
 
 
-def _affordable(n_samples: int, n_directions: int) -> int:
+def _affordable(work: float, n_samples: int, n_directions: int) -> int:
     """Return for how many columns the small matrix costs no more than it may."""
-    forming = (2 * _PRODUCTS * n_samples / n_directions) ** 0.5
-    factoring = (_PRODUCTS * n_samples**2 / n_directions**2) ** (1 / 3)
+    allowed = _PRODUCTS * work
+    forming = (2 * allowed / (n_samples * n_directions)) ** 0.5
+    factoring = (allowed / n_directions**2) ** (1 / 3)
     return int(min(forming, factoring))
 
 

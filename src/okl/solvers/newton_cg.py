@@ -59,6 +59,7 @@ class NewtonCG(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
+    matrices_beside: ClassVar[int] = 0
 
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
@@ -202,7 +203,12 @@ def _newton(
     if problem.centered:
         project = problem.balancing(curvature)
     approximate = preconditioner(
-        prepared.diagonal, prepared.columns, curvature, known, alpha
+        prepared.diagonal,
+        prepared.columns,
+        curvature,
+        known,
+        alpha,
+        problem.operator.work,
     )
     residual = point.gradient - alpha * point.dual
     inside = project(curvature.solve(residual))

@@ -13,8 +13,8 @@ targets Z and alpha / h: which has a fast, certified solver for every structure,
 intercept that is centring, and one eigendecomposition of K for all rounds. This is a
 step of proximal gradient descent in the space of predictions.
 
-*f alone, exactly.* For the L that it finds, the solver of a known L (Newton's method,
-or imputation for the squared loss with missing targets) gives the best f and b in a few
+*f alone, exactly.* For the L that it finds, the solver of a known L (imputation for the
+squared loss with missing targets, else Newton's method) gives the best f and b in a few
 steps. What is left to the rounds is L: a few numbers instead of all predictions, and
 ten rounds where proximal gradients alone, accelerated, need hundreds.
 
@@ -37,6 +37,7 @@ from okl.problems import Inputs, Problem, formulate
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
 from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
@@ -54,7 +55,11 @@ _PATIENCE, _PROGRESS = 20, 1e-2
 
 
 # What finds the best f for a given L: the first that takes the loss and its weights.
-_FOR_KNOWN: tuple[type[Imputation] | type[NewtonCG], ...] = (Imputation, NewtonCG)
+_FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ...] = (
+    Imputation,
+    SemismoothNewton,
+    NewtonCG,
+)
 
 
 class ProximalGradient(Solver):
@@ -93,7 +98,7 @@ class ProximalGradient(Solver):
         n_outputs = problem.targets.shape[1]
         # then the gap never closes, and the objective says which model is the best
         bounded = problem.structure.max_rank(n_outputs) < n_outputs
-        place = _Place.first(problem) if start is None else start
+        place = _Place.first(problem) if start is None else start.under(problem)
         h, lowest, inner_start = bound, float("inf"), None
         best, smallest, stalled = None, float("inf"), 0
         share, closer = _MOST, 1.0
@@ -158,7 +163,7 @@ class _Prepared(NamedTuple):
     ) -> Solution:
         """Return the best f and b for an output kernel."""
         return self.solver.solve(
-            self.for_known._replace(known=kernel),
+            self.for_known._replace(problem=self.problem, known=kernel),
             alpha,
             tol=tol,
             max_iter=_STEPS,
@@ -194,6 +199,13 @@ class _Place(NamedTuple):
             problem.targets, predictions, problem.weights
         )
         return cls(predictions, gradient, fit.start)
+
+    def under(self, problem: Problem) -> _Place:
+        """Return the place with the gradient of this problem, whose loss may differ."""
+        gradient = problem.loss.negative_gradient(
+            problem.targets, self.predictions, problem.weights
+        )
+        return self._replace(gradient=gradient)
 
     def curvature_since(self, last: _Place, bound: float) -> float:
         """Return the change of the gradient over that of the predictions."""

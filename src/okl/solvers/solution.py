@@ -63,6 +63,8 @@ class Solution:
         Where the same solver may start at another alpha.
     intercept : array (n_outputs,) or None
         Of the problem with a centred operator; None where centring removed it.
+    dual_point : array (n_samples, n_outputs) or None
+        alpha C, where the loss has kinks; else it is minus the gradient of the loss.
     """
 
     dual_coef: Array
@@ -72,6 +74,7 @@ class Solution:
     history: list[Record]
     start: Any
     intercept: Array | None = None
+    dual_point: Array | None = None
 
 
 def conclude(

@@ -36,6 +36,8 @@ def first_that_fits(
     factorize = n_alphas == 1 or not problem.operator.shared
     for cls in candidates:
         candidate = cls()
-        if not candidate.missing(problem) and (factorize or cls is not Cholesky):
+        if candidate.missing(problem) or not candidate.fits_in_memory(problem):
+            continue
+        if factorize or cls is not Cholesky:
             return candidate
     return None

@@ -29,6 +29,7 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.fit_model import Place, Prepared
 from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
 
 # f is found to this part of the last gap, within bounds; and closer by another factor
@@ -60,6 +61,7 @@ class Surrogate(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
     complete_rows: ClassVar[bool] = False
+    matrices_beside: ClassVar[int] = 0
 
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
@@ -225,7 +227,8 @@ def _fit(
     start: Array | None,
 ) -> Solution:
     """Return the best f for a given L."""
-    newton = NewtonCG()
+    semismooth = SemismoothNewton()
+    newton = NewtonCG() if semismooth.missing_in_loss(problem) else semismooth
     prepared = newton.prepare_for(problem, kernel)
     return newton.solve(prepared, alpha, tol=tol, max_iter=max_iter, start=start)
 
@@ -242,8 +245,9 @@ def _solution(
     rank_limited: bool = False,
 ) -> Solution:
     """Certify the best f of an L as a model of the whole problem."""
+    theta = problem.theta(fit.start, kernel)
     certificate = problem.certificate(
-        fit.dual_coef,
+        theta,
         kernel,
         alpha,
         tol=tol,
@@ -251,7 +255,7 @@ def _solution(
         intercept=0.0 if fit.intercept is None else fit.intercept,
     )
     return Solution(
-        problem.coefficients(fit.dual_coef, kernel),
+        theta,
         kernel,
         certificate,
         len(records),

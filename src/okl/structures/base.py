@@ -88,6 +88,16 @@ class Structure(Component, ABC):
         """
         return None
 
+    def largest_eigenvalue(self, like: Array) -> float:
+        """Return the largest eigenvalue that L may have for the columns of an array.
+
+        Infinite where R bounds none: then alpha must say how large L becomes.
+        """
+        known = self.known(like)
+        if known is None:
+            return float("inf")
+        return float(known.eigenvalues[0]) if known.rank else 0.0
+
     def max_rank(self, n_outputs: int) -> int:
         """Return the largest rank that L may have."""
         return n_outputs

@@ -80,6 +80,17 @@ class SpectralSet(Structure):
     def spectrum(self, n_outputs: int) -> Spectrum:
         """Return what the eigenvalues of L may be."""
 
+    def largest_eigenvalue(self, like: Array) -> float:
+        """Return the largest eigenvalue allowed, or that of the average if larger."""
+        m = like.shape[1]
+        allowed = self.spectrum(m)
+        size = m if allowed.mean is None else m - 1
+        of_mean = 0.0 if allowed.mean is None else allowed.mean
+        if size == 0:
+            return of_mean
+        left = allowed.budget - (size - 1) * allowed.lower
+        return max(of_mean, min(allowed.upper, left))
+
     def penalty(self, output_kernel: Array) -> float:
         """Return eps tr L^-1 / 2 within the set, else infinity."""
         m = output_kernel.shape[0]

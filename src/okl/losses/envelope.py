@@ -1,0 +1,107 @@
+r"""The Moreau envelope of a loss with kinks: a smooth loss just below it.
+
+.. math:: e(y, f) = \min_u V(y, u) + \frac{\sigma}{2} (u - z)^2, \qquad z = f - s
+
+Its slope -e' = sigma (u - z) at the minimiser u, the proximal point of z, is always
+minus a subgradient of V: a dual point of the envelope is one of the loss itself, and
+sums to zero with a free intercept once the envelope is minimised over it. Larger
+*sharpness* sigma brings the envelope closer to V. With s = a / sigma, a minus a
+subgradient at the optimum, the envelope has that very optimum at any sigma; so the
+shift s is what an augmented Lagrangian method improves from round to round
+(`okl.solvers.augmented_lagrangian`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from okl._array import Array
+from okl.losses.base import Kind, Loss
+from okl.losses.separable import Separable
+
+
+class Proximal(Separable):
+    """Base of the separable losses with kinks, whose proximal points are known."""
+
+    @abstractmethod
+    def proximal_slopes(self, targets: Array, points: Array, sharpness: float) -> Array:
+        """Return sigma (u - z) at each entry: the point z, u its proximal point."""
+
+    @abstractmethod
+    def proximal_stiffness(
+        self, targets: Array, points: Array, sharpness: float
+    ) -> Array:
+        """Return minus the derivative of `proximal_slopes` in the points."""
+
+    def smoothed(self) -> Loss:
+        """Return the envelope of sharpness one."""
+        return Envelope(self)
+
+
+class Envelope(Separable):
+    """The Moreau envelope of a loss with kinks.
+
+    Weights multiply the envelope, which is that of the weighted loss at a sharpness
+    multiplied as well: an entry of weight 2 counts as two.
+
+    Parameters
+    ----------
+    loss : Proximal
+        V.
+    sharpness : float, default=1.0
+        sigma > 0, the largest second derivative.
+    shift : array (n_samples, n_outputs) or float, default=0.0
+        s, what the scores are moved by.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"smooth", "active", "classification", "multilabel"}
+    )
+
+    def __init__(
+        self, loss: Proximal, sharpness: float = 1.0, shift: Array | float = 0.0
+    ) -> None:
+        self.loss = loss
+        self.sharpness = sharpness
+        self.shift = shift
+
+    @property
+    def largest_curvature(self) -> float:  # type: ignore[override]
+        """The sharpness."""
+        return self.sharpness
+
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return V at the proximal point plus what the way there costs."""
+        points = scores - self.shift
+        slopes = self.loss.proximal_slopes(targets, points, self.sharpness)
+        way = slopes / self.sharpness
+        return self.loss.entries(targets, points + way) + slopes * way / 2
+
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return minus a subgradient of V at the proximal point."""
+        points = scores - self.shift
+        return self.loss.proximal_slopes(targets, points, self.sharpness)
+
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return sigma where the proximal point is a kink of V, else less."""
+        points = scores - self.shift
+        return self.loss.proximal_stiffness(targets, points, self.sharpness)
+
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return where V has this slope, less the way there."""
+        reached = self.loss.inverse_slopes(targets, slopes)
+        return reached - slopes / self.sharpness + self.shift
+
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return -V* + a s - a^2 / (2 sigma)."""
+        value = self.loss.dual_entries(targets, slopes)
+        return value + slopes * (self.shift - slopes / (2 * self.sharpness))
+
+    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
+        """Code as the loss does."""
+        return self.loss.encode(labels, kind, n_classes)
+
+    def decide(self, scores: Array, kind: Kind) -> Array:
+        """Decide as the loss does."""
+        return self.loss.decide(scores, kind)

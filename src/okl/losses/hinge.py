@@ -1,0 +1,62 @@
+"""The hinge loss: no loss beyond the margin, linear before it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from okl._array import Array, epsilon, namespace
+from okl.losses.envelope import Proximal
+from okl.losses.separable import Margin
+
+
+class Hinge(Margin, Proximal):
+    r"""The distance to the margin, V(y, f) = max(0, 1 - y f), of support vectors.
+
+    .. math:: -V^*(y, -a) = a y, \qquad 0 \le a y \le 1
+
+    ``alpha`` is 1 / C of `sklearn.svm.SVC`. Most dual variables end at a bound, zero
+    beyond the margin and ``a y = 1`` before it, exactly. It has no probabilities.
+    """
+
+    name: ClassVar[str | None] = "hinge"
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"proximal", "classification", "multilabel"}
+    )
+
+    def entries(self, targets: Array, scores: Array) -> Array:
+        """Return the distance to the margin."""
+        return namespace(scores).clip(1 - targets * scores, 0.0, None)
+
+    def slopes(self, targets: Array, scores: Array) -> Array:
+        """Return y before the margin, zero from there on."""
+        xp = namespace(scores)
+        return targets * xp.astype(targets * scores < 1, scores.dtype)
+
+    def stiffness(self, targets: Array, scores: Array) -> Array:
+        """Return zero: all curvature is in the kink."""
+        return namespace(scores).zeros_like(scores)
+
+    def proximal_slopes(self, targets: Array, points: Array, sharpness: float) -> Array:
+        """Return y times the distance to the margin times sigma, at most one."""
+        xp = namespace(points)
+        return targets * xp.clip(sharpness * (1 - targets * points), 0.0, 1.0)
+
+    def proximal_stiffness(
+        self, targets: Array, points: Array, sharpness: float
+    ) -> Array:
+        """Return sigma where the proximal point is on the margin, else zero."""
+        pull = sharpness * (1 - targets * points)
+        inside = (pull > 0) & (pull < 1)
+        return sharpness * namespace(points).astype(inside, points.dtype)
+
+    def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
+        """Return the margin, where the loss has every slope of its domain."""
+        return targets + 0.0 * slopes
+
+    def dual_entries(self, targets: Array, slopes: Array) -> Array:
+        """Return a y where it lies between 0 and 1."""
+        xp = namespace(slopes)
+        value = slopes * targets
+        rounding = 8 * epsilon(slopes)
+        outside = (value < -rounding) | (value > 1 + rounding)
+        return xp.where(outside, xp.full_like(value, -float("inf")), value)

@@ -1,0 +1,224 @@
+r"""A loss with kinks: the proximal method of multipliers.
+
+In each round the loss V is replaced by its Moreau envelope, moved by the multipliers a
+of the round before (`okl.losses.envelope`): a smooth problem, whose negative gradient
+at the solution is the next a. All these a are dual points of V itself, and at any
+*sharpness* sigma they converge to the best one; for a piecewise linear loss a few
+rounds of growing sharpness do (Rockafellar 1976; with a semismooth Newton method
+inside, Li, Sun & Toh 2018).
+
+The smooth problems go to `okl.solvers.semismooth_newton` where L is known, and to
+`okl.solvers.proximal_gradient` where it is learned; in long form both to
+`okl.solvers.surrogate`.
+
+The model that is returned is the one of the dual point, alpha C = a, as soon as that is
+good enough: its dual variables are zero and at their bounds exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from okl._array import Array, namespace
+from okl._output_kernel import OutputKernel
+from okl.certificate import Certificate
+from okl.losses import Envelope
+from okl.losses.separable import unweighted
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.proximal_gradient import ProximalGradient
+from okl.solvers.semismooth_newton import SemismoothNewton
+from okl.solvers.solution import History, Solution
+from okl.solvers.surrogate import Surrogate
+
+# The first sharpness, the largest, and its growth: by more where the last smooth
+# problem took few iterations.
+_FIRST, _LARGEST = 1.0, 1e6
+_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
+# Smooth problems are solved to this part of the last gap, within bounds; the least is
+# that part of the tolerance.
+_SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.1
+# Most iterations of a smooth problem.
+_STEPS = 200
+# Rounds without a smaller gap, after which rounding is in the way.
+_PATIENCE = 3
+
+
+class AugmentedLagrangian(Solver):
+    """The proximal method of multipliers, for losses with kinks."""
+
+    name: ClassVar[str | None] = "augmented_lagrangian"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
+    needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
+
+    def fits_in_memory(self, problem: Problem) -> bool:
+        """Tell whether there is memory for the solver of the smooth problems."""
+        return _solver_of_the_smooth(problem).fits_in_memory(problem)
+
+    def prepare(self, problem: Problem) -> Any:
+        """Prepare the solver of the smooth problems."""
+        zero = namespace(problem.targets).zeros_like(problem.targets)
+        smooth = replace(problem, loss=_envelope(problem, zero, _FIRST))
+        prepared = _solver_of_the_smooth(problem).prepare(smooth)
+        return prepared._replace(problem=problem)
+
+    def solve(
+        self,
+        prepared: Any,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: _Start | None = None,
+    ) -> Solution:
+        """Iterate from the dual point of a neighbouring alpha, or from zero."""
+        problem = prepared.problem
+        smooth_solver = _solver_of_the_smooth(problem)
+        history = History(problem.reference)
+        if start is None:
+            start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
+        best, smallest, stalled = None, float("inf"), 0
+        sharpness, share = _FIRST, _MOST
+        while True:
+            envelope = _envelope(problem, start.multipliers, sharpness)
+            smooth = prepared._replace(problem=replace(problem, loss=envelope))
+            solution = smooth_solver.solve(
+                smooth, alpha, tol=share, max_iter=_STEPS, start=start.inside
+            )
+            model = _Model.of(envelope, problem, solution, alpha, tol=tol)
+            start = _Start(model.multipliers, solution.start)
+            certificate = model.certificate
+            gap = history.add(certificate.primal, certificate.dual)
+            stalled = 0 if gap < smallest else stalled + 1
+            if best is None or gap < smallest:
+                best, smallest = model, gap
+            done = smallest <= tol or stalled >= _PATIENCE
+            if done or len(history.records) >= max_iter:
+                break
+            growth = next(by for most, by in _GROWTH if solution.n_iter <= most)
+            sharpness = min(growth * sharpness, _LARGEST)
+            share = min(max(_SHARE * smallest, _LEAST * tol), _MOST)
+        sparse = best.sparse(problem, alpha, tol=tol)
+        if abs(sparse.certificate.relative_gap) <= tol:
+            best = sparse
+        return Solution(
+            best.dual_coef,
+            best.output_kernel,
+            best.certificate,
+            len(history.records),
+            history.records,
+            start,
+            best.intercept if problem.centered else None,
+            best.multipliers,
+        )
+
+
+class _Start(NamedTuple):
+    """Multipliers a, and where the solver of the smooth problems starts."""
+
+    multipliers: Array
+    inside: object
+
+
+class _Model(NamedTuple):
+    """A model, a dual point a, and the certificate of both."""
+
+    multipliers: Array
+    dual_coef: Array
+    output_kernel: OutputKernel
+    intercept: Array | float
+    certificate: Certificate
+
+    @classmethod
+    def of(
+        cls,
+        envelope: Envelope,
+        problem: Problem,
+        solution: Solution,
+        alpha: float,
+        *,
+        tol: float,
+    ) -> _Model:
+        """Take the model and a from the solution of a smooth problem."""
+        targets, weights = problem.targets, problem.weights
+        scores = problem.predictions(solution.dual_coef)
+        if problem.centered:
+            smooth = replace(problem, loss=envelope)
+            scores = scores + problem.spread(smooth.best_intercept(scores))
+        multipliers = envelope.negative_gradient(targets, scores, weights)
+        if problem.centered:
+            active = envelope.curvature(targets, scores, weights).diagonal > 0
+            multipliers = _balanced(problem, multipliers, active)
+        return cls._certified(
+            problem,
+            multipliers,
+            solution.dual_coef,
+            solution.output_kernel,
+            alpha,
+            tol=tol,
+            rank_limited=solution.certificate.status == "rank_limited",
+        )
+
+    def sparse(self, problem: Problem, alpha: float, *, tol: float) -> _Model:
+        """Return the model of the dual point, Theta = a L / alpha.
+
+        It is as good at the optimum only: elsewhere the kinks make it worse to first
+        order.
+        """
+        return self._certified(
+            problem,
+            self.multipliers,
+            problem.theta(self.multipliers / alpha, self.output_kernel),
+            self.output_kernel,
+            alpha,
+            tol=tol,
+            rank_limited=self.certificate.status == "rank_limited",
+        )
+
+    @classmethod
+    def _certified(
+        cls,
+        problem: Problem,
+        multipliers: Array,
+        dual_coef: Array,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        rank_limited: bool,
+    ) -> _Model:
+        intercept: Array | float = 0.0
+        if problem.centered:
+            intercept = problem.best_intercept(problem.predictions(dual_coef))
+        certificate = problem.certificate(
+            dual_coef,
+            kernel,
+            alpha,
+            tol=tol,
+            rank_limited=rank_limited,
+            intercept=intercept,
+            dual_point=multipliers,
+        )
+        return cls(multipliers, dual_coef, kernel, intercept, certificate)
+
+
+def _solver_of_the_smooth(problem: Problem) -> Solver:
+    if problem.long:
+        return Surrogate()
+    known = "known" in problem.structure.capabilities
+    return SemismoothNewton() if known else ProximalGradient()
+
+
+def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelope:
+    shift = unweighted(multipliers, problem.weights) / sharpness
+    return Envelope(problem.loss, sharpness, shift)
+
+
+def _balanced(problem: Problem, rows: Array, active: Array) -> Array:
+    """Take what rounding left of the sums from the active entries."""
+    xp = namespace(rows)
+    active = xp.astype(active, rows.dtype)
+    share = problem.sums(rows) / xp.clip(problem.sums(active), 1.0, None)
+    return rows - active * problem.spread(share)

@@ -1,0 +1,369 @@
+r"""Known output kernel, curvature at some entries only: Newton's method with these.
+
+An entry is *active* where the loss has curvature: for the envelope of a hinge, a
+support vector on the margin. With a the negative gradient at F = K C L + 1 b',
+r = a - alpha C and W the curvature of the active entries, the Newton step is
+C + r / alpha + E,
+
+.. math:: \alpha W^{-1} E + (K E L)_{active} + 1 b' = - (K r L)_{active} / \alpha,
+          \qquad E = 0 \text{ elsewhere},
+
+a system as small as there are active entries, solved directly where they are few and
+by conjugate gradients where they are not; the change of the intercept keeps 1'C = 0. A
+step costs two products with K, those for the gap included: at the best intercept the
+gap is <r, K r L> / (2 alpha). The intercept of the iterations is another one: where the
+loss is flat in it the best one says nothing of the way to go.
+
+Along the step the objective is piecewise quadratic, or nearly so, in one number, and
+minimised exactly; an output that no other depends on has a number of its own. Where the
+loss is piecewise quadratic the method ends after finitely many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from okl._array import Array, inner, namespace, solve_definite
+from okl._conjugate_gradient import conjugate_gradient
+from okl._output_kernel import OutputKernel
+from okl.losses.base import Curvature
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.low_rank_preconditioner import preconditioner
+from okl.solvers.newton_cg import NewtonCG, Prepared
+from okl.solvers.solution import History, Solution
+
+# The model is certified again, with products of its own: leave room for rounding.
+_SAFETY = 0.9
+# Systems up to this size are solved directly, others to this relative residual.
+_DIRECT, _RESIDUAL = 2000, 0.03
+# Line search: what is left of the slope, most trials, and a step that is none.
+_FLAT, _TRIALS, _NONE = 1e-3, 60, 1e-9
+
+
+class SemismoothNewton(Solver):
+    """Newton's method on the entries where the loss has curvature."""
+
+    name: ClassVar[str | None] = "semismooth_newton"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth", "active"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    needs_one_kernel: ClassVar[bool] = False
+    matrices_beside: ClassVar[int] = 0
+
+    def prepare(self, problem: Problem) -> Prepared:
+        """Choose the columns of K for the preconditioner of conjugate gradients."""
+        return NewtonCG().prepare(problem)
+
+    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+        """Prepare to find the best f for some L, one that a structure learns."""
+        return NewtonCG().prepare_for(problem, known)
+
+    def solve(
+        self,
+        prepared: Prepared,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Array | None = None,
+    ) -> Solution:
+        """Iterate from C of a neighbouring alpha, or from zero."""
+        problem, known = prepared.problem, prepared.known
+        history = History(problem.reference)
+        xp = namespace(problem.targets)
+        dual = xp.zeros_like(problem.targets) if start is None else start
+        image = xp.zeros_like(dual) if start is None else problem.operator @ dual
+        intercept = None
+        while True:
+            point = _Point.at(prepared, dual, image, intercept, alpha)
+            gap = history.add(point.objective, point.objective - point.gap)
+            if gap <= _SAFETY * tol or len(history.records) >= max_iter:
+                break
+            direction = _newton(prepared, point, alpha)
+            length = _length(prepared, point, direction, alpha)
+            if float(xp.max(length)) <= _NONE:  # rounding is in the way
+                break
+            dual = dual + length * direction.change
+            image = image + length * direction.image
+            intercept = point.intercept + length * direction.intercept
+        dual_coef = problem.balanced(known.multiply(dual))
+        certificate = problem.certificate(
+            dual_coef, known, alpha, tol=tol, intercept=point.best_intercept
+        )
+        return Solution(
+            dual_coef,
+            known,
+            certificate,
+            len(history.records),
+            history.records,
+            dual,
+            point.best_intercept if problem.centered else None,
+        )
+
+
+class _Point(NamedTuple):
+    """Dual variables C with an intercept b, and the loss at their scores.
+
+    Attributes
+    ----------
+    dual, scores, residual, residual_image : array (n_samples, n_outputs)
+        C, F, r = a - alpha C and K r.
+    curvature : Curvature
+        W.
+    intercept, best_intercept : array (n_outputs,)
+        b, and where the loss is least; zero without an intercept.
+    objective, gap : float
+        At the best intercept: the loss plus alpha <C'KC, L> / 2, and what it is above
+        the dual value at its a.
+    """
+
+    dual: Array
+    scores: Array
+    residual: Array
+    residual_image: Array
+    curvature: Curvature
+    intercept: Array
+    best_intercept: Array
+    objective: float
+    gap: float
+
+    @classmethod
+    def at(
+        cls,
+        prepared: Prepared,
+        dual: Array,
+        image: Array,
+        intercept: Array | None,
+        alpha: float,
+    ) -> _Point:
+        problem, known = prepared.problem, prepared.known
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        xp = namespace(dual)
+        predictions = known.multiply(image)
+        best = xp.zeros((problem.n_outputs,), dtype=dual.dtype)
+        if problem.centered:
+            best = problem.best_intercept(predictions)
+        if intercept is None:
+            intercept = best
+
+        scores = predictions + problem.spread(intercept)
+        best_scores = predictions + problem.spread(best)
+        residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
+        at_best = loss.negative_gradient(targets, best_scores, weights)
+        at_best = at_best - alpha * dual
+        both = problem.operator @ xp.concat([residual, at_best], axis=1)
+        n_outputs = dual.shape[1]
+        curved = known.multiply(both[:, n_outputs:])
+        value = loss.value(targets, best_scores, weights)
+        return cls(
+            dual,
+            scores,
+            residual,
+            both[:, :n_outputs],
+            loss.curvature(targets, scores, weights),
+            intercept,
+            best,
+            value + alpha / 2 * inner(dual, predictions),
+            inner(at_best, curved) / (2 * alpha),
+        )
+
+
+class _Direction(NamedTuple):
+    """A change of C, K times it, and changes of b and of the scores."""
+
+    change: Array
+    image: Array
+    intercept: Array
+    scores: Array
+
+
+def _newton(prepared: Prepared, point: _Point, alpha: float) -> _Direction:
+    """Return the Newton step."""
+    problem, known, curvature = prepared.problem, prepared.known, point.curvature
+    xp = namespace(point.dual)
+    right = -known.multiply(point.residual_image) / alpha
+    sums = -problem.sums(point.dual + point.residual / alpha)
+    inside = _active_change(prepared, curvature, right, sums, alpha)
+    inside_image = problem.operator @ inside
+    image = point.residual_image / alpha + inside_image
+    intercept = xp.zeros_like(point.intercept)
+    if problem.centered:
+        # what the equations of the active entries leave to it
+        left = curvature.diagonal * (right - known.multiply(inside_image))
+        left_over = problem.sums(left - alpha * inside)
+        intercept = problem.solve_total(curvature, left_over)
+    return _Direction(
+        point.residual / alpha + inside,
+        image,
+        intercept,
+        known.multiply(image) + problem.spread(intercept),
+    )
+
+
+def _active_change(
+    prepared: Prepared, curvature: Curvature, right: Array, sums: Array, alpha: float
+) -> Array:
+    """Return E (n_samples, n_outputs), zero where there is no curvature.
+
+    Its columns have the given sums if there is an intercept, and entries to take them.
+    Outputs that L does not couple are solved one by one.
+    """
+    problem, known = prepared.problem, prepared.known
+    xp = namespace(right)
+    active = curvature.diagonal > 0
+    change = xp.zeros_like(right)
+    n_outputs = right.shape[1]
+    groups = [None] if known.basis is not None else list(range(n_outputs))
+    sizes = xp.sum(xp.astype(active, xp.int64), axis=0)
+    largest = xp.sum(sizes) if known.basis is not None else xp.max(sizes)
+    if int(largest) > _DIRECT:
+        return _by_conjugate_gradients(prepared, curvature, right, sums, alpha)
+    for group in groups:
+        columns = slice(None) if group is None else slice(group, group + 1)
+        mask = active[:, columns]
+        rows, outputs = xp.nonzero(mask)
+        if rows.shape[0] == 0:
+            continue
+        matrix = problem.operator.block(rows, group)
+        if group is None:
+            L = known.matrix()
+            matrix = matrix * xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
+        else:
+            matrix = matrix * known.eigenvalues[group]
+        solved = _direct(
+            matrix,
+            alpha / curvature.diagonal[:, columns][mask],
+            right[:, columns][mask],
+            problem.sharers(rows, outputs) if problem.centered else None,
+            sums if problem.long else sums[columns],
+        )
+        part = xp.zeros_like(right[:, columns])
+        part[mask] = solved
+        change[:, columns] = part
+    return change
+
+
+def _direct(
+    matrix: Array, diagonal: Array, right: Array, outputs: Array | None, sums: Array
+) -> Array:
+    """Solve (M + D) e = right, with a b for each output where its e have a sum."""
+    xp = namespace(matrix)
+    size = matrix.shape[0]
+    identity = xp.eye(size, dtype=matrix.dtype)
+    rounding = float(xp.finfo(matrix.dtype).eps) * size
+    largest = xp.max(xp.linalg.diagonal(matrix))
+    matrix = matrix + identity * (diagonal + rounding * largest)
+    if outputs is None:
+        return solve_definite(matrix, right[:, None], overwrite=True)[:, 0]
+    n_outputs = sums.shape[0]
+    members = outputs[:, None] == xp.arange(n_outputs)
+    members = xp.astype(members, matrix.dtype)
+    both = xp.concat([members, right[:, None]], axis=1)
+    solved = solve_definite(matrix, both, overwrite=True)
+    ones, free = solved[:, :n_outputs], solved[:, n_outputs]
+    total = members.T @ ones
+    empty = xp.sum(members, axis=0) == 0
+    total = total + xp.eye(n_outputs, dtype=matrix.dtype) * xp.astype(
+        empty, matrix.dtype
+    )
+    excess = xp.where(empty, xp.zeros_like(sums), members.T @ free - sums)
+    shift = xp.linalg.solve(total, excess[:, None])
+    return free - (ones @ shift)[:, 0]
+
+
+def _by_conjugate_gradients(
+    prepared: Prepared, curvature: Curvature, right: Array, sums: Array, alpha: float
+) -> Array:
+    """Solve the same system for E = E0 + V x, V the root of the curvature.
+
+    E0 has the sums, V x has none.
+    """
+    problem, known = prepared.problem, prepared.known
+    xp = namespace(right)
+
+    project: Callable[[Array], Array] = lambda rows: rows  # noqa: E731
+    if problem.centered:
+        project = problem.balancing(curvature)
+
+    def product(direction: Array) -> Array:
+        image = problem.operator @ curvature.factor(direction)
+        return alpha * direction + project(curvature.adjoint(known.multiply(image)))
+
+    first = xp.zeros_like(right)
+    if problem.centered:
+        shift = problem.spread(problem.solve_total(curvature, sums))
+        first = curvature.diagonal * (shift + first)
+        image = known.multiply(problem.operator @ first)
+        right = right - image - alpha * curvature.solve_total(sums)
+    approximate = preconditioner(
+        prepared.diagonal,
+        prepared.columns,
+        curvature,
+        known,
+        alpha,
+        problem.operator.work,
+    )
+    solved = conjugate_gradient(
+        product,
+        project(curvature.adjoint(right)),
+        lambda rows: project(approximate(rows)),
+        rtol=_RESIDUAL,
+    )
+    return first + curvature.factor(solved)
+
+
+def _length(
+    prepared: Prepared, point: _Point, direction: _Direction, alpha: float
+) -> Array:
+    """Return the best length of a step: one number, or one for each output.
+
+    The derivative of the objective in the length is increasing.
+    """
+    problem, known = prepared.problem, prepared.known
+    loss, targets, weights = problem.loss, problem.targets, problem.weights
+    scores, moved = point.scores, direction.scores
+    xp = namespace(scores)
+
+    def total(entries: Array) -> Array:
+        sums = xp.sum(entries, axis=0)
+        return sums if known.basis is None else xp.sum(sums, keepdims=True)
+
+    image = alpha * known.multiply(direction.image)
+    constant, linear = total(point.dual * image), total(direction.change * image)
+
+    def slope(length: Array) -> Array:
+        there = loss.negative_gradient(targets, scores + length * moved, weights)
+        return constant + length * linear - total(there * moved)
+
+    def steepening(length: Array) -> Array:
+        there = loss.curvature(targets, scores + length * moved, weights)
+        return linear + total(there.diagonal * moved * moved)
+
+    return _increasing_root(slope, steepening, xp.zeros_like(constant))
+
+
+def _increasing_root(
+    value: Callable[[Array], Array], slope: Callable[[Array], Array], zero: Array
+) -> Array:
+    """Return zeros of increasing functions that are negative at zero.
+
+    By Newton's method within brackets.
+    """
+    xp = namespace(zero)
+    infinite = xp.full_like(zero, float("inf"))
+    small = _FLAT * xp.abs(value(zero))
+    low, high, length = zero, infinite, xp.ones_like(zero)
+    for _ in range(_TRIALS):
+        here, steep = value(length), slope(length)
+        done = xp.abs(here) <= small
+        if bool(xp.all(done)):
+            break
+        low = xp.where(here < 0, length, low)
+        high = xp.where(here > 0, length, high)
+        middle = xp.where(high < infinite, (low + high) / 2, 2 * length)
+        safe = xp.where(steep > 0, steep, xp.ones_like(steep))
+        newton = length - here / safe
+        inside = (steep > 0) & (newton > low) & (newton < high)
+        length = xp.where(done, length, xp.where(inside, newton, middle))
+    return length
