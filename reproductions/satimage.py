@@ -3,7 +3,7 @@
 Seeger (2006), section 8.1: 4435 training and 2000 test rows of pixel values as they
 are, 6 classes, kernels v exp(-w / 72 ||x - z||^2) + 10, no free intercept, alpha = 1.
 The paper learns v and w by cross-validation likelihood; here they come from a small
-grid, scored by the log likelihood of a fifth of half the training rows, the other four
+grid, scored by the log likelihood of a fifth of the training rows, the other four
 fifths fitted: *tied*, the pair that is best for all classes; *separate*, from there,
 class by class, twice, the pair of each class that is best given the others; *one
 against the rest*, a binary softmax model for each class with the pair that is best for
@@ -28,7 +28,7 @@ VARIANCES = (3.0, 10.0, 30.0, 100.0)
 WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16)
 N_CLASSES = 6
 # The search sees one in so many of the training rows.
-THINNED = 2
+THINNED = 1
 
 
 def kernel_of(pair):

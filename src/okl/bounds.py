@@ -68,7 +68,7 @@ def bounds(
     )
     dual = point.value(implied)
     doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
-    if primal - dual <= doubtful * abs(primal):
+    if dual == -float("inf") or primal - dual <= doubtful * abs(primal):
         return primal, dual
     if not point.exact:
         dual = _turned(point, implied, products, dual)

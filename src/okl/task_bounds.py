@@ -20,6 +20,7 @@ from okl.structures import Structure
 
 # A relative gap above this is looked at again from other dual points, so many.
 _DOUBTFUL, _TURNS = 1e-10, 8
+_DOUBTFUL_RESIDUALS = 1e-7
 # What rounding may leave of a sum over a task, relative to the entries.
 _UNBALANCED = 1e-8
 
@@ -101,6 +102,12 @@ class Observations:
             value = max(value, self._dual_value(implied, kernel, alpha))
             if value == last:
                 break
+        quadratic = "quadratic" in self.loss.capabilities
+        if quadratic and primal - value > _DOUBTFUL_RESIDUALS * abs(primal):
+            # at a very small alpha residuals are differences of nearly equal numbers
+            value = max(
+                value, self._dual_value(self._near(alpha * dual), kernel, alpha)
+            )
         return primal, value
 
     def _gradient(self, loss: Loss, scores: Array) -> Array:
@@ -155,4 +162,9 @@ class Observations:
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
         own = xp.sum(vectors * scales * vectors, axis=1)
         turned = implied * self.tasks.spread(own)
-        return self._gradient(loss, loss.scores_of(self.targets, turned, self.weights))
+        return self._near(turned)
+
+    def _near(self, point: Array) -> Array:
+        """Return a gradient of the loss, balanced if b is free, near some point."""
+        loss = self.loss.smoothed()
+        return self._gradient(loss, loss.scores_of(self.targets, point, self.weights))

@@ -215,3 +215,18 @@ def test_a_second_fit_replaces_the_first_and_keeps_other_files(
     assert (out / "notes.txt").read_text() == "mine"
     assert "report of a fit" in (out / "report.txt").read_text()
     assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
+
+
+def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
+    table = related[["height", "width"]].assign(kind=related["y_a"] > 0)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "kind", "--loss", "hinge"),
+        *("--structure", "identity", "--out", tmp_path / "out", "--set", "alphas=3"),
+    )
+    assert result.exit_code == 0, result.stderr
+    model = load_model(tmp_path / "out" / "model.skops")
+    estimator = model.pipeline[-1]
+    assert estimator.loss == "hinge"
+    assert np.abs(estimator.dual_point_).max() <= 1
+    assert np.mean(model.predict(table)["kind"] == table["kind"]) > 0.7

@@ -118,7 +118,10 @@ def test_the_certificate_is_that_of_the_target_matrix(structure, loss):
         output_kernel=model.output_kernel_ if learned else None,
     )
     assert_allclose(again.primal, model.certificate_.primal, rtol=1e-7)
-    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-6)
+    # `certify` tries one more dual point for the squared loss
+    assert again.dual >= model.certificate_.dual - 1e-6 * abs(again.dual)
+    if loss != "squared":
+        assert_allclose(again.dual, model.certificate_.dual, rtol=1e-6)
     # one product on the way differs in rounding, where L is nearly singular
     assert again.gap >= -1e-9 * again.primal
 

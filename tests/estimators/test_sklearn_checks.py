@@ -76,7 +76,7 @@ SEARCHING = [
     OutputKernelClassifierCV(
         structures="identity", loss="softmax", cv=3, alphas=3, tol=CLOSE
     ),
-    OutputKernelClassifierCV(structures="identity", loss="hinge", cv=3, alphas=3),
+    OutputKernelClassifierCV(structures="identity", loss="hinge", cv=3, alphas=2),
     OutputKernelClassifierCV(
         structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG
+from okl.solvers import NewtonCG, newton_cg
 from okl.structures import Fixed, Frobenius, Identity, Mean
 from tests.samples import draw, psd, solve, targets_for
 
@@ -135,7 +135,9 @@ def test_few_products_with_the_kernel_matrix(loss, intercept):
     assert operator.products <= 10 * solution.n_iter
 
 
-def test_the_squared_loss_is_one_newton_step():
+def test_the_squared_loss_is_one_newton_step(monkeypatch):
+    # with all columns from the start, which make conjugate gradients exact
+    monkeypatch.setattr(newton_cg, "_EASY", 0)
     K, Y = targets_for(Squared(), N, M)
     found = solve(K, Y, Mean(2.0), 0.1, solver=NewtonCG(N), intercept=True, tol=1e-3)
     assert found.solution.n_iter == 2

@@ -54,6 +54,7 @@ class Coupled:
     """
 
     shared: ClassVar[bool] = True
+    beside: ClassVar[float] = float("inf")
 
     def __init__(self, rows: OneTaskPerRow, output_kernel: OutputKernel) -> None:
         self._rows = rows

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
-from okl._tasks import Tasks
 from okl._validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
-from okl.operators.by_task import ByTask, DenseByTask
 
 
 class Dense(KernelOperator):
@@ -79,27 +77,13 @@ class Dense(KernelOperator):
             return chosen
         return self._roots * chosen * xp.take(self._roots[:, 0], xp.asarray(rows))
 
-    def _copy(self) -> Array:
-        """Return K as an array of its own."""
-        matrix = namespace(self._matrix).asarray(self._matrix, copy=True)
-        if self._roots is not None:
-            matrix *= self._roots
-            matrix *= self._roots[:, 0]
-        return matrix
-
-    def by_task(self, tasks: Tasks) -> ByTask:
-        """Return what multiplies matrices with one entry a row, in one pass over K."""
-        if self._roots is None:
-            return DenseByTask(self._matrix, tasks)
-        return super().by_task(tasks)
-
     def _decompose(self) -> Spectrum:
-        values, vectors = eigh(self._copy(), overwrite=True)
+        values, vectors = eigh(_scaled(self._matrix, self._roots), overwrite=True)
         return Spectrum.above_rounding(values, vectors, self.n_samples)
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve by Cholesky, on a copy of the matrix."""
-        shifted = _add_to_diagonal(self._copy(), shift)
+        shifted = _add_to_diagonal(_scaled(self._matrix, self._roots), shift)
         return solve_definite(shifted, right, overwrite=True)
 
     def centered(self, weights: Array | None = None) -> tuple[Dense, Array]:
@@ -167,6 +151,15 @@ class Dense(KernelOperator):
         if self._roots is None:
             return block
         return self._roots[rows, :] * block * self._roots[columns, 0]
+
+
+def _scaled(matrix: Array, roots: Array | None) -> Array:
+    """Return a copy with rows and columns multiplied by the roots."""
+    copy = namespace(matrix).asarray(matrix, copy=True)
+    if roots is not None:
+        copy *= roots
+        copy *= roots[:, 0]
+    return copy
 
 
 def _block(matrix: Array, rows: Any, columns: Any) -> Array:

@@ -62,22 +62,6 @@ class Features(KernelOperator):
             roots = namespace(self._means).ones((self.n_samples, 1))
         return product - self._means[:, None] * (roots[:, 0] @ right)
 
-    def _gram(self) -> Array:
-        """Return the centred Phi'Phi (n_features, n_features)."""
-        gram = self._features.T @ self._features
-        if scipy.sparse.issparse(gram):
-            gram = gram.toarray()
-        if self._means is not None:
-            xp = namespace(self._means)
-            roots = self._roots
-            if roots is None:
-                roots = xp.ones((self.n_samples, 1), dtype=self._means.dtype)
-            total = xp.sum(roots * roots)
-            crossed = (self._features.T @ roots) * self._means
-            gram = gram - crossed - crossed.T
-            gram = gram + total * (self._means[:, None] * self._means)
-        return gram
-
     def __matmul__(self, right: Array) -> Array:
         """Return Phi (Phi' times a matrix)."""
         return self._forward(self._adjoint(right))
@@ -118,7 +102,9 @@ class Features(KernelOperator):
 
     def _decompose(self) -> Spectrum:
         if scipy.sparse.issparse(self._features):
-            values, vectors = eigh(self._gram(), overwrite=True)
+            values, vectors = eigh(
+                _gram(self._features, self._means, self._roots), overwrite=True
+            )
             kept = Spectrum.above_rounding(values, vectors, self.n_samples)
             roots = np.sqrt(kept.eigenvalues)
             return Spectrum(kept.eigenvalues, self._forward(kept.vectors / roots))
@@ -132,7 +118,7 @@ class Features(KernelOperator):
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve by a Cholesky factorisation in feature space."""
-        gram = self._gram()
+        gram = _gram(self._features, self._means, self._roots)
         xp = namespace(gram)
         gram = gram + shift * xp.eye(gram.shape[0], dtype=gram.dtype)
         inside = solve_definite(gram, self._adjoint(right), overwrite=True)
@@ -191,6 +177,21 @@ class _Cross:
 
     def __matmul__(self, right: Array) -> Array:
         return self.rows._forward(self.columns._adjoint(right))
+
+
+def _gram(features: Any, means: Array | None, roots: Array | None) -> Array:
+    """Return the centred Phi'Phi (n_features, n_features)."""
+    gram = features.T @ features
+    if scipy.sparse.issparse(gram):
+        gram = gram.toarray()
+    if means is None:
+        return gram
+    xp = namespace(means)
+    if roots is None:
+        roots = xp.ones((features.shape[0], 1), dtype=means.dtype)
+    crossed = (features.T @ roots) * means
+    gram = gram - crossed - crossed.T
+    return gram + xp.sum(roots * roots) * (means[:, None] * means)
 
 
 def _means_and_varying(

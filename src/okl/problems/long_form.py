@@ -17,18 +17,17 @@ from typing import Any, ClassVar
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients, Tasks
 from okl.certificate import Certificate
 from okl.losses import Loss
-from okl.losses.base import Curvature
 from okl.operators import Coupled, OneTaskPerRow
 from okl.problems.problem import Problem, Term
+from okl.problems.target_column import TargetColumn
 from okl.structures import Identity
 from okl.task_bounds import Observations
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongProblem(Problem):
+class LongProblem(TargetColumn, Problem):
     """A loss, one target a row, its task, and terms.
 
     Attributes
@@ -48,11 +47,6 @@ class LongProblem(Problem):
     def exact(self) -> bool:
         """No: not every output is observed in every row."""
         return False
-
-    @property
-    def tasks(self) -> Tasks:
-        """The task of each row."""
-        return self.rows.tasks
 
     @property
     def n_outputs(self) -> int:
@@ -89,58 +83,6 @@ class LongProblem(Problem):
             kernel=kernel,
         )
         return problem, one
-
-    def gram(self, left: Array, right: Array) -> Array:
-        """Return C'KD (n_tasks, n_tasks) for two columns of dual variables."""
-        by_task = self.rows.by_task
-        return by_task.gram(left, by_task.functions(right))
-
-    def against(self, features: Array, dual: Array) -> Array:
-        """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
-        return self.tasks.aggregate(dual, features).T
-
-    def theta(self, dual: Array, kernel: OutputKernel) -> LongCoefficients:
-        """Return C L (n_samples, n_tasks), not formed."""
-        return LongCoefficients(self.balanced(dual), self.tasks, kernel)
-
-    def predictions(self, theta: LongCoefficients) -> Array:
-        """Return those of a model for each row's own task, without the intercept."""
-        return Coupled(self.rows, theta.output_kernel) @ theta.column
-
-    def sums(self, rows: Array) -> Array:
-        """Return the sum over the rows of each task (n_tasks,)."""
-        return self.tasks.sums(rows)
-
-    def spread(self, values: Array) -> Array:
-        """Return one number a task at the rows of each, (n_samples, 1)."""
-        return self.tasks.spread(values)
-
-    def best_intercept(self, predictions: Array, loss: Any = None) -> Array:
-        """Return the b (n_tasks,) that minimises the loss; 0 for a task without rows.
-
-        Losses that are no sum over outputs cannot be asked for it.
-        """
-        loss = loss or self.loss
-        return loss.best_shared(self.targets, predictions, self.weights, self.tasks)
-
-    def solve_total(self, curvature: Curvature, sums: Array) -> Array:
-        """Divide by the sums of W, which must be diagonal."""
-        total = self.sums(curvature.diagonal)
-        xp = namespace(total)
-        safe = xp.where(total > 0, total, xp.ones_like(total))
-        return xp.where(total > 0, sums / safe, xp.zeros_like(total))
-
-    def sharers(self, rows: Array, outputs: Array) -> Array:
-        """Return the tasks of these rows."""
-        return namespace(rows).take(namespace(rows).asarray(self.tasks.codes), rows)
-
-    def balanced(self, dual_coef: Array) -> Array:
-        """Return a column that sums to zero over each task if there is an intercept."""
-        if not self.centered:
-            return dual_coef
-        counts = self.sums(namespace(dual_coef).ones_like(dual_coef))
-        counts = namespace(counts).clip(counts, 1.0, None)
-        return dual_coef - self.spread(self.sums(dual_coef) / counts)
 
     def certificate(
         self,
@@ -214,4 +156,4 @@ class _GivenOutputKernel(LongProblem):
 
     def theta(self, dual: Array, kernel: OutputKernel) -> Any:
         """Return a column: L is in the operator."""
-        return self.balanced(dual)
+        return dual

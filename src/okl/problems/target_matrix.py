@@ -35,7 +35,7 @@ class TargetMatrix(ABC):
 
     def theta(self, dual: Array, kernel: OutputKernel) -> Any:
         """Return the coefficients C L of a model, which `predictions` takes."""
-        return self.balanced(kernel.multiply(dual))
+        return kernel.multiply(dual)
 
     def predictions(self, theta: Any) -> Array:
         """Return those of a model without its intercept."""

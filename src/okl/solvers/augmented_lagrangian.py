@@ -33,16 +33,21 @@ from okl.solvers.solution import History, Solution
 from okl.solvers.surrogate import Surrogate
 
 # The first sharpness, the largest, and its growth: by more where the last smooth
-# problem took few iterations.
+# problem took few iterations, of Newton's method or of proximal gradients. These feel a
+# large one more, and at any the multipliers converge.
 _FIRST, _LARGEST = 1.0, 1e6
-_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
+_KNOWN_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
+_LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
 # Smooth problems are solved to this part of the last gap, within bounds; the least is
 # that part of the tolerance.
-_SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.1
+_SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
 # Most iterations of a smooth problem.
 _STEPS = 200
-# Rounds without a smaller gap, after which rounding is in the way.
-_PATIENCE = 3
+# What is left of the sharpness where a smooth problem was not solved.
+_DULLER = 0.1
+# Rounds without a smaller gap, after which rounding is in the way; and rounds within
+# the tolerance, after which the model of the dual point is not waited for.
+_PATIENCE, _ROUNDS_MORE = 3, 2
 
 
 class AugmentedLagrangian(Solver):
@@ -76,10 +81,12 @@ class AugmentedLagrangian(Solver):
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
         problem = prepared.problem
         smooth_solver = _solver_of_the_smooth(problem)
+        known = "known" in problem.structure.capabilities
+        growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
         history = History(problem.reference)
         if start is None:
             start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
-        best, smallest, stalled = None, float("inf"), 0
+        best, smallest, stalled, finished = None, float("inf"), 0, 0
         sharpness, share = _FIRST, _MOST
         while True:
             envelope = _envelope(problem, start.multipliers, sharpness)
@@ -94,15 +101,22 @@ class AugmentedLagrangian(Solver):
             stalled = 0 if gap < smallest else stalled + 1
             if best is None or gap < smallest:
                 best, smallest = model, gap
-            done = smallest <= tol or stalled >= _PATIENCE
+            if smallest <= tol:
+                finished += 1
+                sparse = best.sparse(problem, alpha, tol=tol)
+                if sparse.certificate.status == "optimal":
+                    best = sparse
+                    break
+            done = finished >= _ROUNDS_MORE or stalled >= _PATIENCE
             if done or len(history.records) >= max_iter:
                 break
-            growth = next(by for most, by in _GROWTH if solution.n_iter <= most)
-            sharpness = min(growth * sharpness, _LARGEST)
+            if solution.certificate.status == "max_iter":
+                # too sharp for this one: duller ones converge as well, in more rounds
+                sharpness = max(_DULLER * sharpness, _FIRST)
+            else:
+                growth = next(by for most, by in growths if solution.n_iter <= most)
+                sharpness = min(growth * sharpness, _LARGEST)
             share = min(max(_SHARE * smallest, _LEAST * tol), _MOST)
-        sparse = best.sparse(problem, alpha, tol=tol)
-        if abs(sparse.certificate.relative_gap) <= tol:
-            best = sparse
         return Solution(
             best.dual_coef,
             best.output_kernel,

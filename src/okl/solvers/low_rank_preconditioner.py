@@ -34,7 +34,7 @@ Approximate = Callable[[Array], Array]
 
 def preconditioner(
     diagonal: Array,
-    columns: LowRank,
+    columns: LowRank | None,
     curvature: Curvature,
     kernel: OutputKernel,
     alpha: float,
@@ -46,8 +46,8 @@ def preconditioner(
     ----------
     diagonal : array (n_samples,) or (n_samples, n_outputs)
         That of K, or those of all outputs' matrices.
-    columns : LowRank
-        R.
+    columns : LowRank or None
+        R; None for a diagonal.
     curvature : Curvature
         W, at the current scores.
     kernel : OutputKernel
@@ -59,7 +59,7 @@ def preconditioner(
     """
     weights = curvature.diagonal
     xp = namespace(weights)
-    if columns.rank == 0:
+    if columns is None or columns.rank == 0:
         variances = xp.linalg.diagonal(kernel.matrix())
         heights = diagonal[:, None] if diagonal.ndim == 1 else diagonal
         scale = 1 / (alpha + weights * heights * variances)

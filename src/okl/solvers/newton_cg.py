@@ -15,11 +15,15 @@ to zero. Nothing else changes, and dual variables stay balanced.
 
 *Products with K are all that costs.* K V g is added up beside the iterations of
 conjugate gradients, so that the line search needs none; the gap costs one, K a. The
-preconditioner is `okl.solvers.low_rank_preconditioner`.
+preconditioner is a diagonal while a few products are enough, then that of
+`okl.solvers.low_rank_preconditioner`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from okl._array import Array, inner, namespace
@@ -37,6 +41,8 @@ _SAFETY = 0.9
 # gap if smaller; from where on it may be shortened; how much closer if it does not go
 # down, and no closer than that.
 _FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
+# So many products a step are fewer than what a better preconditioner costs.
+_EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
 # Line search: sufficient decrease, when to give up, and what is not seen in a value.
@@ -73,12 +79,7 @@ class NewtonCG(Solver):
     def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
         """Prepare to find the best f for some L, one that a structure learns."""
         problem, known = problem.given(known)
-        diagonal = problem.operator.diagonal()
-        columns = problem.operator.low_rank(self.columns)
-        if problem.centered:
-            height = float(namespace(diagonal).max(diagonal)) ** 0.5
-            columns = columns.with_constant(height)
-        return Prepared(problem, known, diagonal, columns)
+        return Prepared(problem, known, Approximation(problem, self.columns))
 
     def solve(
         self,
@@ -97,6 +98,7 @@ class NewtonCG(Solver):
         image = xp.zeros_like(dual) if start is None else problem.operator @ dual
         point = _Point.at(prepared, dual, image, alpha)
         best, lowest, stalled = float("inf"), float("inf"), 0
+        easy = prepared.approximation.rank > 0
         while True:
             gradient_image = problem.operator @ point.gradient
             dual_value = _dual_value(prepared, point, gradient_image, alpha)
@@ -107,7 +109,14 @@ class NewtonCG(Solver):
             done = gap <= _SAFETY * tol or stalled >= _PATIENCE
             if done or len(history.records) >= max_iter:
                 break
-            moved = _newton(prepared, point, alpha, gap)
+            moved = None
+            if easy:
+                moved = _newton(prepared, point, alpha, gap, None, _EASY)
+                easy = moved is not None
+            if moved is None:
+                of = prepared.approximation
+                columns = of.columns if of.rank else None
+                moved = _newton(prepared, point, alpha, gap, columns)
             if moved is None:
                 break
             point = moved
@@ -136,8 +145,36 @@ class Prepared(NamedTuple):
 
     problem: Problem
     known: OutputKernel
-    diagonal: Array
-    columns: LowRank
+    approximation: Approximation
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What is known of K without products, each part made when it is needed.
+
+    Attributes
+    ----------
+    problem : Problem
+    rank : int
+        Of the approximation of K.
+    """
+
+    problem: Problem
+    rank: int
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """That of K, or those of all outputs' matrices."""
+        return self.problem.operator.diagonal()
+
+    @cached_property
+    def columns(self) -> LowRank:
+        """R with K ~ R R', and a constant column for a free intercept."""
+        columns = self.problem.operator.low_rank(self.rank)
+        if not self.problem.centered:
+            return columns
+        xp = namespace(self.diagonal)
+        return columns.with_constant(float(xp.max(self.diagonal)) ** 0.5)
 
 
 class _Point(NamedTuple):
@@ -194,17 +231,25 @@ def _dual_value(
 
 
 def _newton(
-    prepared: Prepared, point: _Point, alpha: float, gap: float
+    prepared: Prepared,
+    point: _Point,
+    alpha: float,
+    gap: float,
+    columns: LowRank | None,
+    max_steps: int | None = None,
 ) -> _Point | None:
-    """Return the next point, None where no step lowers the objective."""
+    """Return the next point, None where no step lowers the objective.
+
+    Also None if so many products are not enough for a full step.
+    """
     problem, known = prepared.problem, prepared.known
     curvature = problem.loss.curvature(problem.targets, point.scores, problem.weights)
     project: Any = lambda right: right  # noqa: E731
     if problem.centered:
         project = problem.balancing(curvature)
     approximate = preconditioner(
-        prepared.diagonal,
-        prepared.columns,
+        prepared.approximation.diagonal,
+        columns,
         curvature,
         known,
         alpha,
@@ -240,18 +285,20 @@ def _newton(
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
     enough = min(_FIRST, max(gap**0.5, _LEAST))
-    for step in conjugate_steps(product, right, precondition):
+    steps = conjugate_steps(product, right, precondition)
+    for step in islice(steps, max_steps):
         inside = inside + step.length * step.direction
         image = image + step.length * images[0]
         if step.left > enough:
             continue
-        found = moved(_MAX_HALVINGS if step.left <= _FORCING else 0)
+        may_halve = max_steps is None and step.left <= _FORCING
+        found = moved(_MAX_HALVINGS if may_halve else 0)
         if found is not None:
             return found
         if enough <= _LEAST:
             break
         enough *= _TIGHTER
-    return moved(_MAX_HALVINGS)
+    return moved(_MAX_HALVINGS) if max_steps is None else None
 
 
 def _line_search(

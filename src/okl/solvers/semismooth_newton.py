@@ -36,8 +36,9 @@ from okl.solvers.solution import History, Solution
 
 # The model is certified again, with products of its own: leave room for rounding.
 _SAFETY = 0.9
-# Systems up to this size are solved directly, others to this relative residual.
-_DIRECT, _RESIDUAL = 2000, 0.03
+# Systems up to this size are solved directly, others to a relative residual of the root
+# of the gap, within bounds; and closer by a factor after a step shorter than this.
+_DIRECT, _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 3000, 0.03, 1e-9, 0.1, 0.3
 # Line search: what is left of the slope, most trials, and a step that is none.
 _FLAT, _TRIALS, _NONE = 1e-3, 60, 1e-9
 
@@ -74,16 +75,19 @@ class SemismoothNewton(Solver):
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
         image = xp.zeros_like(dual) if start is None else problem.operator @ dual
-        intercept = None
+        intercept, closer = None, 1.0
         while True:
             point = _Point.at(prepared, dual, image, intercept, alpha)
             gap = history.add(point.objective, point.objective - point.gap)
             if gap <= _SAFETY * tol or len(history.records) >= max_iter:
                 break
-            direction = _newton(prepared, point, alpha)
+            rtol = max(closer * min(abs(gap) ** 0.5, _LOOSEST), _CLOSEST)
+            direction = _newton(prepared, point, alpha, rtol=rtol)
             length = _length(prepared, point, direction, alpha)
-            if float(xp.max(length)) <= _NONE:  # rounding is in the way
+            longest = float(xp.max(length))
+            if longest <= _NONE:  # rounding is in the way
                 break
+            closer = _CLOSER * closer if longest < _SHORT else 1.0
             dual = dual + length * direction.change
             image = image + length * direction.image
             intercept = point.intercept + length * direction.intercept
@@ -178,13 +182,15 @@ class _Direction(NamedTuple):
     scores: Array
 
 
-def _newton(prepared: Prepared, point: _Point, alpha: float) -> _Direction:
+def _newton(
+    prepared: Prepared, point: _Point, alpha: float, *, rtol: float
+) -> _Direction:
     """Return the Newton step."""
     problem, known, curvature = prepared.problem, prepared.known, point.curvature
     xp = namespace(point.dual)
     right = -known.multiply(point.residual_image) / alpha
     sums = -problem.sums(point.dual + point.residual / alpha)
-    inside = _active_change(prepared, curvature, right, sums, alpha)
+    inside = _active_change(prepared, curvature, right, sums, alpha, rtol=rtol)
     inside_image = problem.operator @ inside
     image = point.residual_image / alpha + inside_image
     intercept = xp.zeros_like(point.intercept)
@@ -193,6 +199,10 @@ def _newton(prepared: Prepared, point: _Point, alpha: float) -> _Direction:
         left = curvature.diagonal * (right - known.multiply(inside_image))
         left_over = problem.sums(left - alpha * inside)
         intercept = problem.solve_total(curvature, left_over)
+        # where nothing that shares it is active there is none
+        flat = problem.sums(curvature.diagonal) == 0
+        way = point.best_intercept - point.intercept
+        intercept = xp.where(flat, way, intercept)
     return _Direction(
         point.residual / alpha + inside,
         image,
@@ -202,7 +212,13 @@ def _newton(prepared: Prepared, point: _Point, alpha: float) -> _Direction:
 
 
 def _active_change(
-    prepared: Prepared, curvature: Curvature, right: Array, sums: Array, alpha: float
+    prepared: Prepared,
+    curvature: Curvature,
+    right: Array,
+    sums: Array,
+    alpha: float,
+    *,
+    rtol: float,
 ) -> Array:
     """Return E (n_samples, n_outputs), zero where there is no curvature.
 
@@ -218,7 +234,9 @@ def _active_change(
     sizes = xp.sum(xp.astype(active, xp.int64), axis=0)
     largest = xp.sum(sizes) if known.basis is not None else xp.max(sizes)
     if int(largest) > _DIRECT:
-        return _by_conjugate_gradients(prepared, curvature, right, sums, alpha)
+        return _by_conjugate_gradients(
+            prepared, curvature, right, sums, alpha, rtol=rtol
+        )
     for group in groups:
         columns = slice(None) if group is None else slice(group, group + 1)
         mask = active[:, columns]
@@ -273,7 +291,13 @@ def _direct(
 
 
 def _by_conjugate_gradients(
-    prepared: Prepared, curvature: Curvature, right: Array, sums: Array, alpha: float
+    prepared: Prepared,
+    curvature: Curvature,
+    right: Array,
+    sums: Array,
+    alpha: float,
+    *,
+    rtol: float,
 ) -> Array:
     """Solve the same system for E = E0 + V x, V the root of the curvature.
 
@@ -297,8 +321,8 @@ def _by_conjugate_gradients(
         image = known.multiply(problem.operator @ first)
         right = right - image - alpha * curvature.solve_total(sums)
     approximate = preconditioner(
-        prepared.diagonal,
-        prepared.columns,
+        prepared.approximation.diagonal,
+        prepared.approximation.columns,
         curvature,
         known,
         alpha,
@@ -308,7 +332,7 @@ def _by_conjugate_gradients(
         product,
         project(curvature.adjoint(right)),
         lambda rows: project(approximate(rows)),
-        rtol=_RESIDUAL,
+        rtol=rtol,
     )
     return first + curvature.factor(solved)
 

@@ -1,0 +1,176 @@
+"""The hinge loss against the support vector machines of scikit-learn."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.svm import SVC, LinearSVC
+
+from okl import OutputKernelClassifier, OutputKernelClassifierCV, certify
+from okl.losses import Hinge
+from okl.structures import Cluster, Identity, LowRank, Mean, Sparse, TraceBall
+from tests.samples import draw_classes, gaussian, solve
+
+CS = pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+STRUCTURES = [
+    Identity(),
+    Mean(2.0),
+    "frobenius",
+    LowRank(),
+    TraceBall(),
+    TraceBall(1e-2),
+    Cluster(2),
+    Sparse(0.3, 1e-2),
+]
+structures = pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
+intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+
+
+def two_classes(n=60, seed=0):
+    _, labels, K = draw_classes(n, 2, seed)
+    return K, labels
+
+
+@CS
+def test_one_output_is_a_support_vector_machine(C):
+    K, labels = two_classes()
+    theirs = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, labels)
+    ours = OutputKernelClassifier(
+        "precomputed", "identity", 1 / C, loss="hinge", tol=1e-8
+    ).fit(K, labels)
+    scores = theirs.decision_function(K)
+    assert_allclose(ours.decision_function(K), scores, atol=1e-3)
+    dual = np.zeros(len(K))
+    dual[theirs.support_] = theirs.dual_coef_[0]
+    assert_allclose(ours.dual_coef_, dual, atol=2e-3 * C)
+    # the support vectors, and those at the bound, exactly
+    y = np.where(labels == 1, 1.0, -1.0)
+    assert_array_equal(np.flatnonzero(ours.dual_point_), np.sort(theirs.support_))
+    inside = y * ours.decision_function(K)
+    assert_array_equal(ours.dual_point_[inside > 1 + 1e-6], 0.0)
+    assert_array_equal((y * ours.dual_point_)[inside < 1 - 1e-6], 1.0)
+    assert_allclose(ours.dual_coef_, C * ours.dual_point_, rtol=1e-14)
+
+
+@CS
+def test_weights_are_those_of_a_support_vector_machine(C):
+    K, labels = two_classes()
+    weights = np.random.default_rng(0).choice([0.0, 0.3, 1.0, 2.5], size=len(K))
+    seen = weights > 0
+    theirs = SVC(C=C, kernel="precomputed", tol=1e-10)
+    theirs.fit(K[np.ix_(seen, seen)], labels[seen], sample_weight=weights[seen])
+    Y = Hinge().encode(labels, "binary", 2)
+    options = {"loss": Hinge(), "intercept": True, "tol": 1e-8}
+    ours = solve(K, Y, Identity(), 1 / C, weights=weights[:, None], **options)
+    expected = theirs.decision_function(K[:, seen])
+    assert_allclose(ours.predict(K)[:, 0], expected, atol=1e-3)
+    assert_array_equal(ours.dual_coef[~seen], 0)
+
+
+@CS
+def test_without_intercept_it_is_a_linear_support_vector_machine(C):
+    X, labels, _ = draw_classes(60, 3)
+    theirs = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-10)
+    theirs.set_params(max_iter=10**6).fit(X, labels)
+    ours = OutputKernelClassifier(
+        "linear", "identity", 1 / C, loss="hinge", fit_intercept=False, tol=1e-10
+    ).fit(X, labels)
+    expected = theirs.decision_function(X)
+    assert_allclose(
+        ours.decision_function(X), expected, atol=1e-4 * np.abs(expected).max()
+    )
+
+
+@structures
+@intercepts
+def test_certify_says_the_same_from_public_attributes(structure, intercept):
+    X, labels, _ = draw_classes(30, 3)
+    model = OutputKernelClassifier(
+        structure=structure, alpha=0.3, loss="hinge", fit_intercept=intercept
+    ).fit(X, labels)
+    assert model.certificate_.status == "optimal"
+    options = {
+        "alpha": 0.3,
+        "structure": structure,
+        "intercept": model.intercept_ if intercept else None,
+        "loss": "hinge",
+    }
+    if "known" not in model.structure_.capabilities:
+        options["output_kernel"] = model.output_kernel_
+    K = model.kernel_(X)
+    Y = Hinge().encode(labels, "multiclass", 3)
+    found = certify(K, Y, model.dual_coef_, dual_point=model.dual_point_, **options)
+    assert found.status == "optimal"
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert found.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+    # any dual point bounds the optimum, and one outside the domain bounds nothing
+    for factor in (0.0, 0.5, 0.9):
+        point = factor * model.dual_point_
+        other = certify(K, Y, model.dual_coef_, dual_point=point, **options)
+        assert other.dual <= found.primal
+        assert other.primal == found.primal
+    wrong = [-model.dual_point_]
+    if intercept:
+        unbalanced = model.dual_point_.copy()
+        unbalanced[:, 0] *= np.where(labels == 0, 0.5, 1.0)
+        wrong.append(unbalanced)
+    for point in wrong:
+        other = certify(K, Y, model.dual_coef_, dual_point=point, **options)
+        assert other.dual == -np.inf
+        assert other.status == "max_iter"
+
+
+def test_a_dual_point_must_be_given_and_fit():
+    K, labels = two_classes(10)
+    Y = Hinge().encode(labels, "binary", 2)
+    options = {"alpha": 1.0, "structure": "identity", "loss": "hinge"}
+    with pytest.raises(ValueError, match=r"has kinks.*give\s+dual_point"):
+        certify(K, Y, 0 * Y, **options)
+    with pytest.raises(ValueError, match=r"shape of Y, \(10, 1\); got \(9, 1\)"):
+        certify(K, Y, 0 * Y, dual_point=Y[1:], **options)
+
+
+def test_another_loss_has_no_dual_point():
+    X, labels, _ = draw_classes(30, 3)
+    model = OutputKernelClassifier(loss="hinge").fit(X, labels)
+    assert model.dual_point_.shape == (30, 3)
+    model.set_params(loss="squared").fit(X, labels)
+    assert not hasattr(model, "dual_point_")
+
+
+@structures
+def test_several_labels(structure):
+    X, Y = make_multilabel_classification(40, 5, n_classes=4, random_state=0)
+    model = OutputKernelClassifier(structure=structure, loss="hinge", alpha=0.5)
+    model.fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert_array_equal(model.predict(X), model.decision_function(X) > 0)
+    assert np.mean(model.predict(X) == Y) > 0.65
+
+
+def test_class_weights_are_those_of_a_support_vector_machine():
+    X, labels, _ = draw_classes(60, 2)
+    X, labels = X[:45], labels[:45]
+    theirs = SVC(C=2.0, gamma=0.5, class_weight={0: 3.0, 1: 0.5}, tol=1e-10)
+    theirs.fit(X, labels)
+    ours = OutputKernelClassifier(
+        gaussian,
+        "identity",
+        0.5,
+        loss="hinge",
+        class_weight={0: 3.0, 1: 0.5},
+        tol=1e-10,
+    ).fit(X, labels)
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+
+
+def test_search_over_alpha_and_structure():
+    X, labels = load_digits(n_class=4, return_X_y=True)
+    X, labels = X[:120] / 16, labels[:120]
+    search = OutputKernelClassifierCV(
+        structures=["identity", "frobenius"], alphas=4, eps=1e-3, cv=3, loss="hinge"
+    ).fit(X, labels)
+    assert search.certificate_.status == "optimal"
+    assert search.dual_point_.shape == (120, 4)
+    assert search.best_score_ > 0.9
+    assert not hasattr(search, "predict_proba")
