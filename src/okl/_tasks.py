@@ -5,20 +5,47 @@ about, and one target. It is a target matrix (n_samples, n_tasks) with one entry
 and dual variables C like it: kept as the column c of those entries, they cost no more
 than the rows. What solvers need of such matrices is here: sums over the rows of each
 task, a number for each task spread over its rows, and products C'M.
+
+The rows of a task share an intercept, as those of a column do in a target matrix:
+`Tasks` and `Columns` say who shares one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
 
 from okl._array import Array, is_numpy, namespace
 from okl._output_kernel import OutputKernel
+
+
+class Sharing(Protocol):
+    """Which entries of an array share an intercept."""
+
+    def sums(self, rows: Array) -> Array:
+        """Return the sum over all entries that share one, (n_outputs,)."""
+
+    def spread(self, values: Array) -> Array:
+        """Return one number per intercept as what is added to the array."""
+
+
+class Columns:
+    """The entries of each column."""
+
+    def sums(self, rows: Array) -> Array:
+        """Return the column sums."""
+        return namespace(rows).sum(rows, axis=0)
+
+    def spread(self, values: Array) -> Array:
+        """Return the numbers: they broadcast."""
+        return values
+
+
+COLUMNS = Columns()
 
 
 @dataclass(frozen=True)
@@ -52,7 +79,11 @@ class Tasks:
         return np.concatenate([[0], np.cumsum(counts)])
 
     def spread(self, values: Array) -> Array:
-        """Return values (n_tasks, ...) at the task of each row, (n_samples, ...)."""
+        """Return values (n_tasks,) at the task of each row, (n_samples, 1)."""
+        return self.rows(values)[:, None]
+
+    def rows(self, values: Array) -> Array:
+        """Return the rows of an array (n_tasks, ...) at the task of each row."""
         xp = namespace(values)
         return xp.take(values, xp.asarray(self.codes), axis=0)
 
@@ -83,27 +114,9 @@ class Tasks:
 
     def sums(self, column: Array) -> Array:
         """Return the sum of a column (n_samples, 1) over each task, (n_tasks,)."""
-        return self.aggregate(column, namespace(column).ones_like(column))[:, 0]
-
-    def side_by_side(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield tables of rows with one task a column, for tasks of about one size.
-
-        Yields
-        ------
-        numbers : array of int (k,)
-            The tasks, each of which comes once; those without rows never.
-        rows : array of int (largest, k)
-            The rows of each, filled up with n_samples. All tables together hold at
-            most twice the rows.
-        """
-        counts = np.diff(self._first)
-        sizes = np.ceil(np.log2(np.maximum(counts, 1)))
-        for size in np.unique(sizes[counts > 0]):
-            numbers = np.flatnonzero((sizes == size) & (counts > 0))
-            place = np.arange(counts[numbers].max())[:, None]
-            inside = place < counts[numbers]
-            where = np.where(inside, self._first[numbers] + place, 0)
-            yield numbers, np.where(inside, self._order[where], len(self.codes))
+        if is_numpy(column):
+            return np.bincount(self.codes, column[:, 0], minlength=self.n_tasks)
+        return namespace(column).sum(self.scatter(column), axis=0)
 
 
 def _dense(matrix: Any) -> Array:

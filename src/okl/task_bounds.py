@@ -20,6 +20,9 @@ from okl.structures import Structure
 
 # A relative gap above this is looked at again from other dual points, so many.
 _DOUBTFUL, _TURNS = 1e-10, 8
+_DOUBTFUL_RESIDUALS = 1e-7
+# What rounding may leave of a sum over a task, relative to the entries.
+_UNBALANCED = 1e-8
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Observations:
     gram : callable
         From columns a and b, the diagonals of A and B, to A'KB (n_tasks, n_tasks).
     best_intercept : callable or None
-        From predictions (n_samples, 1) to the intercepts that minimise the loss, at
-        each row (n_samples, 1); None without an intercept.
+        From a loss and predictions (n_samples, 1) to the intercepts that minimise it,
+        at each row (n_samples, 1); None without an intercept.
     """
 
     tasks: Tasks
@@ -49,7 +52,7 @@ class Observations:
     loss: Loss
     structure: Structure
     gram: Callable[[Array, Array], Array]
-    best_intercept: Callable[[Array], Array] | None
+    best_intercept: Callable[[Loss, Array], Array] | None
 
     def bounds(
         self,
@@ -76,13 +79,18 @@ class Observations:
         intercept : array (n_samples, 1) or float
             That of each row's task.
         dual_point : array (n_samples, 1), optional
-            alpha c of the fit, for a loss with kinks.
+            alpha c, which a loss with kinks must have.
         """
         known = "known" in self.structure.capabilities
         penalty = 0.0 if known else self.structure.penalty(kernel.matrix())
         primal = self.loss.value(self.targets, predictions + intercept, self.weights)
         primal += alpha * (inner(dual, predictions) / 2 + penalty)
-        implied = self._implied(predictions) if dual_point is None else dual_point
+        if dual_point is None:
+            implied = self._gradient(self.loss, predictions)
+        elif self._is_balanced(dual_point):
+            implied = dual_point
+        else:
+            return primal, -float("inf")
         value = self._dual_value(implied, kernel, alpha)
         for _ in range(_TURNS):
             if primal - value <= _DOUBTFUL * abs(primal):
@@ -94,13 +102,26 @@ class Observations:
             value = max(value, self._dual_value(implied, kernel, alpha))
             if value == last:
                 break
+        quadratic = "quadratic" in self.loss.capabilities
+        if quadratic and primal - value > _DOUBTFUL_RESIDUALS * abs(primal):
+            # at a very small alpha residuals are differences of nearly equal numbers
+            value = max(
+                value, self._dual_value(self._near(alpha * dual), kernel, alpha)
+            )
         return primal, value
 
-    def _implied(self, scores: Array) -> Array:
-        """Return minus the gradient of the loss at the best intercept."""
+    def _gradient(self, loss: Loss, scores: Array) -> Array:
+        """Return minus the gradient of a loss at the best intercept."""
         if self.best_intercept is not None:
-            scores = scores + self.best_intercept(scores)
-        return self.loss.negative_gradient(self.targets, scores, self.weights)
+            scores = scores + self.best_intercept(loss, scores)
+        return loss.negative_gradient(self.targets, scores, self.weights)
+
+    def _is_balanced(self, point: Array) -> bool:
+        """Tell whether a point sums to zero over each task if there is an intercept."""
+        xp = namespace(point)
+        sizes = self.tasks.sums(xp.abs(point))
+        within = xp.abs(self.tasks.sums(point)) <= _UNBALANCED * sizes
+        return self.best_intercept is None or bool(xp.all(within))
 
     def _half_gram(self, implied: Array, alpha: float) -> Array:
         gram = self.gram(implied, implied) / (2 * alpha**2)
@@ -135,9 +156,15 @@ class Observations:
         mixed = kernel.multiply(self.gram(implied, dual))
         slopes = xp.sum(vectors * (mixed @ vectors), axis=0)
         safe = xp.where(squares > 0, squares, xp.ones_like(squares))
-        steep = self.loss.largest_curvature
+        loss = self.loss.smoothed()
+        steep = loss.largest_curvature
         steep = steep if self.weights is None else steep * xp.max(self.weights)
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
         own = xp.sum(vectors * scales * vectors, axis=1)
-        turned = implied * self.tasks.spread(own)[:, None]
-        return self._implied(self.loss.scores_of(self.targets, turned, self.weights))
+        turned = implied * self.tasks.spread(own)
+        return self._near(turned)
+
+    def _near(self, point: Array) -> Array:
+        """Return a gradient of the loss, balanced if b is free, near some point."""
+        loss = self.loss.smoothed()
+        return self._gradient(loss, loss.scores_of(self.targets, point, self.weights))

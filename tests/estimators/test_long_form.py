@@ -277,7 +277,7 @@ def test_classes():
     X, y, ids = sample()
     labels = np.where(y > 0.7, "yes", "no")
     own = np.searchsorted(np.sort(NAMES), ids)
-    for loss in ("squared", "logistic", "squared_hinge"):
+    for loss in ("squared", "logistic", "squared_hinge", "hinge"):
         model = OutputKernelClassifier("linear", alpha=0.5, loss=loss)
         model.fit(X, labels, task=ids)
         wide = OutputKernelRegressor("linear", alpha=0.5)
@@ -299,6 +299,36 @@ def test_classes():
             assert_allclose(both.sum(axis=1), 1)
             assert_allclose(both[:, 1], model.predict_proba(X)[np.arange(60), own])
             assert_allclose(np.log(both), model.predict_log_proba(X, task=ids))
+
+
+@pytest.mark.parametrize("structure", ["mean", "low_rank", Cluster(2)], ids=repr)
+def test_a_loss_with_kinks(structure):
+    X, y, ids = sample()
+    labels = np.where(y > 0.7, 1.0, -1.0)
+    model = OutputKernelClassifier("precomputed", structure, 0.5, loss="hinge")
+    model.fit(X @ X.T, labels, task=ids)
+    assert model.certificate_.status == "optimal"
+    assert np.any(model.dual_point_ == 0)  # support vectors are not all rows
+    wide = pivoted((labels + 1) / 2, ids)
+    other = OutputKernelClassifier("precomputed", structure, 0.5, loss="hinge")
+    other.fit(X @ X.T, wide)
+    assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=2e-6)
+    own = np.where(np.isnan(wide), 0.0, model.dual_point_[:, None])
+    learned = "known" not in model.structure_.capabilities
+    again = certify(
+        X @ X.T,
+        np.where(wide == 1, 1.0, -1.0),
+        model.dual_coef_,
+        alpha=0.5,
+        structure=structure,
+        loss="hinge",
+        weights=(~np.isnan(wide)).astype(float),
+        intercept=model.intercept_,
+        output_kernel=model.output_kernel_ if learned else None,
+        dual_point=own,
+    )
+    assert_allclose(again.primal, model.certificate_.primal, rtol=1e-7)
+    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-6)
 
 
 def test_class_weights_are_weights_of_rows():

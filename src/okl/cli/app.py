@@ -87,6 +87,13 @@ def fit(
     task: Annotated[
         Task | None, typer.Option(help="Inferred from the targets by default.")
     ] = None,
+    task_column: Annotated[
+        str | None,
+        typer.Option(
+            help="For one target in long form: the column that names the task, or "
+            "output, that each row is of."
+        ),
+    ] = None,
     structure: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,6 +130,7 @@ def fit(
             target,
             out,
             task=task.value if task else None,
+            task_column=task_column,
             structures=structure or ["frobenius"],
             kernel=kernel,
             assignments=[*([f"loss={loss}"] if loss else []), *(assignments or [])],

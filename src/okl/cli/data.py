@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from okl.cli.columns import Kind, kinds_of, plain
-from okl.cli.errors import UserError
+from okl.cli.errors import UserError, listing
+from okl.cli.long_form import Ids
 from okl.cli.targets import (
     Task,
     are_zeros_and_ones,
@@ -37,6 +38,8 @@ class Data:
         What is learned.
     reason : str
         Why this task.
+    ids : Ids or None
+        For tables in long form, the column that says what the one target is of.
     """
 
     features: pd.DataFrame
@@ -45,6 +48,7 @@ class Data:
     target_kinds: dict[str, Kind]
     task: Task
     reason: str
+    ids: Ids | None = None
 
     @property
     def single_classification(self) -> bool:
@@ -60,15 +64,31 @@ class Data:
         return {name: int(count) for name, count in counts.items() if count}
 
 
-def take_apart(table: pd.DataFrame, patterns: Sequence[str], task: Task | None) -> Data:
+def take_apart(
+    table: pd.DataFrame,
+    patterns: Sequence[str],
+    task: Task | None,
+    task_column: str | None = None,
+) -> Data:
     """Split a table into features and the targets that patterns choose.
+
+    With a task column every row has the one target of the task it names.
 
     Raises
     ------
     UserError
         For columns that cannot be used, or a task that the targets do not fit.
     """
+    ids = None
+    if task_column is not None:
+        ids = Ids.of(table, task_column)
+        table = table.drop(columns=task_column)
     names = choose_targets(list(table), patterns)
+    if ids is not None and len(names) > 1:
+        raise UserError(
+            f"with --task-column every row has one target, got {listing(names)}; give "
+            "one --target, or leave --task-column out."
+        )
     if len(names) == len(table.columns):
         raise UserError(
             "every column of the table is a target; leave at least one to predict from."
@@ -94,4 +114,5 @@ def take_apart(table: pd.DataFrame, patterns: Sequence[str], task: Task | None) 
         target_kinds=target_kinds,
         task=task,
         reason=reason,
+        ids=ids,
     )

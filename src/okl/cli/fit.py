@@ -49,6 +49,7 @@ def fit_table(
     out: Path,
     *,
     task: Task | None = None,
+    task_column: str | None = None,
     structures: Sequence[str] = ("frobenius",),
     kernel: str = "rbf",
     assignments: Sequence[str] = (),
@@ -67,6 +68,9 @@ def fit_table(
         The folder; it appears when everything is complete.
     task : {"regression", "classification"}, optional
         Inferred from the targets if None.
+    task_column : str, optional
+        For a table in long form, with one target: the column that says which task, or
+        output, it is of.
     structures, kernel, assignments
         What the options ``--structure``, ``--kernel`` and ``--set`` say.
     n_folds : int, default=5
@@ -85,7 +89,7 @@ def fit_table(
     """
     settings = parse_settings(kernel, structures, assignments)
     with staged_folder(out) as folder:
-        data = take_apart(read_table(table), targets, task)
+        data = take_apart(read_table(table), targets, task, task_column)
         splitter(data, n_folds)
         note(f"task: {data.task} ({data.reason})")
         if data.missing:
@@ -98,6 +102,7 @@ def fit_table(
                 Pipeline([("columns", encoder), ("model", candidate.predictor)]),
                 data.feature_kinds,
                 data.target_kinds,
+                None if data.ids is None else (data.ids.name, data.ids.kind),
             )
             for candidate in outcome.candidates
         ]
@@ -124,7 +129,9 @@ def fit_table(
 
 
 def output_names(data: Data, outcome: Outcome) -> list[str]:
-    """Name the outputs: targets, or classes; the second class where there are two."""
+    """Name the outputs: tasks, targets, or classes; of two classes the second."""
+    if data.ids is not None:
+        return [str(name) for name in outcome.search.output_names_]
     if not data.single_classification:
         return list(data.target_kinds)
     classes = [str(label) for label in outcome.search.classes_]
@@ -136,5 +143,5 @@ def name_of_score(data: Data, outcome: Outcome) -> str:
     if outcome.search.scoring is not None:
         return str(outcome.search.scoring)
     if data.task == "regression":
-        return "R^2 of the targets"
+        return "R^2 of the targets" if data.ids is None else "R^2 of all rows"
     return "accuracy" if data.single_classification else "accuracy of whole rows"

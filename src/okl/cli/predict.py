@@ -49,11 +49,13 @@ def predict_table(
         raise UserError(f"--out {out} would overwrite what is read; give another name.")
     with staged_file(out) as file:
         model = load_model(model_path)
-        texts = [name for name, kind in model.features.items() if kind == "text"]
+        columns = [*model.features.items(), *filter(None, [model.task_column])]
+        texts = [name for name, kind in columns if kind == "text"]
         table = read_table(table_path, text_columns=texts)
-        unknown = [
-            name for name in table if name not in {**model.features, **model.targets}
-        ]
+        known = {*model.features, *model.targets}
+        if model.task_column is not None:
+            known.add(model.task_column[0])
+        unknown = [name for name in table if name not in known]
         predictions = model.predict(table)
         if unknown:
             note(f"ignored columns that the model does not know: {listing(unknown)}")

@@ -93,6 +93,9 @@ def _describe(
     described = {
         "table": f"{source}, {n_samples} rows",
         "targets": f"{len(data.target_kinds)}{scaled}: {listing(data.target_kinds, 6)}",
+        "tasks": ""
+        if data.ids is None
+        else f"one a row, in the column {data.ids.name}",
         "outputs": f"{len(outputs)}: {listing(outputs, 10)}",
         "missing": missing_cells(data),
         "task": f"{data.task} ({data.reason})",

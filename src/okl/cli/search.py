@@ -126,9 +126,10 @@ def search_structures(
     y = StandardScaler().fit_transform(data.y) if regression else data.y
     # Parameters are checked by the estimators, before they start to work.
     with refusing("cannot fit", ValueError, TypeError, MemoryError):
-        search.fit(X, y)
+        ids = {} if data.ids is None else {"task": data.ids.values}
+        search.fit(X, y, **ids)
         candidates = [
-            _candidate(search, row, structure, X, data.y, regression)
+            _candidate(search, row, structure, X, data, ids)
             for row, structure in enumerate(structures)
         ]
     asked = candidates[: len(settings.structures)]
@@ -136,8 +137,14 @@ def search_structures(
 
 
 def _candidate(
-    search: Any, row: int, structure: Structure, X: Any, y: Any, regression: bool
+    search: Any,
+    row: int,
+    structure: Structure,
+    X: Any,
+    data: Data,
+    ids: Mapping[str, np.ndarray],
 ) -> Candidate:
+    regression = data.task == "regression"
     means = search.scores_[row].mean(axis=-1)
     column = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
     shared: Mapping[str, Any] = {name: getattr(search, name) for name in _SHARED}
@@ -149,9 +156,9 @@ def _candidate(
         **shared,
     )
     if regression:
-        predictor = StandardisedTargets(model).fit(X, y)
+        predictor = StandardisedTargets(model).fit(X, data.y, **ids)
         model = predictor.regressor_
     else:
-        predictor = model.fit(X, y)
+        predictor = model.fit(X, data.y, **ids)
     scores = search.scores_[row, column]
     return Candidate(structure, (row, column), scores, model, predictor)

@@ -18,8 +18,10 @@ from sklearn.pipeline import Pipeline
 
 from okl import Certificate, OutputKernelClassifier, OutputKernelRegressor
 from okl._output_kernel import OutputKernel
+from okl._tasks import LongCoefficients, Tasks
 from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.long_form import ids_in
 from okl.cli.units import StandardisedTargets
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
@@ -38,11 +40,14 @@ class TableModel:
         predictions in the units of the table, or labels.
     features, targets : dict of str to str
         The columns and what they hold, in order.
+    task_column : tuple of two str, or None
+        For a model of tables in long form, the column of the tasks and what it holds.
     """
 
     pipeline: Pipeline
     features: dict[str, Kind]
     targets: dict[str, Kind]
+    task_column: tuple[str, Kind] | None = None
 
     def predict(self, table: pd.DataFrame) -> pd.DataFrame:
         """Predict the targets of each row of a table that has all features.
@@ -50,9 +55,14 @@ class TableModel:
         Raises
         ------
         UserError
-            If a column of features is missing or unlike the one of the fit.
+            If a column of features is missing or unlike the one of the fit, or a task
+            was not there in the fit.
         """
-        predictions = self.pipeline.predict(plain(table, self.features))
+        features, ids = plain(table, self.features), {}
+        if self.task_column is not None:
+            ids["task"] = ids_in(table, *self.task_column)
+        with refusing("cannot predict", ValueError):
+            predictions = self.pipeline.predict(features, **ids)
         predicted = pd.DataFrame(
             predictions.reshape(len(table), -1), columns=list(self.targets)
         )
@@ -100,11 +110,13 @@ def trusted_types() -> set[str]:
         *STRUCTURES.values(),
         *LOSSES.values(),
         Certificate,
+        LongCoefficients,
         OutputKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
         PredictiveVariance,
         StandardisedTargets,
         TableModel,
+        Tasks,
     ]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}

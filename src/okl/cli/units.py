@@ -33,12 +33,14 @@ class StandardisedTargets(RegressorMixin, BaseEstimator):
     def __init__(self, regressor: Any) -> None:
         self.regressor = regressor
 
-    def fit(self, X: Any, y: Any) -> StandardisedTargets:
-        """Standardise y (n_samples, n_targets) and fit."""
+    def fit(self, X: Any, y: Any, **ids: Any) -> StandardisedTargets:
+        """Standardise y (n_samples, n_targets) and fit; ids may be the task of rows."""
         self.scaler_ = StandardScaler().fit(y)
-        self.regressor_ = clone(self.regressor).fit(X, self.scaler_.transform(y))
+        targets = self.scaler_.transform(y)
+        self.regressor_ = clone(self.regressor).fit(X, targets, **ids)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, **ids: Any) -> np.ndarray:
         """Predict (n_samples, n_targets) in the units of y."""
-        return self.scaler_.inverse_transform(self.regressor_.predict(X))
+        predictions = self.regressor_.predict(X, **ids)
+        return self.scaler_.inverse_transform(predictions.reshape(len(predictions), -1))

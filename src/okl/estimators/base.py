@@ -157,7 +157,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self._theta = dual_coef[:, 0] if one_dimensional else dual_coef
         point = solution.dual_point
         if point is not None:
-            self.dual_point_ = point[:, 0] if one_dimensional else point
+            self.dual_point_ = point[:, 0] if point.shape[1] == 1 else point
         elif hasattr(self, "dual_point_"):
             del self.dual_point_  # of a fit with another loss
         if intercept is None:

@@ -267,7 +267,8 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         As in `OutputKernelRegressor`.
     dual_point_ : array of the shape of dual_coef_
         Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
-        support vector where it is not zero. `okl.certify` takes it as ``dual_point``.
+        support vector where it is not zero; in long form (n_samples,). `okl.certify`
+        takes it as ``dual_point``.
     output_names_ : array (n_labels,) or (n_tasks,)
         The column names of y, if it was a DataFrame of label indicators; in long form
         the ids of the tasks.

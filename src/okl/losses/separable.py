@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from okl._array import Array, epsilon, namespace
+from okl._tasks import COLUMNS, Sharing
 from okl.losses.base import Kind, Loss
 
 # Roots of a second derivative below this part of the largest are not divided by.
@@ -130,26 +131,31 @@ class Separable(Loss):
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
-        """Solve sum_i w a_ij = 0 for each output, by Newton within brackets."""
+        """Solve sum_i w a_ij = 0 for each output."""
+        return self.best_shared(targets, scores, weights, COLUMNS)
+
+    def best_shared(
+        self, targets: Array, scores: Array, weights: Array | None, sharing: Sharing
+    ) -> Array:
+        """Return the best b of all that share one, by Newton within brackets."""
         xp = namespace(targets)
-        n_outputs = targets.shape[1]
-        b = xp.zeros((n_outputs,), dtype=targets.dtype)
+        b = 0.0 * sharing.sums(targets)
         low, high = b - _FAR, b + _FAR
         reach = b + _REACH
         for _ in range(_STEPS):
-            moved = scores + b
+            moved = scores + sharing.spread(b)
             slopes = self.negative_gradient(targets, moved, weights)
             stiffness = self.curvature(targets, moved, weights).diagonal
-            slope = xp.sum(slopes, axis=0)
+            slope = sharing.sums(slopes)
             # of the sum, and of the scores that it is a function of
             sizes = xp.abs(slopes) + stiffness * xp.abs(moved)
-            rounding = epsilon(b) * xp.sum(sizes, axis=0)
+            rounding = epsilon(b) * sharing.sums(sizes)
             low = xp.where(slope > 0, b, low)
             high = xp.where(slope < 0, b, high)
             done = (xp.abs(slope) <= rounding) | (high - low <= epsilon(b) * xp.abs(b))
             if bool(xp.all(done)):
                 break
-            stiff = xp.sum(stiffness, axis=0)
+            stiff = sharing.sums(stiffness)
             curved = stiff > xp.abs(slope) / _FAR
             safe = xp.where(curved, stiff, xp.ones_like(stiff))
             moved = b + xp.where(curved, slope / safe, xp.sign(slope) * reach)

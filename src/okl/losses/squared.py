@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from okl._array import Array, inner, namespace
+from okl._tasks import Sharing
 from okl.losses.base import Kind
 from okl.losses.separable import Separable, decide_by_sign, signs_of
 
@@ -55,18 +56,18 @@ class Squared(Separable):
         weighted = residual if weights is None else weights * residual
         return inner(residual, weighted) / 2
 
-    def best_intercept(
-        self, targets: Array, scores: Array, weights: Array | None = None
+    def best_shared(
+        self, targets: Array, scores: Array, weights: Array | None, sharing: Sharing
     ) -> Array:
         """Return the mean residuals."""
         xp = namespace(targets)
         residual = targets - scores
         if weights is None:
-            return xp.mean(residual, axis=0)
+            weights = xp.ones_like(residual)
         weights = weights + xp.zeros_like(residual)
-        total = xp.sum(weights, axis=0)
+        total = sharing.sums(weights)
         safe = xp.where(total > 0, total, xp.ones_like(total))
-        return xp.sum(weights * residual, axis=0) / safe
+        return sharing.sums(weights * residual) / safe
 
     def dual_scales(
         self, targets: Array, negative_gradient: Array, limits: Array

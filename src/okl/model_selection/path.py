@@ -7,6 +7,7 @@ before ended. What is kept per alpha is small: a model in the reduced outputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,14 @@ def largest_alpha(problem: Problem) -> float:
     intercept, Y for the squared loss: beyond it the trace structure gives L = 0. K and
     Y are centred if there is an intercept.
     """
-    largest = problem.structure.largest_eigenvalue(problem.targets)
+    largest = problem.largest_eigenvalue()
     if np.isfinite(largest):
         return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
-    loss = problem.loss.smoothed()
+    smooth = replace(problem, loss=problem.loss.smoothed())
     if problem.centered and not problem.exact:
-        zero = zero + problem.spread(problem.best_intercept(zero))
+        zero = zero + problem.spread(smooth.best_intercept(zero))
+    loss = smooth.loss
     gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
     moment = problem.gram(gradient, gradient)
     values, _ = eigh((moment + moment.T) / 2)

@@ -43,7 +43,7 @@ class ByTask:
 
     def coupled(self, functions: Array, output_kernel: Array) -> Array:
         """Return sum_t L[t_i, t] f_t(x_i) at each row i, (n_samples, 1)."""
-        mixed = self._tasks.spread(output_kernel) * functions.T
+        mixed = self._tasks.rows(output_kernel) * functions.T
         return namespace(functions).sum(mixed, axis=1, keepdims=True)
 
     def gram(self, column: Array, functions: Array) -> Array:
@@ -110,13 +110,13 @@ class FeaturesByTask(ByTask):
         values = self._own_products(weights)
         if self._means is None:
             return values
-        shift = self._tasks.spread(weights @ self._means)[:, None]
+        shift = self._tasks.spread(weights @ self._means)
         return values - (shift if self._roots is None else self._roots * shift)
 
     def _own_products(self, weights: Array) -> Array:
         """Return the product of each row of Phi with the weights of its own task."""
         if not scipy.sparse.issparse(self._features):
-            own = self._tasks.spread(weights)
+            own = self._tasks.rows(weights)
             return namespace(own).sum(self._features * own, axis=1, keepdims=True)
         entries = self._features.tocoo()
         own = weights[self._tasks.codes[entries.row], entries.col]

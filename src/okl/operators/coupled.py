@@ -66,20 +66,35 @@ class Coupled:
         """The number of rows."""
         return self._rows.operator.n_samples
 
-    def __matmul__(self, right: Array) -> Array:
-        """Return the product with a column (n_samples, 1)."""
-        by_task = self._rows.by_task
-        return by_task.coupled(by_task.functions(right), self._matrix)
-
     @property
     def work(self) -> float:
-        """That of the kernel matrix with one column."""
+        """The multiplications of a product."""
         return self._rows.operator.work
+
+    def __matmul__(self, right: Array) -> Array:
+        """Return the product with an array (n_samples, p), column by column."""
+        by_task = self._rows.by_task
+        products = [
+            by_task.coupled(by_task.functions(right[:, j : j + 1]), self._matrix)
+            for j in range(right.shape[1])
+        ]
+        return (
+            products[0]
+            if len(products) == 1
+            else namespace(right).concat(products, axis=1)
+        )
 
     def diagonal(self) -> Array:
         """Return the diagonal."""
         own = namespace(self._matrix).linalg.diagonal(self._matrix)
-        return self._rows.operator.diagonal() * self._rows.tasks.spread(own)
+        return self._rows.operator.diagonal() * self._rows.tasks.rows(own)
+
+    def block(self, rows: Array, output: int | None = None) -> Array:
+        """Return the entries between some rows, (k, k)."""
+        xp = namespace(self._matrix)
+        chosen = xp.asarray(self._rows.tasks.restrict(rows).codes)
+        shared = xp.take(xp.take(self._matrix, chosen, axis=0), chosen, axis=1)
+        return self._rows.operator.block(rows) * shared
 
     def low_rank(self, rank: int) -> LowRank:
         """Return R with R R' close to this matrix, of at most so many columns.
@@ -89,7 +104,7 @@ class Coupled:
         """
         xp = namespace(self._matrix)
         columns = self._rows.factor
-        outputs = self._rows.tasks.spread(self._output_kernel.factor())
+        outputs = self._rows.tasks.rows(self._output_kernel.factor())
         squares = (columns * columns).T @ (outputs * outputs)
         longest = xp.flip(xp.argsort(xp.reshape(squares, (-1,))))[:rank]
         n_directions = outputs.shape[1]

@@ -23,7 +23,7 @@ from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
 from okl.losses import Loss
-from okl.operators import Operator
+from okl.operators import KernelOperator, OneTaskPerRow, Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term
@@ -207,10 +207,12 @@ def formulate(
     term = Term(inputs.operator, structure)
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
-        problem: Problem = LongProblem(
-            loss, targets, (term,), free, reference, weights, tasks=tasks
+        assert isinstance(inputs.operator, KernelOperator)
+        on_rows = OneTaskPerRow(inputs.operator, tasks)
+        long = LongProblem(
+            loss, targets, (term,), free, reference, weights, rows=on_rows
         )
-        return Formulation(problem, inputs.kernel_means, None, None, None)
+        return Formulation(long, inputs.kernel_means, None, None, None)
     quadratic, target_means = "quadratic" in loss.capabilities, None
     if free and quadratic:
         target_means, targets = _centered(

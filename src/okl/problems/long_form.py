@@ -12,26 +12,22 @@ that takes from a prediction is a constant of its task.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
-
-import numpy as np
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients, Tasks
 from okl.certificate import Certificate
-from okl.losses.base import Curvature
-from okl.operators import Coupled, KernelOperator, OneTaskPerRow
+from okl.losses import Loss
+from okl.operators import Coupled, OneTaskPerRow
 from okl.problems.problem import Problem, Term
+from okl.problems.target_column import TargetColumn
 from okl.structures import Identity
 from okl.task_bounds import Observations
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongProblem(Problem):
+class LongProblem(TargetColumn, Problem):
     """A loss, one target a row, its task, and terms.
 
     Attributes
@@ -40,23 +36,17 @@ class LongProblem(Problem):
         The target of each row.
     weights : array (n_samples, 1) or None
         What multiplies the loss of each row.
-    tasks : Tasks
-        The task of each row.
+    rows : OneTaskPerRow
+        The task of each row, and what serves all products.
     """
 
-    tasks: Tasks
+    rows: OneTaskPerRow
     long: ClassVar[bool] = True
 
     @property
     def exact(self) -> bool:
         """No: not every output is observed in every row."""
         return False
-
-    @cached_property
-    def _rows(self) -> OneTaskPerRow:
-        operator = self.operator
-        assert isinstance(operator, KernelOperator)
-        return OneTaskPerRow(operator, self.tasks)
 
     @property
     def n_outputs(self) -> int:
@@ -65,14 +55,22 @@ class LongProblem(Problem):
 
     def known(self) -> OutputKernel | None:
         """Return L if the structure fixes it."""
-        xp = namespace(self.targets)
-        like = xp.zeros((1, self.n_outputs), dtype=self.targets.dtype)
-        return self.structure.known(like)
+        return self.structure.known(self._like_outputs)
+
+    def largest_eigenvalue(self) -> float:
+        """Return the largest eigenvalue that L may have."""
+        return self.structure.largest_eigenvalue(self._like_outputs)
+
+    @property
+    def _like_outputs(self) -> Array:
+        """An array with one column a task."""
+        dtype = self.targets.dtype
+        return namespace(self.targets).zeros((1, self.n_outputs), dtype=dtype)
 
     def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
         """Return the problem of f alone, of a single output, and its L of one."""
         one = OutputKernel(namespace(self.targets).ones((1,), dtype=self.targets.dtype))
-        coupled: Any = Coupled(self._rows, kernel)
+        coupled: Any = Coupled(self.rows, kernel)
         problem = _GivenOutputKernel(
             self.loss,
             self.targets,
@@ -80,83 +78,15 @@ class LongProblem(Problem):
             self.centered,
             self.reference,
             self.weights,
-            tasks=self.tasks,
+            rows=self.rows,
             whole=self,
             kernel=kernel,
         )
         return problem, one
 
-    def gram(self, left: Array, right: Array) -> Array:
-        """Return C'KD (n_tasks, n_tasks) for two columns of dual variables."""
-        by_task = self._rows.by_task
-        return by_task.gram(left, by_task.functions(right))
-
-    def against(self, features: Array, dual: Array) -> Array:
-        """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
-        return self.tasks.aggregate(dual, features).T
-
-    def coefficients(self, dual_coef: Array, kernel: OutputKernel) -> LongCoefficients:
-        """Return Theta = C L (n_samples, n_tasks), not formed."""
-        return LongCoefficients(dual_coef, self.tasks, kernel)
-
-    def sums(self, rows: Array) -> Array:
-        """Return the sum over the rows of each task (n_tasks,)."""
-        return self.tasks.sums(rows)
-
-    def spread(self, values: Array) -> Array:
-        """Return one number a task at the rows of each, (n_samples, 1)."""
-        return self.tasks.spread(values)[:, None]
-
-    def best_intercept(self, predictions: Array) -> Array:
-        """Return the b (n_tasks,) that minimises the loss; 0 for a task without rows.
-
-        Tasks stand side by side as outputs, their empty places with a weight of zero.
-        """
-        xp = namespace(predictions)
-        ones = xp.ones_like(predictions) if self.weights is None else self.weights
-        padding = xp.zeros((1, 1), dtype=predictions.dtype)
-        columns = [
-            xp.concat([column, padding])[:, 0]
-            for column in (self.targets, predictions, ones)
-        ]
-        parts: list[Array] = []
-        position = np.full(self.n_outputs, -1)
-        for numbers, rows in self.tasks.side_by_side():
-            places = xp.asarray(rows.ravel())
-            tables = [
-                xp.reshape(xp.take(column, places), rows.shape) for column in columns
-            ]
-            position[numbers] = sum(part.shape[0] for part in parts) + np.arange(
-                len(numbers)
-            )
-            parts.append(self.loss.best_intercept(*tables))
-        found = xp.concat([*parts, padding[:, 0]])
-        position[position < 0] = found.shape[0] - 1
-        return xp.take(found, xp.asarray(position))
-
-    def balancing(self, curvature: Curvature) -> Callable[[Array], Array]:
-        """Return the projection on what V maps to sums of zero over each task."""
-        total = self.sums(curvature.diagonal)
-        xp = namespace(total)
-        safe = xp.where(total > 0, total, xp.ones_like(total))
-
-        def project(right: Array) -> Array:
-            sums = self.sums(curvature.factor(right))
-            return right - curvature.adjoint(self.spread(sums / safe))
-
-        return project
-
-    def balanced(self, dual_coef: Array) -> Array:
-        """Return a column that sums to zero over each task if there is an intercept."""
-        if not self.centered:
-            return dual_coef
-        counts = self.sums(namespace(dual_coef).ones_like(dual_coef))
-        counts = namespace(counts).clip(counts, 1.0, None)
-        return dual_coef - self.spread(self.sums(dual_coef) / counts)
-
     def certificate(
         self,
-        dual_coef: Array,
+        dual_coef: Any,
         output_kernel: OutputKernel,
         alpha: float,
         *,
@@ -165,7 +95,10 @@ class LongProblem(Problem):
         intercept: Array | float = 0.0,
         dual_point: Array | None = None,
     ) -> Certificate:
-        """Certify a model of this problem: c (n_samples, 1), L, b."""
+        """Certify a model of this problem: Theta from `theta`, L, b (n_tasks,).
+
+        And alpha c (n_samples, 1), for a loss with kinks.
+        """
         observations = Observations(
             self.tasks,
             self.targets,
@@ -176,8 +109,8 @@ class LongProblem(Problem):
             self._best_offsets if self.centered else None,
         )
         primal, dual = observations.bounds(
-            dual_coef,
-            Coupled(self._rows, output_kernel) @ dual_coef,
+            dual_coef.column,
+            self.predictions(dual_coef),
             output_kernel,
             alpha=alpha,
             intercept=self.spread(intercept) if self.centered else 0.0,
@@ -187,8 +120,8 @@ class LongProblem(Problem):
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited
         )
 
-    def _best_offsets(self, predictions: Array) -> Array:
-        return self.spread(self.best_intercept(predictions))
+    def _best_offsets(self, loss: Loss, predictions: Array) -> Array:
+        return self.spread(self.best_intercept(predictions, loss))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,4 +147,13 @@ class _GivenOutputKernel(LongProblem):
         **options: Any,
     ) -> Certificate:
         """Certify c, b and the L that was given."""
-        return self.whole.certificate(dual_coef, self.kernel, alpha, **options)
+        theta = self.whole.theta(dual_coef, self.kernel)
+        return self.whole.certificate(theta, self.kernel, alpha, **options)
+
+    def predictions(self, theta: Any) -> Array:
+        """Return those of a column, a model with an L of one."""
+        return self.operator @ theta
+
+    def theta(self, dual: Array, kernel: OutputKernel) -> Any:
+        """Return a column: L is in the operator."""
+        return dual

@@ -107,6 +107,10 @@ class Problem(TargetMatrix):
         """Return L if the structure fixes it."""
         return self.structure.known(self.targets)
 
+    def largest_eigenvalue(self) -> float:
+        """Return the largest eigenvalue that L may have."""
+        return self.structure.largest_eigenvalue(self.targets)
+
     def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
         """Return the problem of f alone for a given L, and the L it then has."""
         return self, kernel

@@ -7,7 +7,7 @@ intercept a column. In long form they are a column, and there is one intercept a
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -33,9 +33,21 @@ class TargetMatrix(ABC):
         """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
         return features.T @ dual
 
-    def coefficients(self, dual_coef: Array, kernel: OutputKernel) -> Any:
-        """Return what a solver returns of a model, from that of `given`."""
-        return dual_coef
+    def theta(self, dual: Array, kernel: OutputKernel) -> Any:
+        """Return the coefficients C L of a model, which `predictions` takes."""
+        return kernel.multiply(dual)
+
+    def predictions(self, theta: Any) -> Array:
+        """Return those of a model without its intercept."""
+        return self.operator @ theta
+
+    def sums(self, rows: Array) -> Array:
+        """Return the sum over all that share an intercept (n_outputs,)."""
+        return namespace(rows).sum(rows, axis=0)
+
+    @abstractmethod
+    def balanced(self, rows: Array) -> Array:
+        """Return rows with sums of zero if there is an intercept."""
 
     def spread(self, values: Array) -> Array:
         """Return one number per output as what is added to predictions."""
@@ -45,13 +57,21 @@ class TargetMatrix(ABC):
         """Return the b (n_outputs,) that minimises the loss at these predictions."""
         return self.loss.best_intercept(self.targets, predictions, self.weights)
 
+    def solve_total(self, curvature: Curvature, sums: Array) -> Array:
+        """Solve with the sum of W over all that share an intercept."""
+        return curvature.solve_total(sums)
+
+    def sharers(self, rows: Array, outputs: Array) -> Array:
+        """Return the number of the intercept of each entry."""
+        return outputs
+
     def balancing(self, curvature: Curvature) -> Callable[[Array], Array]:
         """Return the projection on what V maps to columns that sum to zero."""
 
         def project(right: Array) -> Array:
             xp = namespace(right)
-            sums = xp.sum(curvature.factor(right), axis=0)
-            shift = curvature.solve_total(sums) + xp.zeros_like(right)
-            return right - curvature.adjoint(shift)
+            sums = self.sums(curvature.factor(right))
+            shift = self.spread(self.solve_total(curvature, sums))
+            return right - curvature.adjoint(shift + xp.zeros_like(right))
 
         return project

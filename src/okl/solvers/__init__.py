@@ -15,7 +15,7 @@ class                      name                         needs
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `SemismoothNewton`         "semismooth_newton"          L known, an envelope
 `ProximalGradient`         "proximal_gradient"          any smooth loss
-`Surrogate`                "surrogate"                  any smooth loss, one task a row
+`Surrogate`                "surrogate"                  any smooth loss, long form
 `AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
 ========================== ============================ ==========================
 

@@ -8,7 +8,8 @@ rounds of growing sharpness do (Rockafellar 1976; with a semismooth Newton metho
 inside, Li, Sun & Toh 2018).
 
 The smooth problems go to `okl.solvers.semismooth_newton` where L is known, and to
-`okl.solvers.proximal_gradient` where it is learned.
+`okl.solvers.proximal_gradient` where it is learned; in long form both to
+`okl.solvers.surrogate`.
 
 The model that is returned is the one of the dual point, alpha C = a, as soon as that is
 good enough: its dual variables are zero and at their bounds exactly.
@@ -29,6 +30,7 @@ from okl.solvers.base import Solver
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
+from okl.solvers.surrogate import Surrogate
 
 # The first sharpness, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of proximal gradients. These feel a
@@ -54,6 +56,7 @@ class AugmentedLagrangian(Solver):
     name: ClassVar[str | None] = "augmented_lagrangian"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
     needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
 
     def fits_in_memory(self, problem: Problem) -> bool:
         """Tell whether there is memory for the solver of the smooth problems."""
@@ -154,13 +157,14 @@ class _Model(NamedTuple):
     ) -> _Model:
         """Take the model and a from the solution of a smooth problem."""
         targets, weights = problem.targets, problem.weights
-        scores = problem.operator @ solution.dual_coef
+        scores = problem.predictions(solution.dual_coef)
         if problem.centered:
-            scores = scores + envelope.best_intercept(targets, scores, weights)
+            smooth = replace(problem, loss=envelope)
+            scores = scores + problem.spread(smooth.best_intercept(scores))
         multipliers = envelope.negative_gradient(targets, scores, weights)
         if problem.centered:
             active = envelope.curvature(targets, scores, weights).diagonal > 0
-            multipliers = _balanced(multipliers, active)
+            multipliers = _balanced(problem, multipliers, active)
         return cls._certified(
             problem,
             multipliers,
@@ -180,7 +184,7 @@ class _Model(NamedTuple):
         return self._certified(
             problem,
             self.multipliers,
-            self.output_kernel.multiply(self.multipliers) / alpha,
+            problem.theta(self.multipliers / alpha, self.output_kernel),
             self.output_kernel,
             alpha,
             tol=tol,
@@ -201,10 +205,7 @@ class _Model(NamedTuple):
     ) -> _Model:
         intercept: Array | float = 0.0
         if problem.centered:
-            predictions = problem.operator @ dual_coef
-            intercept = problem.loss.best_intercept(
-                problem.targets, predictions, problem.weights
-            )
+            intercept = problem.best_intercept(problem.predictions(dual_coef))
         certificate = problem.certificate(
             dual_coef,
             kernel,
@@ -218,6 +219,8 @@ class _Model(NamedTuple):
 
 
 def _solver_of_the_smooth(problem: Problem) -> Solver:
+    if problem.long:
+        return Surrogate()
     known = "known" in problem.structure.capabilities
     return SemismoothNewton() if known else ProximalGradient()
 
@@ -227,10 +230,9 @@ def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelop
     return Envelope(problem.loss, sharpness, shift)
 
 
-def _balanced(rows: Array, active: Array) -> Array:
-    """Take what rounding left of the column sums from the active entries."""
+def _balanced(problem: Problem, rows: Array, active: Array) -> Array:
+    """Take what rounding left of the sums from the active entries."""
     xp = namespace(rows)
     active = xp.astype(active, rows.dtype)
-    count = xp.sum(active, axis=0)
-    share = xp.sum(rows, axis=0) / xp.clip(count, 1.0, None)
-    return rows - active * share
+    share = problem.sums(rows) / xp.clip(problem.sums(active), 1.0, None)
+    return rows - active * problem.spread(share)

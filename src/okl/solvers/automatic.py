@@ -20,8 +20,8 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     SemismoothNewton,
     NewtonCG,
     ProximalGradient,
-    AugmentedLagrangian,
     Surrogate,
+    AugmentedLagrangian,
 )
 SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
 

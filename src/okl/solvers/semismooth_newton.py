@@ -145,20 +145,21 @@ class _Point(NamedTuple):
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         xp = namespace(dual)
         predictions = known.multiply(image)
-        best = xp.zeros((dual.shape[1],), dtype=dual.dtype)
+        best = xp.zeros((problem.n_outputs,), dtype=dual.dtype)
         if problem.centered:
-            best = loss.best_intercept(targets, predictions, weights)
+            best = problem.best_intercept(predictions)
         if intercept is None:
             intercept = best
 
-        scores = predictions + intercept
+        scores = predictions + problem.spread(intercept)
+        best_scores = predictions + problem.spread(best)
         residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
-        at_best = loss.negative_gradient(targets, predictions + best, weights)
+        at_best = loss.negative_gradient(targets, best_scores, weights)
         at_best = at_best - alpha * dual
         both = problem.operator @ xp.concat([residual, at_best], axis=1)
         n_outputs = dual.shape[1]
         curved = known.multiply(both[:, n_outputs:])
-        value = loss.value(targets, predictions + best, weights)
+        value = loss.value(targets, best_scores, weights)
         return cls(
             dual,
             scores,
@@ -188,7 +189,7 @@ def _newton(
     problem, known, curvature = prepared.problem, prepared.known, point.curvature
     xp = namespace(point.dual)
     right = -known.multiply(point.residual_image) / alpha
-    sums = -xp.sum(point.dual + point.residual / alpha, axis=0)
+    sums = -problem.sums(point.dual + point.residual / alpha)
     inside = _active_change(prepared, curvature, right, sums, alpha, rtol=rtol)
     inside_image = problem.operator @ inside
     image = point.residual_image / alpha + inside_image
@@ -196,16 +197,17 @@ def _newton(
     if problem.centered:
         # what the equations of the active entries leave to it
         left = curvature.diagonal * (right - known.multiply(inside_image))
-        intercept = curvature.solve_total(xp.sum(left - alpha * inside, axis=0))
-        # an output without active entries has none
-        flat = xp.sum(curvature.diagonal, axis=0) == 0
+        left_over = problem.sums(left - alpha * inside)
+        intercept = problem.solve_total(curvature, left_over)
+        # where nothing that shares it is active there is none
+        flat = problem.sums(curvature.diagonal) == 0
         way = point.best_intercept - point.intercept
         intercept = xp.where(flat, way, intercept)
     return _Direction(
         point.residual / alpha + inside,
         image,
         intercept,
-        known.multiply(image) + intercept,
+        known.multiply(image) + problem.spread(intercept),
     )
 
 
@@ -251,8 +253,8 @@ def _active_change(
             matrix,
             alpha / curvature.diagonal[:, columns][mask],
             right[:, columns][mask],
-            outputs if problem.centered else None,
-            sums[columns],
+            problem.sharers(rows, outputs) if problem.centered else None,
+            sums if problem.long else sums[columns],
         )
         part = xp.zeros_like(right[:, columns])
         part[mask] = solved
@@ -304,13 +306,9 @@ def _by_conjugate_gradients(
     problem, known = prepared.problem, prepared.known
     xp = namespace(right)
 
-    def project(rows: Array) -> Array:
-        """Return what V maps to columns that sum to zero."""
-        if not problem.centered:
-            return rows
-        sums = xp.sum(curvature.factor(rows), axis=0)
-        shift = curvature.solve_total(sums) + xp.zeros_like(rows)
-        return rows - curvature.adjoint(shift)
+    project: Callable[[Array], Array] = lambda rows: rows  # noqa: E731
+    if problem.centered:
+        project = problem.balancing(curvature)
 
     def product(direction: Array) -> Array:
         image = problem.operator @ curvature.factor(direction)
@@ -318,7 +316,8 @@ def _by_conjugate_gradients(
 
     first = xp.zeros_like(right)
     if problem.centered:
-        first = curvature.diagonal * (curvature.solve_total(sums) + first)
+        shift = problem.spread(problem.solve_total(curvature, sums))
+        first = curvature.diagonal * (shift + first)
         image = known.multiply(problem.operator @ first)
         right = right - image - alpha * curvature.solve_total(sums)
     approximate = preconditioner(

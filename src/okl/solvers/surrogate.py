@@ -29,15 +29,17 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.fit_model import Place, Prepared
 from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
 
 # f is found to this part of the last gap, within bounds; and closer by another factor
 # while the objective does not fall. Models are solved closer still: the dual value errs
 # to first order in L, their objective to second.
 _SHARE, _LEAST, _MOST, _CLOSER, _MODEL_SHARE = 1e-2, 1e-13, 1e-3, 0.1, 0.1
-# h changes by at most this factor a round, at least by the other where it is too small,
-# and stays within this factor of the curvature of the loss.
-_TRUST, _STEEPER, _RANGE = 10.0, 1.5, 1e8
+# h changes by at most this factor a round, at least by the other where it is too small.
+# It is at least this part of the curvature of the loss, and not much more than that,
+# with which a model is above phi everywhere but for what R does not see of K.
+_TRUST, _STEEPER, _FLATTEST, _STEEPEST = 10.0, 1.5, 1e-8, 10.0
 # The objective may be above the last, but not above so many.
 _MEMORY = 8
 # Rounds without progress, in the gap or by this fraction of the tolerance in the
@@ -99,17 +101,17 @@ class Surrogate(Solver):
             alpha,
             tol,
             search.history.records,
-            start=_Start(kernel, fit.start, search.h),
+            start=_Start(kernel, fit.start, search.h / problem.loss.largest_curvature),
             rank_limited=limited,
         )
 
 
 class _Start(NamedTuple):
-    """L, the dual variables of its best f, and h."""
+    """L, the dual variables of its best f, and the part of the curvature that h was."""
 
     kernel: OutputKernel
     dual: Array
-    h: float
+    share: float
 
 
 class _Search:
@@ -135,6 +137,7 @@ class _Search:
         self.best: tuple[Solution, OutputKernel, bool] | None = None
         self.done = False
         self._inner_start: Any = None
+        self._kernel: OutputKernel | None = None
         self._last_dual: Array | None = None
         self._accepted: list[float] = []
         self._share, self._closer = _MOST, 1.0
@@ -145,10 +148,10 @@ class _Search:
 
     def begin(self, start: _Start) -> None:
         """Take the first model at the L of a neighbouring alpha."""
-        self.h = start.h
+        self.h = start.share * self.problem.loss.largest_curvature
         fit = self._fit(start.kernel, start.dual)
         self._judge(fit, start.kernel, limited=False)
-        self._move(fit, Place.of_fit(self.problem, start.kernel, fit, self.alpha))
+        self._move(fit, start.kernel, self._place(fit, start.kernel))
 
     def round(self) -> None:
         """Minimise the model, and go there unless the objective rises."""
@@ -161,7 +164,7 @@ class _Search:
         last = self.model.place
         fit = self._fit(kernel, self._last_dual)
         self._judge(fit, kernel, limited=limited)
-        here = Place.of_fit(self.problem, kernel, fit, self.alpha)
+        here = self._place(fit, kernel)
         fall = inner(last.moment - here.moment, here.output_kernel - last.output_kernel)
         predicted = self.model.change(self.h, self.alpha, kernel)
         # where the last f was good enough the step was too short to tell anything
@@ -171,11 +174,26 @@ class _Search:
         primal = fit.certificate.primal
         if primal <= max(self._accepted[-_MEMORY:], default=primal):
             self._inner_start = inner_start
-            self._move(fit, here)
+            self._move(fit, kernel, here)
         else:
             factor = max(factor, _STEEPER)
+            self._look_closer()
         curvature = self.problem.loss.largest_curvature
-        self.h = min(max(factor * self.h, curvature / _RANGE), curvature * _RANGE)
+        least, most = curvature * _FLATTEST, curvature * _STEEPEST
+        self.h = min(max(factor * self.h, least), most)
+
+    def _look_closer(self) -> None:
+        """Find the gradient where the model is from again, now that f is found closer.
+
+        A step along a wrong one may not go down, however short.
+        """
+        if self._kernel is not None:
+            fit = self._fit(self._kernel, self._last_dual)
+            self._last_dual = fit.start
+            self.model = self.prepared.model(self._place(fit, self._kernel))
+
+    def _place(self, fit: Solution, kernel: OutputKernel) -> Place:
+        return Place.of_fit(self.problem, kernel, fit, self.alpha)
 
     def _fit(self, kernel: OutputKernel, dual: Array | None) -> Solution:
         return _fit(
@@ -187,10 +205,10 @@ class _Search:
             start=dual,
         )
 
-    def _move(self, fit: Solution, place: Place) -> None:
+    def _move(self, fit: Solution, kernel: OutputKernel, place: Place) -> None:
         """Take the next model at an L."""
         self._accepted.append(fit.certificate.primal)
-        self._last_dual = fit.start
+        self._kernel, self._last_dual = kernel, fit.start
         self.model = self.prepared.model(place)
 
     def _judge(self, fit: Solution, kernel: OutputKernel, *, limited: bool) -> None:
@@ -226,7 +244,8 @@ def _fit(
     start: Array | None,
 ) -> Solution:
     """Return the best f for a given L."""
-    newton = NewtonCG()
+    semismooth = SemismoothNewton()
+    newton = NewtonCG() if semismooth.missing_in_loss(problem) else semismooth
     prepared = newton.prepare_for(problem, kernel)
     return newton.solve(prepared, alpha, tol=tol, max_iter=max_iter, start=start)
 
@@ -243,8 +262,9 @@ def _solution(
     rank_limited: bool = False,
 ) -> Solution:
     """Certify the best f of an L as a model of the whole problem."""
+    theta = problem.theta(problem.balanced(fit.start), kernel)
     certificate = problem.certificate(
-        fit.dual_coef,
+        theta,
         kernel,
         alpha,
         tol=tol,
@@ -252,7 +272,7 @@ def _solution(
         intercept=0.0 if fit.intercept is None else fit.intercept,
     )
     return Solution(
-        problem.coefficients(fit.dual_coef, kernel),
+        theta,
         kernel,
         certificate,
         len(records),

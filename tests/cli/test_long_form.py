@@ -1,0 +1,122 @@
+"""okl fit and predict of tables in long form: --task-column."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from okl import OutputKernelRegressor
+from okl.cli.storage import load_model
+from tests.cli.conftest import FEWER_ALPHAS
+
+
+def sample(n=90, seed=0):
+    """Return a table of three schools: pupils, one mark each."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["height", "width"])
+    table["school"] = rng.choice(["north", "south", "west"], n)
+    shift = table["school"].map({"north": 0.0, "south": 5.0, "west": -5.0})
+    table["mark"] = 50 + 10 * table["height"] + shift + rng.normal(size=n)
+    return table
+
+
+@pytest.fixture(scope="module")
+def fitted(okl, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long")
+    sample().to_csv(folder / "table.csv", index=False)
+    result = okl(
+        *("fit", folder / "table.csv", "--target", "mark", "--out", folder / "out"),
+        *("--task-column", "school", "--kernel", "linear", *FEWER_ALPHAS),
+    )
+    assert result.exit_code == 0, result.stderr
+    return folder, result
+
+
+def test_outputs_are_the_tasks(fitted):
+    folder, result = fitted
+    L = pd.read_csv(folder / "out" / "output_kernel.csv", index_col=0)
+    assert list(L.columns) == list(L.index) == ["north", "south", "west"]
+    assert "one a row, in the column school" in result.stdout
+    assert "held-out R^2 of all rows" in result.stdout
+
+
+def test_predictions_are_those_of_each_row_s_task(okl, fitted):
+    folder, _ = fitted
+    new = sample(seed=1).drop(columns="mark")
+    new.to_csv(folder / "new.csv", index=False)
+    model, out = folder / "out" / "model.skops", folder / "predictions.csv"
+    result = okl("predict", model, folder / "new.csv", "--out", out)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    predicted = pd.read_csv(out)
+    assert list(predicted.columns) == ["mark"]
+    assert np.std(predicted["mark"] - sample(seed=1)["mark"]) < 2
+    # by hand, in the units of the table
+    table = sample()
+    features = table[["height", "width"]]
+    scaled = (features - features.mean()) / features.std(ddof=0)
+    y = (table["mark"] - table["mark"].mean()) / table["mark"].std(ddof=0)
+    inside = load_model(model).pipeline[-1].regressor_
+    alone = OutputKernelRegressor("linear", "frobenius", inside.alpha)
+    alone.fit(scaled, y, task=table["school"])
+    rows = (new[["height", "width"]] - features.mean()) / features.std(ddof=0)
+    by_hand = alone.predict(rows, task=new["school"]) * table["mark"].std(ddof=0)
+    by_hand = by_hand + table["mark"].mean()
+    np.testing.assert_allclose(predicted["mark"], by_hand, atol=0.1)
+
+
+def test_numbers_name_tasks_as_well_and_classes_may_be_learned(okl, tmp_path):
+    table = sample()
+    table["school"] = table["school"].map({"north": 3, "south": 1, "west": 20})
+    table["mark"] = np.where(table["mark"] > 50, "pass", "fail")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "mark", "--out", tmp_path / "out"),
+        *("--task-column", "school", "--loss", "logistic", *FEWER_ALPHAS),
+    )
+    assert result.exit_code == 0, result.stderr
+    L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
+    assert list(L.columns) == ["1", "3", "20"]
+    # the same numbers, written otherwise
+    table.assign(school=table["school"].astype(float)).to_csv(
+        tmp_path / "new.csv", index=False
+    )
+    out = tmp_path / "predictions.csv"
+    result = okl("predict", tmp_path / "out" / "model.skops", tmp_path / "new.csv",
+                 "--out", out)  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert np.mean(pd.read_csv(out)["mark"] == table["mark"]) > 0.9
+
+
+def test_what_is_refused(okl, fitted, tmp_path):
+    folder, _ = fitted
+    table = folder / "table.csv"
+
+    def fit(*arguments):
+        result = okl("fit", table, "--out", tmp_path / "out", *arguments)
+        assert result.exit_code == 2
+        return result.stderr
+
+    assert "no column is called --task-column class. The table has: height" in fit(
+        "--target", "mark", "--task-column", "class"
+    )
+    assert "every row has one target, got height, mark" in fit(
+        "--target", "mark", "--target", "height", "--task-column", "school"
+    )
+    assert "matches, --target school" in fit(
+        "--target", "school", "--task-column", "school"
+    )
+    unknown = sample().drop(columns="mark").assign(school="east")
+    unknown.to_csv(tmp_path / "unknown.csv", index=False)
+    result = okl(
+        *("predict", folder / "out" / "model.skops", tmp_path / "unknown.csv"),
+        *("--out", tmp_path / "predictions.csv"),
+    )
+    assert result.exit_code == 2
+    assert "No rows of the task 'east' were there in the fit" in result.stderr
+    unknown.drop(columns="school").to_csv(tmp_path / "absent.csv", index=False)
+    result = okl(
+        *("predict", folder / "out" / "model.skops", tmp_path / "absent.csv"),
+        *("--out", tmp_path / "predictions.csv"),
+    )
+    assert result.exit_code == 2
+    assert "school" in result.stderr
