@@ -26,6 +26,7 @@ NAMES = (
     "joint_fit",
     "softmax",
     "missing",
+    "long_form",
     "row_blocks",
     "decompositions",
     "peak_memory",

@@ -15,6 +15,7 @@ NAMES = (
     "all_structures",
     "negative_transfer",
     "removed_targets",
+    "long_form",
     "satimage",
 )
 

@@ -29,15 +29,17 @@ def best_of_each(
     candidates: Mapping[str, Sequence[Structure]],
     X: np.ndarray,
     Y: np.ndarray,
+    **ids: np.ndarray,
 ) -> dict[str, Any]:
     """Return a model of every candidate, fitted to all rows.
 
     The search, not fitted, says how: its kernel, alphas, folds and score serve all
     structures of all candidates. Each candidate then gets the alpha and, of its own
-    structures, the one with the best mean score over the folds.
+    structures, the one with the best mean score over the folds. Ids may be the task of
+    each row, for data in long form.
     """
     structures = [s for family in candidates.values() for s in family]
-    search.set_params(structures=structures).fit(X, Y)
+    search.set_params(structures=structures).fit(X, Y, **ids)
     means = search.scores_.mean(axis=-1)
     shared = {
         name: getattr(search, name)
@@ -49,7 +51,7 @@ def best_of_each(
         row, column = np.unravel_index(rows.argmax(), rows.shape)
         models[name] = SINGLE[type(search)](
             structure=family[row], alpha=search.alphas_[first + row, column], **shared
-        ).fit(X, Y)
+        ).fit(X, Y, **ids)
         first += len(family)
     return models
 
