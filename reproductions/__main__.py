@@ -15,6 +15,7 @@ NAMES = (
     "all_structures",
     "negative_transfer",
     "removed_targets",
+    "attribute_detection",
     "satimage",
 )
 
