@@ -217,6 +217,11 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
                 "return_std=True is not for a fit with task. Fit to the target matrix, "
                 "with NaN for what was not observed."
             )
+        if isinstance(self.kernel_, PerOutput):
+            raise ValueError(
+                "return_std=True is for one kernel of all outputs, got PerOutput. Fit "
+                "each output by itself, with its kernel."
+            )
         if self._variance is None:
             raise ValueError(
                 "return_std=True is for loss='squared', the loss of Gaussian noise; "
