@@ -5,6 +5,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold
 
 from okl import (
@@ -230,16 +231,23 @@ def test_routing():
 
 def test_a_given_score_takes_the_weights_of_the_rows():
     X, Y, _ = draw(N, M)
-    options = {"alphas": [0.1, 1.0], "cv": 3, "scoring": "neg_mean_squared_error"}
-    plain = OutputKernelRegressorCV(**options).fit(X, Y)
-    weighted = OutputKernelRegressorCV(**options).fit(X, Y, sample_weight=COUNTS)
-    assert not np.allclose(plain.scores_, weighted.scores_)
 
-    def callable_score(estimator, X, y):
+    def plain(estimator, X, y):
         return -np.mean((y - estimator.predict(X)) ** 2)
 
-    options["scoring"] = callable_score
-    OutputKernelRegressorCV(**options).fit(X, Y, sample_weight=COUNTS)
+    for scoring in ("neg_mean_squared_error", plain):
+        search = OutputKernelRegressorCV(
+            Gaussian(gamma=0.3), alphas=[0.1], cv=3, scoring=scoring
+        ).fit(X, Y, sample_weight=COUNTS)
+        for fold, (train, test) in enumerate(KFold(3).split(X)):
+            single = OutputKernelRegressor(Gaussian(gamma=0.3), alpha=0.1)
+            single.fit(X[train], Y[train], sample_weight=COUNTS[train])
+            # a function of our own does not say that it takes weights
+            weights = COUNTS[test] if scoring != plain else None
+            expected = -mean_squared_error(
+                Y[test], single.predict(X[test]), sample_weight=weights
+            )
+            assert search.scores_[0, 0, fold] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Squared
-from okl.model_selection.held_out import Observed, score_fold
+from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, largest_alpha, solve_path
 from okl.operators import Dense, Features
-from okl.problems import Inputs
+from okl.problems import Inputs, Observed
 from okl.structures import Cluster, Fixed, Frobenius, Identity, LowRank, TraceBall
 from tests.samples import alpha_max, draw, psd, solve
 
@@ -119,13 +119,12 @@ def test_scores_of_a_fold(intercept, centred_before):
         results.append(
             score_fold(
                 operator,
-                Observed(Y),
+                Observed(Y, Squared()),
                 structures,
                 grids,
                 train,
                 test,
                 judge,
-                loss=Squared(),
                 fit_intercept=intercept,
                 tol=1e-9,
                 max_iter=100,
@@ -150,13 +149,12 @@ def test_the_largest_gap_of_a_fold():
     X, Y, _ = draw(16, 3)
     found = score_fold(
         Dense(X @ X.T),
-        Observed(Y),
+        Observed(Y, Squared()),
         [Frobenius()],
         np.array([[1e-2, 1e-3]]),
         np.arange(10),
         np.arange(10, 16),
         lambda predictions, rows: 0.0,
-        loss=Squared(),
         fit_intercept=True,
         tol=1e-12,
         max_iter=1,

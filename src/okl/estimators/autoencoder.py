@@ -31,10 +31,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from okl._validation import check_count
 from okl.estimators.base import SingleFit
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
 from okl.kernels import Kernel
 from okl.losses import Loss
 from okl.operators import multiply_rows
+from okl.problems import Observed
 from okl.solvers import Solver
 from okl.structures import LowRank
 
@@ -209,7 +211,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
                 f"{X.shape[1]} features can have. Choose n_components <= "
                 f"{min(X.shape)}."
             )
-        self._fit(X, X, loss, one_dimensional=False)
+        self._fit(X, TrainingTargets(Observed(X, loss), one_dimensional=False))
         self._set_components(X, n_components)
         context.call_on_fit_task_end(estimator=self, X=X, y=None)
         return self

@@ -26,10 +26,11 @@ from sklearn.utils.validation import (
 
 from okl._memory import memory_budget, require_memory
 from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients, Tasks
+from okl._tasks import LongCoefficients
 from okl._validation import check_alpha, check_count, check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.long_form import codes_of
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import (
     Training,
     as_input_kernel,
@@ -37,12 +38,11 @@ from okl.estimators.training import (
     is_precomputed,
     predictive_variance,
 )
-from okl.estimators.weights import combined
 from okl.kernels import Kernel, PerOutput
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
 from okl.operators import multiply_rows
-from okl.problems import Formulation, Inputs, formulate, row_weights_of
+from okl.problems import Formulation
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
 
@@ -134,13 +134,9 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         solution: Solution,
         *,
         alpha: float,
-        weights: np.ndarray | None,
-        one_dimensional: bool,
+        targets: TrainingTargets,
     ) -> None:
-        """Set the fitted attributes from the solution of a problem.
-
-        The weights are those given to `formulate`.
-        """
+        """Set the fitted attributes from the solution of a problem."""
         dual_coef = formulation.coefficients(solution.dual_coef)
         intercept = formulation.intercept(dual_coef, solution.intercept)
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
@@ -148,12 +144,13 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.X_fit_ = training.rows
         self.structure_ = formulation.problem.structure
         self._variance = predictive_variance(
-            training, formulation, self._output_kernel, alpha, weights
+            training, formulation, self._output_kernel, alpha, targets.observed.weights
         )
         self.rank_ = self._output_kernel.rank
         self.n_iter_ = solution.n_iter
         self.certificate_ = solution.certificate
         self.history_ = solution.history
+        one_dimensional = targets.one_dimensional
         self._theta = dual_coef[:, 0] if one_dimensional else dual_coef
         point = solution.dual_point
         if point is not None:
@@ -320,35 +317,16 @@ class SingleFit(OutputKernelModel):
         as_solver(self.solver)
         return self._loss_for_the_task()
 
-    def _fit(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        loss: Loss,
-        *,
-        one_dimensional: bool,
-        weights: np.ndarray | None = None,
-        of_classes: np.ndarray | None = None,
-        tasks: Tasks | None = None,
-    ) -> None:
-        """Fit to coded targets (n_samples, n_outputs).
-
-        Weights have that shape or one column, as have those of the classes, which have
-        no say in the scale of the kernel. In long form there is one target a row, and
-        the tasks are the outputs.
-        """
+    def _fit(self, X: Any, targets: TrainingTargets) -> None:
+        """Fit to the coded targets of the rows of X."""
+        observed = targets.observed
         structure = clone(as_structure(self.structure))
-        n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
-        structure.validate(n_outputs)
-        check_kernel_per_output(self.kernel, [structure], n_outputs, tasks)
-        training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
-        weights = combined(weights, of_classes)
-        inputs = Inputs.of(
-            training.operator,
-            fit_intercept=self.fit_intercept,
-            row_weights=row_weights_of(loss, weights, tasks),
-        )
-        formulation = formulate(inputs, targets, loss, structure, weights, tasks=tasks)
+        structure.validate(observed.n_outputs)
+        check_kernel_per_output(self.kernel, [structure], observed)
+        budget = memory_budget(self.max_memory)
+        training = Training.of(self.kernel, X, targets.row_weights, budget)
+        inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
+        formulation = observed.formulate(inputs, structure)
         (solution,) = solve_path(
             formulation.problem,
             [self.alpha],
@@ -361,7 +339,6 @@ class SingleFit(OutputKernelModel):
             formulation,
             solution,
             alpha=float(self.alpha),
-            weights=weights,
-            one_dimensional=one_dimensional,
+            targets=targets,
         )
         warn_unless_certified(solution.certificate, FIT_DEPTH)

@@ -14,15 +14,17 @@ from okl._tasks import Tasks
 from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import (
+    TrainingTargets,
     classification_kind,
     encode,
     label_weights,
     set_output_names,
 )
-from okl.estimators.weights import class_weights
+from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss, as_loss
 from okl.losses.base import Kind
 from okl.metrics.missing import accuracy_score, partly_observed
+from okl.problems import Observed
 from okl.solvers import Solver
 from okl.structures import Structure
 
@@ -45,30 +47,12 @@ def one_score_for_two(scores: np.ndarray, kind: Kind) -> np.ndarray:
     return scores
 
 
-class JudgedByAccuracy(ClassifierMixin):
-    """A classifier whose score counts the labels that were observed."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Rows.
-        y : array (n_samples,) or (n_samples, n_labels)
-            Classes, or label indicators: a row is right if all its labels are that
-            were observed, which are those that are not NaN.
-        sample_weight : array (n_samples,), optional
-            Weights of the rows.
-        """
-        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
-
-
-class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
+class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     """From labels to targets, and from scores to labels."""
 
     _task = "classification"
     _kind: Kind
+    class_weight: Any
 
     def __sklearn_tags__(self) -> Any:
         """Declare that label indicator matrices are taken, if the loss takes them."""
@@ -106,9 +90,27 @@ class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
         labels, tasks = enter_long_form(self, labels, task)
         return X, labels, kind, tasks
 
-    def _set_classes(self, classes: np.ndarray, kind: Kind) -> None:
-        self.classes_ = classes
-        self._kind = kind
+    def _enter(
+        self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
+    ) -> tuple[Any, np.ndarray, TrainingTargets]:
+        """Check what was given to fit, set the classes; return X, labels, targets."""
+        X, labels, kind, tasks = self._validate_labels(X, y, task)
+        weights = label_weights(labels, kind, sample_weight)
+        classes, targets, kind = encode(labels, kind, loss, weights)
+        self.classes_, self._kind = classes, kind
+        of_classes = class_weights(self.class_weight, labels, classes, kind, weights)
+        given = checked_weights(sample_weight, labels.shape)
+        one_dimensional = targets.shape[1] == 1 and kind == "binary" and tasks is None
+        return (
+            X,
+            labels,
+            TrainingTargets(
+                Observed(targets, loss, combined(weights, of_classes), tasks),
+                one_dimensional=one_dimensional,
+                row_weights=of_rows(weights),
+                score_weights=of_rows(combined(given, of_classes)),
+            ),
+        )
 
     def _scores_and_kind(self, X: Any, task: Any) -> tuple[np.ndarray, Kind]:
         """Return the scores, and what they decide: for each task one of two classes."""
@@ -197,10 +199,11 @@ class ClassificationMixin(JudgedByAccuracy, OutputKernelModel):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows.
         y : array (n_samples,) or (n_samples, n_labels)
-            Classes, or label indicators.
+            Classes, or label indicators: a row is right if all its labels are that
+            were observed, which are those that are not NaN.
         sample_weight : array (n_samples,), optional
             Weights of the rows.
-        task : array (n_samples,)
+        task : array (n_samples,), optional
             After a fit in long form, and only then, the task of each row.
         """
         self._require_task(task)
@@ -354,20 +357,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         context = self._init_callback_context().call_on_fit_task_begin(
             estimator=self, X=X, y=y
         )
-        X, labels, kind, tasks = self._validate_labels(X, y, task)
-        weights = label_weights(labels, kind, sample_weight)
-        classes, targets, kind = encode(labels, kind, loss, weights)
-        self._set_classes(classes, kind)
-        self._fit(
-            X,
-            targets,
-            loss,
-            one_dimensional=targets.shape[1] == 1
-            and kind == "binary"
-            and tasks is None,
-            weights=weights,
-            tasks=tasks,
-            of_classes=class_weights(self.class_weight, labels, classes, kind, weights),
-        )
+        X, labels, targets = self._enter(X, y, loss, sample_weight, task)
+        self._fit(X, targets)
         context.call_on_fit_task_end(estimator=self, X=X, y=labels)
         return self

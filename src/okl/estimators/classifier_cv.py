@@ -6,24 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from okl.estimators.classifier import (
     ClassificationMixin,
-    JudgedByAccuracy,
     labels_of,
     one_score_for_two,
 )
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.targets import encode, label_weights
-from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
+from okl.metrics.missing import accuracy_score
 
 
-class _HeldOutClassifier(JudgedByAccuracy, BaseEstimator):
+class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
     """Stands for a fitted classifier in front of a scorer: X holds its scores."""
 
     def __init__(self, classes: np.ndarray, kind: Kind, loss: Loss) -> None:
@@ -44,6 +42,9 @@ class _HeldOutClassifier(JudgedByAccuracy, BaseEstimator):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return labels_of(X, self.kind, self.classes, self.loss)
+
+    def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
+        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
 
 
 class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
@@ -141,25 +142,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self
         """
         loss = self._checked_loss()
-        X, labels, kind, tasks = self._validate_labels(X, y, task)
-        weights = label_weights(labels, kind, sample_weight)
-        classes, targets, kind = encode(labels, kind, loss, weights)
-        self._set_classes(classes, kind)
-        of_classes = class_weights(self.class_weight, labels, classes, kind, weights)
-        given = checked_weights(sample_weight, labels.shape)
-        self._search(
-            X,
-            labels,
-            targets,
-            loss,
-            _HeldOutClassifier(classes, kind, loss),
-            params,
-            one_dimensional=targets.shape[1] == 1
-            and kind == "binary"
-            and tasks is None,
-            weights=weights,
-            tasks=tasks,
-            of_classes=of_classes,
-            score_weights=of_rows(combined(given, of_classes)),
-        )
+        X, labels, targets = self._enter(X, y, loss, sample_weight, task)
+        stand_in = _HeldOutClassifier(self.classes_, self._kind, loss)
+        self._search(X, labels, targets, stand_in, params)
         return self

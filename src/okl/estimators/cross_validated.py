@@ -38,17 +38,16 @@ from okl.estimators.base import (
     OutputKernelModel,
     warn_unless_certified,
 )
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import (
     Training,
     as_input_kernel,
     check_kernel_per_output,
     is_precomputed,
 )
-from okl.estimators.weights import combined
 from okl.losses import Loss
-from okl.model_selection.held_out import Observed, score_fold
+from okl.model_selection.held_out import score_fold
 from okl.model_selection.path import alpha_grid, solve_path
-from okl.problems import Inputs, formulate, row_weights_of
 from okl.structures import Structure, as_structure
 
 
@@ -140,40 +139,27 @@ class CrossValidated(OutputKernelModel):
         self,
         X: Any,
         y: np.ndarray,
-        targets: np.ndarray,
-        loss: Loss,
+        targets: TrainingTargets,
         stand_in: BaseEstimator,
         params: dict[str, Any],
-        *,
-        one_dimensional: bool,
-        weights: np.ndarray | None = None,
-        of_classes: np.ndarray | None = None,
-        score_weights: np.ndarray | None = None,
-        tasks: Tasks | None = None,
     ) -> None:
         """Score every structure at every alpha, then refit the best on all rows."""
-        n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
-        structures = self._checked_structures(n_outputs)
-        check_kernel_per_output(self.kernel, structures, n_outputs, tasks)
+        observed = targets.observed
+        tasks = observed.tasks
+        structures = self._checked_structures(observed.n_outputs)
+        check_kernel_per_output(self.kernel, structures, observed)
         scorer = check_scoring(self, scoring=self.scoring)
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
-        splitting, scoring = self._routed(params, scorer, score_weights, ids)
+        splitting, scoring = self._routed(params, scorer, targets.score_weights, ids)
         stratified = is_classifier(self) and y.ndim == 1
         splitter = check_cv(self.cv, y, classifier=stratified)
         folds = list(splitter.split(X, y, **splitting))
         judge = _Judge(scorer, stand_in, y, scoring, tasks)
 
-        training = Training.of(self.kernel, X, weights, memory_budget(self.max_memory))
-        weights = combined(weights, of_classes)
-        inputs = Inputs.of(
-            training.operator,
-            fit_intercept=self.fit_intercept,
-            row_weights=row_weights_of(loss, weights, tasks),
-        )
-        formulations = [
-            formulate(inputs, targets, loss, s, weights, tasks=tasks)
-            for s in structures
-        ]
+        budget = memory_budget(self.max_memory)
+        training = Training.of(self.kernel, X, targets.row_weights, budget)
+        inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
+        formulations = [observed.formulate(inputs, s) for s in structures]
         self.alphas_ = np.stack(
             [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
         )
@@ -183,13 +169,12 @@ class CrossValidated(OutputKernelModel):
         jobs = (
             delayed(score_fold)(
                 inputs.plain,
-                Observed(targets, weights, tasks),
+                observed,
                 structures,
                 self.alphas_,
                 train,
                 test,
                 judge,
-                loss=loss,
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -237,8 +222,7 @@ class CrossValidated(OutputKernelModel):
             formulations[row],
             solution,
             alpha=self.alpha_,
-            weights=weights,
-            one_dimensional=one_dimensional,
+            targets=targets,
         )
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)

@@ -13,12 +13,11 @@ from okl._memory import memory_budget
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.base import warn_unless_certified
-from okl.estimators.long_form import enter_long_form
 from okl.estimators.regressor import OutputKernelRegressor
-from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training, check_kernel_per_output
 from okl.model_selection.path import alpha_grid, solve_path
-from okl.problems import Formulation, Inputs, formulate, row_weights_of
+from okl.problems import Formulation
 from okl.solvers import Solution
 from okl.structures import Structure, as_structure
 
@@ -44,8 +43,7 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
     _training: Training
     _formulation: Formulation
     _solutions: list[Solution]
-    _weights: np.ndarray | None
-    _one_dimensional: bool
+    _targets: TrainingTargets
 
     def __len__(self) -> int:
         return len(self._solutions)
@@ -67,8 +65,7 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
             self._formulation,
             self._solutions[index],
             alpha=model.alpha,
-            weights=self._weights,
-            one_dimensional=self._one_dimensional,
+            targets=self._targets,
         )
         return model
 
@@ -144,21 +141,14 @@ def output_kernel_path(
         max_memory=max_memory,
     )
     loss = estimator._checked_loss()
-    set_output_names(estimator, Y)
-    X, Y = estimator._validate_numbers(X, Y)
-    Y, tasks = enter_long_form(estimator, Y, task)
-    targets, weights = observed_targets(Y, sample_weight, tasks)
+    X, _, targets = estimator._enter(X, Y, loss, sample_weight, task)
+    observed = targets.observed
     resolved = clone(as_structure(structure))
-    n_outputs = targets.shape[1] if tasks is None else tasks.n_tasks
-    resolved.validate(n_outputs)
-    check_kernel_per_output(kernel, [resolved], n_outputs, tasks)
-    training = Training.of(kernel, X, weights, memory_budget(max_memory))
-    inputs = Inputs.of(
-        training.operator,
-        fit_intercept=fit_intercept,
-        row_weights=row_weights_of(loss, weights, tasks),
-    )
-    formulation = formulate(inputs, targets, loss, resolved, weights, tasks=tasks)
+    resolved.validate(observed.n_outputs)
+    check_kernel_per_output(kernel, [resolved], observed)
+    training = Training.of(kernel, X, targets.row_weights, memory_budget(max_memory))
+    inputs = observed.inputs(training.operator, fit_intercept=fit_intercept)
+    formulation = observed.formulate(inputs, resolved)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
     certificates = [solution.certificate for solution in solutions]
@@ -170,8 +160,7 @@ def output_kernel_path(
         training,
         formulation,
         solutions,
-        weights,
-        Y.ndim == 1 and tasks is None,
+        targets,
     )
 
 

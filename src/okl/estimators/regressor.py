@@ -4,16 +4,113 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
-from okl.estimators.base import SingleFit
+from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.long_form import enter_long_form
-from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
+from okl.estimators.weights import checked_weights, of_rows
+from okl.losses import Loss
 from okl.metrics import r2_score
+from okl.problems import Observed
 
 
-class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
+class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
+    """From numbers to targets, and from scores to predictions."""
+
+    _task = "regression"
+
+    def _enter(
+        self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
+    ) -> tuple[Any, np.ndarray, TrainingTargets]:
+        """Check what was given to fit; return X, y and the targets."""
+        names = y
+        X, y = self._validate_numbers(X, y)
+        set_output_names(self, names)
+        y, tasks = enter_long_form(self, y, task)
+        targets, weights = observed_targets(y, sample_weight, tasks)
+        return (
+            X,
+            y,
+            TrainingTargets(
+                Observed(targets, loss, weights, tasks),
+                one_dimensional=y.ndim == 1 and tasks is None,
+                row_weights=of_rows(weights),
+                score_weights=checked_weights(sample_weight, targets.shape),
+            ),
+        )
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> float:
+        """Return the mean R^2 of the outputs over their observed targets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        y : array (n_samples, n_outputs) or (n_samples,)
+            Targets; NaN where they were not observed.
+        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+            Weights of the rows, or of each target.
+        task : array (n_samples,), optional
+            After a fit in long form, the task of each row. The score is R^2 of y and
+            ``predict(X, task)`` over all rows: that of a task alone says little where
+            a task has a few rows. `okl.metrics.r2_score` has their mean, which is the
+            score of the target matrix.
+        """
+        self._require_task(task)
+        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
+
+    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
+        """Predict the targets, and say how sure that is.
+
+        The standard deviation is that of f + b in the Gaussian process whose mean the
+        model is: f has the prior covariance k(x, x') L, with L taken as given (a
+        learned L is not certain, so that the true spread is larger), targets have
+        noise of variance alpha / weight, and the intercept a flat prior. Noise is not
+        added: a new target has the variance ``std**2 + alpha``. Where the noise is
+        known to have the variance s2, multiply ``std`` by ``sqrt(s2 / alpha)``, which
+        leaves the predictions as they are.
+
+        The first call decomposes the kernel matrix of the training rows; targets
+        observed in different rows take a larger system for each block of outputs that
+        L ties together.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+        return_std : bool, default=False
+            Whether to return the standard deviation; for ``loss="squared"``.
+        task : array (n_samples,), optional
+            After a fit in long form, the one task to predict in each row; None for all
+            tasks.
+
+        Returns
+        -------
+        prediction : array (n_samples, n_outputs) or (n_samples,)
+        std : array of the same shape
+            Only if ``return_std``.
+
+        Raises
+        ------
+        ValueError
+            For a task that was not there in the fit; or if the standard deviation is
+            asked of another loss, of a fit in long form, or of a precomputed kernel,
+            which does not know k(x, x) of new rows.
+        MemoryError
+            If what the standard deviation needs cannot fit.
+        """
+        if return_std:
+            std = self._standard_deviation(X)
+            return self._scores(X), std
+        return self._scores(X, task)
+
+
+class OutputKernelRegressor(RegressionMixin, SingleFit):
     r"""Kernel regression of several outputs that learns how they are related.
 
     With K the kernel matrix of the rows and L the output kernel, it minimises
@@ -105,8 +202,6 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
     (2, 2)
     """
 
-    _task = "regression"
-
     @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
@@ -143,85 +238,7 @@ class OutputKernelRegressor(MultiOutputMixin, RegressorMixin, SingleFit):
         context = self._init_callback_context().call_on_fit_task_begin(
             estimator=self, X=X, y=y
         )
-        names = y
-        X, y = self._validate_numbers(X, y)
-        set_output_names(self, names)
-        y, tasks = enter_long_form(self, y, task)
-        targets, weights = observed_targets(y, sample_weight, tasks)
-        self._fit(
-            X,
-            targets,
-            loss,
-            one_dimensional=y.ndim == 1 and tasks is None,
-            weights=weights,
-            tasks=tasks,
-        )
+        X, y, targets = self._enter(X, y, loss, sample_weight, task)
+        self._fit(X, targets)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
-    ) -> float:
-        """Return the mean R^2 of the outputs over their observed targets.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Rows.
-        y : array (n_samples, n_outputs) or (n_samples,)
-            Targets; NaN where they were not observed.
-        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
-            Weights of the rows, or of each target.
-        task : array (n_samples,), optional
-            After a fit in long form, the task of each row. The score is R^2 of y and
-            ``predict(X, task)`` over all rows: that of a task alone says little where
-            a task has a few rows. `okl.metrics.r2_score` has their mean, which is the
-            score of the target matrix.
-        """
-        self._require_task(task)
-        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
-
-    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
-        """Predict the targets, and say how sure that is.
-
-        The standard deviation is that of f + b in the Gaussian process whose mean the
-        model is: f has the prior covariance k(x, x') L, with L taken as given (a
-        learned L is not certain, so that the true spread is larger), targets have
-        noise of variance alpha / weight, and the intercept a flat prior. Noise is not
-        added: a new target has the variance ``std**2 + alpha``. Where the noise is
-        known to have the variance s2, multiply ``std`` by ``sqrt(s2 / alpha)``, which
-        leaves the predictions as they are.
-
-        The first call decomposes the kernel matrix of the training rows; targets
-        observed in different rows take a larger system for each block of outputs that
-        L ties together.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
-        return_std : bool, default=False
-            Whether to return the standard deviation; for ``loss="squared"``.
-        task : array (n_samples,), optional
-            After a fit in long form, the one task to predict in each row; None for all
-            tasks.
-
-        Returns
-        -------
-        prediction : array (n_samples, n_outputs) or (n_samples,)
-        std : array of the same shape
-            Only if ``return_std``.
-
-        Raises
-        ------
-        ValueError
-            For a task that was not there in the fit; or if the standard deviation is
-            asked of another loss, of a fit in long form, or of a precomputed kernel,
-            which does not know k(x, x) of new rows.
-        MemoryError
-            If what the standard deviation needs cannot fit.
-        """
-        if return_std:
-            std = self._standard_deviation(X)
-            return self._scores(X), std
-        return self._scores(X, task)

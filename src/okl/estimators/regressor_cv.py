@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.long_form import enter_long_form
-from okl.estimators.targets import observed_targets, set_output_names
-from okl.estimators.weights import checked_weights
+from okl.estimators.regressor import RegressionMixin
 from okl.metrics import r2_score
 
 
@@ -28,7 +26,7 @@ class _HeldOutRegressor(RegressorMixin, BaseEstimator):
         return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
 
-class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
+class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     """`OutputKernelRegressor` that chooses alpha and the structure by itself.
 
     Every structure is tried at every alpha of its own grid, on the same folds, with
@@ -84,8 +82,6 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
     LowRank()
     """
 
-    _task = "regression"
-
     @with_callbacks
     def fit(
         self,
@@ -117,36 +113,6 @@ class OutputKernelRegressorCV(MultiOutputMixin, RegressorMixin, CrossValidated):
         self
         """
         loss = self._checked_loss()
-        names = y
-        X, y = self._validate_numbers(X, y)
-        set_output_names(self, names)
-        y, tasks = enter_long_form(self, y, task)
-        targets, weights = observed_targets(y, sample_weight, tasks)
-        one_dimensional = y.ndim == 1 and tasks is None
-        self._search(
-            X,
-            y,
-            targets,
-            loss,
-            _HeldOutRegressor(y.ndim == 1),
-            params,
-            one_dimensional=one_dimensional,
-            weights=weights,
-            tasks=tasks,
-            score_weights=checked_weights(sample_weight, targets.shape),
-        )
+        X, y, targets = self._enter(X, y, loss, sample_weight, task)
+        self._search(X, y, targets, _HeldOutRegressor(y.ndim == 1), params)
         return self
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
-    ) -> float:
-        """Return R^2, as `OutputKernelRegressor.score`."""
-        self._require_task(task)
-        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
-
-    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
-        """Predict the targets, as `OutputKernelRegressor.predict`."""
-        if return_std:
-            std = self._standard_deviation(X)
-            return self._scores(X), std
-        return self._scores(X, task)

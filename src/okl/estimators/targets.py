@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,30 @@ from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
 from okl.metrics.missing import partly_observed
+from okl.problems import Observed
+
+
+@dataclass(frozen=True)
+class TrainingTargets:
+    """Targets as a fit takes them, with the weights that were given.
+
+    Attributes
+    ----------
+    observed : Observed
+        What the problem is made of; its weights hold those of rows, of entries and of
+        classes.
+    one_dimensional : bool
+        Whether the model has one output without a dimension of its own.
+    row_weights : array (n_samples,) or None
+        Those that the scale of a kernel counts, which classes have no say in.
+    score_weights : array (n_samples,), (n_samples, n_outputs) or None
+        Those of held-out scores.
+    """
+
+    observed: Observed
+    one_dimensional: bool
+    row_weights: np.ndarray | None = None
+    score_weights: np.ndarray | None = None
 
 
 def set_output_names(estimator: Any, y: Any) -> None:

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
 from okl._validation import check_gram
-from okl.estimators.weights import of_rows
 from okl.kernels import Kernel, PerOutput, as_kernel
 from okl.operators import Dense, Operator, operator_of
 from okl.posterior import PredictiveVariance
-from okl.problems import Formulation
+from okl.problems import Formulation, Observed
 from okl.structures import Structure
 
 
@@ -42,20 +40,20 @@ class Training:
         cls,
         kernel: Any,
         X: Any,
-        weights: np.ndarray | None = None,
+        row_weights: np.ndarray | None = None,
         budget: float = float("inf"),
     ) -> Training:
         """Evaluate a kernel, given as estimators take it, on the rows of X.
 
-        Weights (n_samples, n_outputs) or (n_samples, 1) count for ``gamma="scale"``;
-        the budget is that of `operator_of`.
+        Weights (n_samples,) count for ``gamma="scale"``; the budget is that of
+        `operator_of`.
         """
         if is_precomputed(kernel):
             check_gram(X, "The precomputed kernel")
             beside = budget / X.nbytes
             given = Dense(X, owned=False, trusted=False, beside=beside)
             return cls(given, "precomputed", None)
-        resolved = as_input_kernel(kernel).resolve(X, of_rows(weights))
+        resolved = as_input_kernel(kernel).resolve(X, row_weights)
         return cls(operator_of(resolved, X, budget), resolved, X)
 
 
@@ -93,18 +91,17 @@ def as_input_kernel(spec: Any) -> Kernel | PerOutput:
 def check_kernel_per_output(
     kernel: Any,
     structures: Sequence[Structure],
-    n_outputs: int,
-    tasks: Tasks | None = None,
+    observed: Observed,
 ) -> None:
     """Raise ValueError if a kernel per output does not fit outputs and structures."""
     if not isinstance(kernel, PerOutput):
         return
-    if tasks is not None:
+    if observed.tasks is not None:
         raise ValueError(
             "PerOutput is not for data in long form; fit one model for each task, or "
             "one kernel for all tasks with task."
         )
-    kernel.validate(n_outputs)
+    kernel.validate(observed.n_outputs)
     for structure in structures:
         if "identity" not in structure.capabilities:
             raise ValueError(

@@ -58,7 +58,7 @@ class Huber(Separable):
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return the targets less the errors, at most delta."""
-        return targets - namespace(slopes).clip(slopes, -self.delta, self.delta)
+        return targets - namespace(slopes).clip(slopes, -self._width, self._width)
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return a y - a^2 / 2 where the absolute value of a is at most delta."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from okl._tasks import Tasks
-from okl.losses import Loss
 from okl.model_selection.path import solve_path
 from okl.operators import Operator
-from okl.problems import Inputs, formulate, row_weights_of
+from okl.problems import Observed
 from okl.structures import Structure
 
 
@@ -38,34 +35,6 @@ class FoldScores:
     largest_gap: float
 
 
-class Observed(NamedTuple):
-    """What is observed of each row.
-
-    Attributes
-    ----------
-    targets : array (n_samples, n_outputs)
-        As coded by the loss.
-    weights : array (n_samples, n_outputs) or (n_samples, 1), or None
-        Of the loss of each entry, or row, in the fits.
-    tasks : Tasks or None
-        The task of each row, for data in long form; those without training rows have an
-        intercept of zero.
-    """
-
-    targets: np.ndarray
-    weights: np.ndarray | None = None
-    tasks: Tasks | None = None
-
-    def restrict(self, rows: np.ndarray) -> Observed:
-        """Return what is observed of some rows."""
-        weights, tasks = self.weights, self.tasks
-        return Observed(
-            self.targets[rows],
-            None if weights is None else weights[rows],
-            None if tasks is None else tasks.restrict(rows),
-        )
-
-
 def score_fold(
     operator: Operator,
     observed: Observed,
@@ -75,7 +44,6 @@ def score_fold(
     test: np.ndarray,
     judge: Callable[[np.ndarray, np.ndarray], float],
     *,
-    loss: Loss,
     fit_intercept: bool,
     tol: float,
     max_iter: int,
@@ -87,7 +55,7 @@ def score_fold(
     operator : Operator
         The kernel matrix of all rows, centred or not.
     observed : Observed
-        Of all rows.
+        Of all rows; tasks without training rows have an intercept of zero.
     structures : sequence of Structure
     grids : array (n_structures, n_alphas)
         Decreasing alphas of each structure.
@@ -96,20 +64,16 @@ def score_fold(
     judge : callable
         From held-out scores (n_test, n_outputs) and row numbers to one number, the
         larger the better.
-    loss, fit_intercept, tol, max_iter
+    fit_intercept, tol, max_iter
         As in the estimators.
     """
-    targets, weights, tasks = observed.restrict(train)
-    inputs = Inputs.of(
-        operator.restrict(train),
-        fit_intercept=fit_intercept,
-        row_weights=row_weights_of(loss, weights, tasks),
-    )
+    training = observed.restrict(train)
+    inputs = training.inputs(operator.restrict(train), fit_intercept=fit_intercept)
     cross = operator.cross(test, train)
     scores = np.empty(grids.shape)
     gaps = [0.0]
     for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
-        formulation = formulate(inputs, targets, loss, structure, weights, tasks=tasks)
+        formulation = training.formulate(inputs, structure)
         solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
         for column, solution in enumerate(solutions):
             dual_coef = formulation.coefficients(solution.dual_coef)

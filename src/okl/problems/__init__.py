@@ -1,9 +1,10 @@
 """What is minimised: a loss on targets, and terms of operator and structure.
 
 `Inputs` holds an operator, centred if there is an intercept. `formulate` turns it
-and targets into a `Formulation`: a `Problem` without intercept and with as few
-outputs as possible, and the way back from its solution to the model. `Rotated` is
-the problem in the eigenbasis of its operator, where most solvers work.
+and targets, which `Observed` keeps together with their loss and weights, into a
+`Formulation`: a `Problem` without intercept and with as few outputs as possible, and
+the way back from its solution to the model. `Rotated` is the problem in the eigenbasis
+of its operator, where most solvers work.
 """
 
 from okl.problems.formulation import Formulation as Formulation
@@ -11,6 +12,7 @@ from okl.problems.formulation import Inputs as Inputs
 from okl.problems.formulation import formulate as formulate
 from okl.problems.formulation import row_weights_of as row_weights_of
 from okl.problems.long_form import LongProblem as LongProblem
+from okl.problems.observed import Observed as Observed
 from okl.problems.problem import Problem as Problem
 from okl.problems.problem import Term as Term
 from okl.problems.problem import Weighting as Weighting

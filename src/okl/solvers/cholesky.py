@@ -8,7 +8,7 @@ import numpy as np
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import History, Solution, certified
 from okl.solvers.spectral import Spectral
 
 
@@ -57,6 +57,4 @@ class Cholesky(Solver):
                 spectral.prepare(problem), alpha, tol=tol, max_iter=max_iter
             )
         dual_coef = problem.balanced(solved)
-        certificate = problem.certificate(dual_coef, known, alpha, tol=tol)
-        history.add(certificate.primal, certificate.dual)
-        return Solution(dual_coef, known, certificate, 1, history.records, None)
+        return certified(problem, dual_coef, known, alpha, tol=tol, history=history)

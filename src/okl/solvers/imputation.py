@@ -30,7 +30,7 @@ from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated, Weighting
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
 _SAFETY = 0.9
@@ -79,21 +79,15 @@ class Imputation(Solver):
             intercept = problem.loss.best_intercept(
                 problem.targets, predictions, problem.weights
             )
-        certificate = problem.certificate(
+        return certified(
+            problem,
             dual_coef,
             known,
             alpha,
             tol=tol,
-            intercept=0.0 if intercept is None else intercept,
-        )
-        return Solution(
-            dual_coef,
-            known,
-            certificate,
-            len(history.records),
-            history.records,
-            completed,
-            intercept,
+            history=history,
+            start=completed,
+            intercept=intercept,
         )
 
 

@@ -33,7 +33,7 @@ from okl.operators import LowRank
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.low_rank_preconditioner import preconditioner
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
 _SAFETY = 0.9
@@ -121,22 +121,15 @@ class NewtonCG(Solver):
                 break
             point = moved
         dual_coef = problem.balanced(known.multiply(point.dual))
-        intercept = point.intercept
-        certificate = problem.certificate(
+        return certified(
+            problem,
             dual_coef,
             known,
             alpha,
             tol=tol,
-            intercept=0.0 if intercept is None else intercept,
-        )
-        return Solution(
-            dual_coef,
-            known,
-            certificate,
-            len(history.records),
-            history.records,
-            point.dual,
-            intercept,
+            history=history,
+            start=point.dual,
+            intercept=point.intercept,
         )
 
 

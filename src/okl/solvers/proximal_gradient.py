@@ -38,7 +38,7 @@ from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.semismooth_newton import SemismoothNewton
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import History, Solution, certified
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
 # The dual value errs to first order in f and L, their objectives to second: either is
@@ -133,21 +133,16 @@ class ProximalGradient(Solver):
             h = moved.curvature_since(place, bound)
             place, lowest, inner_start = moved, min(lowest, primal), next_start
         fit, rank_limited = best
-        return Solution(
+        return certified(
+            problem,
             fit.dual_coef,
             fit.output_kernel,
-            problem.certificate(
-                fit.dual_coef,
-                fit.output_kernel,
-                alpha,
-                tol=tol,
-                rank_limited=rank_limited,
-                intercept=0.0 if fit.intercept is None else fit.intercept,
-            ),
-            len(history.records),
-            history.records,
-            _Place.of(problem, fit),
-            fit.intercept,
+            alpha,
+            tol=tol,
+            history=history,
+            start=_Place.of(problem, fit),
+            intercept=fit.intercept,
+            rank_limited=rank_limited,
         )
 
 

@@ -32,7 +32,7 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.low_rank_preconditioner import preconditioner
 from okl.solvers.newton_cg import NewtonCG, Prepared
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
 _SAFETY = 0.9
@@ -92,17 +92,15 @@ class SemismoothNewton(Solver):
             image = image + length * direction.image
             intercept = point.intercept + length * direction.intercept
         dual_coef = problem.balanced(known.multiply(dual))
-        certificate = problem.certificate(
-            dual_coef, known, alpha, tol=tol, intercept=point.best_intercept
-        )
-        return Solution(
+        return certified(
+            problem,
             dual_coef,
             known,
-            certificate,
-            len(history.records),
-            history.records,
-            dual,
-            point.best_intercept if problem.centered else None,
+            alpha,
+            tol=tol,
+            history=history,
+            start=dual,
+            intercept=point.best_intercept if problem.centered else None,
         )
 
 

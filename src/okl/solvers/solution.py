@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from okl._array import Array
 from okl._output_kernel import OutputKernel
 from okl.certificate import Certificate, relative_gap
-from okl.problems import Rotated
+from okl.problems import Problem, Rotated
 
 
 class Record(TypedDict):
@@ -77,6 +77,40 @@ class Solution:
     dual_point: Array | None = None
 
 
+def certified(
+    problem: Problem,
+    dual_coef: Any,
+    output_kernel: OutputKernel,
+    alpha: float,
+    *,
+    tol: float,
+    history: History,
+    start: Any = None,
+    intercept: Array | None = None,
+    rank_limited: bool = False,
+) -> Solution:
+    """Certify a model of a problem, the one that a solver returns."""
+    certificate = problem.certificate(
+        dual_coef,
+        output_kernel,
+        alpha,
+        tol=tol,
+        rank_limited=rank_limited,
+        intercept=0.0 if intercept is None else intercept,
+    )
+    if not history.records:  # of a closed form
+        history.add(certificate.primal, certificate.dual)
+    return Solution(
+        dual_coef,
+        output_kernel,
+        certificate,
+        len(history.records),
+        history.records,
+        start,
+        intercept,
+    )
+
+
 def conclude(
     rotated: Rotated,
     coefficients: Array,
@@ -89,17 +123,13 @@ def conclude(
     rank_limited: bool = False,
 ) -> Solution:
     """Lift U'Theta (k, n_outputs) out of the eigenbasis and certify the model."""
-    dual_coef = rotated.lift(coefficients, output_kernel, alpha)
-    certificate = rotated.problem.certificate(
-        dual_coef, output_kernel, alpha, tol=tol, rank_limited=rank_limited
-    )
-    if not history.records:
-        history.add(certificate.primal, certificate.dual)
-    return Solution(
-        dual_coef,
+    return certified(
+        rotated.problem,
+        rotated.lift(coefficients, output_kernel, alpha),
         output_kernel,
-        certificate,
-        len(history.records),
-        history.records,
-        start,
+        alpha,
+        tol=tol,
+        history=history,
+        start=start,
+        rank_limited=rank_limited,
     )

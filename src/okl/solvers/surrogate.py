@@ -30,7 +30,7 @@ from okl.solvers.base import Solver
 from okl.solvers.fit_model import Place, Prepared
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.semismooth_newton import SemismoothNewton
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import History, Solution, certified
 
 # f is found to this part of the last gap, within bounds; and closer by another factor
 # while the objective does not fall. Models are solved closer still: the dual value errs
@@ -86,7 +86,9 @@ class Surrogate(Solver):
         if known is not None:
             dual = None if start is None else start.dual
             fit = _fit(problem, known, alpha, tol=tol, max_iter=max_iter, start=dual)
-            return _solution(problem, fit, known, alpha, tol, fit.history)
+            history = History(problem.reference)
+            history.records.extend(fit.history)
+            return _solution(problem, fit, known, alpha, tol, history)
         search = _Search(prepared, alpha, tol, max_iter)
         if start is not None:
             search.begin(start)
@@ -100,7 +102,7 @@ class Surrogate(Solver):
             kernel,
             alpha,
             tol,
-            search.history.records,
+            search.history,
             start=_Start(kernel, fit.start, search.h / problem.loss.largest_curvature),
             rank_limited=limited,
         )
@@ -256,27 +258,21 @@ def _solution(
     kernel: OutputKernel,
     alpha: float,
     tol: float,
-    records: Any,
+    history: History,
     start: _Start | None = None,
     *,
     rank_limited: bool = False,
 ) -> Solution:
     """Certify the best f of an L as a model of the whole problem."""
     theta = problem.theta(problem.balanced(fit.start), kernel)
-    certificate = problem.certificate(
+    return certified(
+        problem,
         theta,
         kernel,
         alpha,
         tol=tol,
+        history=history,
+        start=start or _Start(kernel, fit.start, 1.0),
+        intercept=fit.intercept,
         rank_limited=rank_limited,
-        intercept=0.0 if fit.intercept is None else fit.intercept,
-    )
-    return Solution(
-        theta,
-        kernel,
-        certificate,
-        len(records),
-        records,
-        start or _Start(kernel, fit.start, 1.0),
-        fit.intercept,
     )
