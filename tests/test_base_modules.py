@@ -45,6 +45,15 @@ class TestArray:
         with pytest.raises(np.linalg.LinAlgError):
             _array.solve_definite(-A, right)
 
+    @pytest.mark.parametrize("sign", [1, -1], ids=["definite", "not"])
+    def test_definite_solver(self, sign):
+        A, right = sign * (psd(6) + np.eye(6)), np.ones((6, 2))
+        solve = _array.definite_solver(A.copy())
+        for _ in range(2):
+            assert_allclose(A @ solve(right), right, atol=1e-12)
+        there = _array.definite_solver(strict.asarray(A))(strict.asarray(right))
+        assert_allclose(np.asarray(there), solve(right), atol=1e-12)
+
     def test_inner_and_epsilon(self):
         A = psd(3)
         for array in (A, A.T.copy(order="F"), strict.asarray(A)):

@@ -9,6 +9,7 @@ are gathered here; other namespaces get the standard's functions instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,18 @@ def solve_definite(matrix: Array, right: Array, *, overwrite: bool = False) -> A
         )
         return scipy.linalg.cho_solve(factor, right, check_finite=False)
     return namespace(matrix).linalg.solve(matrix, right)
+
+
+def definite_solver(matrix: Array) -> Callable[[Array], Array]:
+    """Return what solves with a symmetric positive definite matrix, factorised once."""
+    if is_numpy(matrix):
+        # the transpose is the same matrix in the order of LAPACK
+        factor, info = scipy.linalg.lapack.dpotrf(matrix.T, lower=True)
+        if info == 0:
+            dpotrs = scipy.linalg.lapack.dpotrs
+            return lambda right: dpotrs(factor, right, lower=True)[0]
+    inverse = namespace(matrix).linalg.inv(matrix)
+    return lambda right: inverse @ right
 
 
 def inner(left: Array, right: Array) -> float:

@@ -8,6 +8,10 @@ from okl._array import Array, eigh, epsilon, namespace, solve_definite
 from okl._validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 
+# Of a product with so few columns, the time is that of reading the matrix, in blocks
+# that fit into a cache.
+_FEW, _BLOCK = 32, 512
+
 
 class Dense(KernelOperator):
     """K as an array (n_samples, n_samples).
@@ -56,8 +60,8 @@ class Dense(KernelOperator):
     def __matmul__(self, right: Array) -> Array:
         """Return K times a matrix."""
         if self._roots is None:
-            return self._matrix @ right
-        return self._roots * (self._matrix @ (self._roots * right))
+            return _product(self._matrix, right)
+        return self._roots * _product(self._matrix, self._roots * right)
 
     @property
     def work(self) -> float:
@@ -151,6 +155,28 @@ class Dense(KernelOperator):
         if self._roots is None:
             return block
         return self._roots[rows, :] * block * self._roots[columns, 0]
+
+
+def _product(matrix: Array, right: Array) -> Array:
+    """Return a symmetric matrix times another.
+
+    What takes the time of a product with few columns is to read the matrix. The entries
+    on and above the diagonal are enough: a block of them is used as it is, and while it
+    is in the cache once more for its mirror image.
+    """
+    n = matrix.shape[0]
+    if n < 2 * _BLOCK or right.shape[1] > _FEW:
+        return matrix @ right
+    result = namespace(matrix).zeros_like(right)
+    for start in range(0, n, _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        result[rows, :] += matrix[rows, rows] @ right[rows, :]
+        for after in range(start + _BLOCK, n, _BLOCK):
+            columns = slice(after, after + _BLOCK)
+            block = matrix[rows, columns]
+            result[rows, :] += block @ right[columns, :]
+            result[columns, :] += block.T @ right[rows, :]
+    return result
 
 
 def _scaled(matrix: Array, roots: Array | None) -> Array:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from okl._array import Array, eigh, namespace
+from okl._array import Array, definite_solver, eigh, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
 from okl.operators.low_rank import LowRank
@@ -99,12 +99,12 @@ def _joint(
                 block = block + alpha * xp.eye(k, dtype=block.dtype)
             blocks[a][b], blocks[b][a] = block, block.T
     small = xp.concat([xp.concat(row, axis=1) for row in blocks], axis=0)
-    inverse = xp.linalg.inv(small)
+    solve = definite_solver(small)
 
     def apply(right: Array) -> Array:
         rows = kernel.coordinates(curvature.factor(right)) * roots
         inside = xp.reshape(columns.adjoint(rows).T, (q * k, 1))
-        solved = xp.reshape(inverse @ inside, (q, k)).T
+        solved = xp.reshape(solve(inside), (q, k)).T
         back = columns.forward(solved) * roots
         if kernel.basis is not None:
             back = back @ kernel.basis.T
@@ -137,16 +137,16 @@ def _separate(columns: LowRank, weights: Array, alpha: float) -> Approximate:
     xp = namespace(weights)
     roots = xp.sqrt(weights)
     identity = alpha * xp.eye(columns.rank, dtype=weights.dtype)
-    inverses = []
+    solvers = []
     for j in range(weights.shape[1]):
         factor, scale = columns.factor(j)
         weighted = factor * (scale * roots[:, j])[:, None]
-        inverses.append(xp.linalg.inv(weighted.T @ weighted + identity))
+        solvers.append(definite_solver(weighted.T @ weighted + identity))
 
     def apply(right: Array) -> Array:
         inside = columns.adjoint(roots * right)
-        solved = [inverse @ inside[:, j] for j, inverse in enumerate(inverses)]
-        back = columns.forward(xp.stack(solved, axis=1))
+        solved = [solve(inside[:, j : j + 1]) for j, solve in enumerate(solvers)]
+        back = columns.forward(xp.concat(solved, axis=1))
         return (right - roots * back) / alpha
 
     return apply
