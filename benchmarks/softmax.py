@@ -125,18 +125,27 @@ def gaussian_process() -> list[Row]:
 def linear() -> list[Row]:
     X, y = load_digits(return_X_y=True)
     rows = _against_logistic_regression("digits", X / 16, y)
-    folder = folder_of("news20_w1000")
+    for name, n in (("clinc150", 2000), ("news20_w1000", 2000), ("news20_w1000", 800)):
+        found = text(name)
+        if found is not None:
+            X, y = found
+            some = np.random.default_rng(0).permutation(X.shape[0])[:n]
+            rows += _against_logistic_regression(
+                f"{n} rows of {name}", X[some], y[some]
+            )
+    return rows
+
+
+def text(name: str) -> tuple[sp.csr_matrix, np.ndarray] | None:
+    """Return the training rows of a text set, word counts as tf-idf."""
+    folder = folder_of(name)
     if folder is None:
-        return rows
-    stored = np.load(folder / "news20_w1000.npz")
+        return None
+    stored = np.load(folder / f"{name}.npz")
     parts = [stored[f"X_train_{part}"] for part in ("data", "indices", "indptr")]
     X = sp.csr_matrix(tuple(parts), shape=tuple(stored["X_train_shape"]))
     X = TfidfTransformer(sublinear_tf=True).fit_transform(X.astype(float))
-    some = np.random.default_rng(0).permutation(X.shape[0])
-    for n, name in ((2000, "2000 rows of news20"), (800, "800 rows of news20")):
-        kept = some[:n]
-        rows += _against_logistic_regression(name, X[kept], stored["y_train"][kept])
-    return rows
+    return X, stored["y_train"]
 
 
 def _against_logistic_regression(name: str, X: Any, y: np.ndarray) -> list[Row]:

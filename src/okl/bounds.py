@@ -61,7 +61,7 @@ def bounds(
     else:
         if free_intercept:
             # with the loss minimised over b the columns of its gradient sum to zero
-            scores = products + loss.best_intercept(targets, products, weights)
+            scores = scores + loss.best_intercept(targets, scores, weights)
         implied = loss.negative_gradient(targets, scores, weights)
     point = _DualPoint(
         K, targets, weights, output_kernel, alpha, structure, loss, free_intercept

@@ -140,11 +140,12 @@ def test_search_with_a_scorer_of_probabilities():
         alphas=[10.0, 1.0, 0.1],
         cv=3,
         scoring="neg_log_loss",
+        tol=1e-9,
     ).fit(X, Y)
     assert search.best_score_ > -0.3
     assert search.predict_proba(X).shape == (150, 3)
     by_hand = GridSearchCV(
-        OutputKernelClassifier(search.kernel_, "identity", loss="softmax"),
+        OutputKernelClassifier(search.kernel_, "identity", loss="softmax", tol=1e-9),
         {"alpha": [10.0, 1.0, 0.1]},
         cv=3,
         scoring="neg_log_loss",

@@ -382,8 +382,14 @@ def test_any_array_namespace(loss, weighted):
     expected = loss.negative_gradient(targets, scores, w)
     assert_allclose(np.asarray(a), expected)
     assert_allclose(loss.dual_value(t, a, v), loss.dual_value(targets, expected, w))
-    b = np.asarray(loss.best_intercept(t, s, v))
-    assert_allclose(b, loss.best_intercept(targets, scores, w), atol=1e-9)
+    # not b itself: a class without weight has none that is best
+    b, c = loss.best_intercept(t, s, v), loss.best_intercept(targets, scores, w)
+    assert b.__array_namespace__() is strict
+    assert_allclose(
+        np.asarray(loss.negative_gradient(t, s + b, v)),
+        loss.negative_gradient(targets, scores + c, w),
+        atol=1e-9,
+    )
     here, there = loss.curvature(targets, scores, w), loss.curvature(t, s, v)
     found = loss.scores_of(t, a, v)
     assert found.__array_namespace__() is strict

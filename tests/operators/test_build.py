@@ -7,7 +7,14 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.kernels import CallableKernel, Gaussian, Linear
-from okl.operators import Dense, Features, RowBlocks, multiply_rows, operator_of
+from okl.operators import (
+    Dense,
+    Features,
+    RowBlocks,
+    SparseFeatures,
+    multiply_rows,
+    operator_of,
+)
 
 
 def rows(n, p, seed=0):
@@ -27,8 +34,20 @@ def rows(n, p, seed=0):
 def test_features_where_they_are_fewer_than_the_rows(kernel, shape, kind, sparse):
     X = rows(*shape)
     operator = operator_of(kernel, sp.csr_matrix(X) if sparse else X)
-    assert type(operator) is kind
+    assert type(operator) is (SparseFeatures if sparse and kind is Features else kind)
     assert_allclose(operator @ np.eye(len(X)), kernel(X), atol=1e-13)
+
+
+def test_rows_so_sparse_that_products_with_them_are_cheaper_than_with_their_matrix():
+    n, d = 400, 1000
+    X = sp.random_array((n, d), density=2 / d, random_state=0, format="csr")
+    operator = operator_of(Linear(), X, budget=2.5 * 8 * n**2)
+    assert type(operator) is SparseFeatures
+    assert operator.work < n**2
+    assert operator.beside == 1.5  # it may form the matrix, and a factor of it
+    assert_allclose(operator @ np.eye(n), (X @ X.T).toarray(), atol=1e-13)
+    denser = sp.random_array((n, d), density=0.1, random_state=0, format="csr")
+    assert type(operator_of(Linear(), denser)) is Dense
 
 
 def test_a_function_of_the_user_is_verified():

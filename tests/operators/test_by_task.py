@@ -9,7 +9,14 @@ from numpy.testing import assert_allclose
 from okl._output_kernel import OutputKernel
 from okl._tasks import LongCoefficients, Tasks
 from okl.kernels import Linear
-from okl.operators import Coupled, Dense, Features, OneTaskPerRow, RowBlocks
+from okl.operators import (
+    Coupled,
+    Dense,
+    Features,
+    OneTaskPerRow,
+    RowBlocks,
+    SparseFeatures,
+)
 from tests.samples import psd
 
 rng = np.random.default_rng(0)
@@ -25,7 +32,10 @@ OPERATORS = {
     "dense": lambda: Dense(X @ X.T),
     "columns first": lambda: Dense(np.asfortranarray(X @ X.T)),
     "features": lambda: Features(X.copy()),
-    "sparse": lambda: Features(scipy.sparse.csr_array(X)),
+    "sparse": lambda: SparseFeatures(scipy.sparse.csr_array(X)),
+    "sparse, wide": lambda: SparseFeatures(
+        scipy.sparse.csr_array(np.hstack([X, np.zeros((N, N))]))
+    ),
     "blocks": lambda: RowBlocks(Linear(), X, 8 * 8.0 * N * 4),
 }
 each = pytest.mark.parametrize("name", OPERATORS)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.kernels import Gaussian
-from okl.operators import Dense, Features, RowBlocks
+from okl.operators import Dense, Features, RowBlocks, SparseFeatures
 from tests.samples import gaussian
 
 N = 11
@@ -56,17 +56,22 @@ def features_wide():
 
 def features_sparse():
     F = phi(4)
-    return Features(sp.csr_matrix(F)), F @ F.T
+    return SparseFeatures(sp.csr_matrix(F)), F @ F.T
 
 
 def features_sparse_array():
     F = phi(4)
-    return Features(sp.csr_array(F)), F @ F.T
+    return SparseFeatures(sp.csr_array(F)), F @ F.T
 
 
 def features_sparse_deficient():
     F = phi(5, rank=2)
-    return Features(sp.csr_matrix(F)), F @ F.T
+    return SparseFeatures(sp.csr_matrix(F)), F @ F.T
+
+
+def features_sparse_wide():
+    F = phi(15) * (np.random.default_rng(1).random((N, 15)) < 0.4)
+    return SparseFeatures(sp.csr_array(F)), F @ F.T
 
 
 def row_blocks():
@@ -92,6 +97,7 @@ MAKERS = [
     features_sparse,
     features_sparse_array,
     features_sparse_deficient,
+    features_sparse_wide,
 ]
 H = np.eye(N) - 1 / N
 
@@ -277,10 +283,10 @@ def test_features_never_become_a_kernel_matrix():
     rng = np.random.default_rng(0)
     F = rng.normal(size=(n, 3))
     right = rng.normal(size=(n, 2))
-    for given in (F, sp.csr_matrix(F)):
+    for given in (Features(F), SparseFeatures(sp.csr_matrix(F))):
         tracemalloc.start()
         try:
-            operator = Features(given).centered()[0]
+            operator = given.centered()[0]
             operator.solve(right, 1.0)
             operator.spectrum  # noqa: B018
             operator.cross(np.arange(n // 2), np.arange(n // 2, n)) @ right[n // 2 :]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from okl._array import Array, inner, namespace
+from okl._array import Array, definite_solver, inner, namespace
 from okl.losses.base import Kind, Loss
 from okl.losses.logistic import entropy
 from okl.losses.separable import divide, unweighted
@@ -14,10 +17,10 @@ from okl.losses.separable import divide, unweighted
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11
 # The best intercept: Newton steps, how often one is halved, and how long it may be at
-# first; what it must gain of its promise, what promise is nothing or not seen, and how
-# much smaller those that are not seen must get.
+# first; what it must gain of its promise, what promise is nothing or not seen, how much
+# smaller those that are not seen must get, and how much smaller is the end.
 _STEPS, _HALVINGS, _REACH = 200, 60, 1.0
-_ARMIJO, _NOTHING, _UNSEEN, _SMALLER = 1e-4, 1e-28, 1e-14, 0.5
+_ARMIJO, _NOTHING, _UNSEEN, _SMALLER, _SUDDEN = 1e-4, 1e-28, 1e-14, 0.5, 1e-6
 
 
 class Softmax(Loss):
@@ -45,9 +48,7 @@ class Softmax(Loss):
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> float:
         """Return the weighted negative log likelihood."""
-        xp = namespace(scores)
-        rows = -xp.sum(targets * _log_softmax(scores), axis=1, keepdims=True)
-        return float(xp.sum(rows if weights is None else weights * rows))
+        return _likelihood(targets, _log_softmax(scores), weights)
 
     def negative_gradient(
         self, targets: Array, scores: Array, weights: Array | None = None
@@ -60,9 +61,7 @@ class Softmax(Loss):
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Simplex:
         """Return diag(p) - p p' of each row."""
-        p = _softmax(scores)
-        roots = namespace(p).sqrt(p if weights is None else weights * p)
-        return Simplex(p, roots)
+        return Simplex.of(_softmax(scores), weights)
 
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
@@ -102,12 +101,14 @@ class Softmax(Loss):
         """
         xp = namespace(targets)
         b = xp.zeros((targets.shape[1],), dtype=targets.dtype)
-        value, reach = self.value(targets, scores, weights), _REACH
+        logs = _log_softmax(scores)
+        value, reach = _likelihood(targets, logs, weights), _REACH
         last = float("inf")
         for _ in range(_STEPS):
-            moved = scores + b
-            slope = xp.sum(self.negative_gradient(targets, moved, weights), axis=0)
-            step = self.curvature(targets, moved, weights).solve_total(slope)
+            p = xp.exp(logs)
+            slopes = targets - p if weights is None else weights * (targets - p)
+            slope = xp.sum(slopes, axis=0)
+            step = Simplex.of(p, weights).solve_total(slope)
             if not inner(slope, step) > 0:
                 step = slope
             promise = inner(slope, step)
@@ -118,12 +119,16 @@ class Softmax(Loss):
                 trusted and promise >= _SMALLER * last
             ):
                 break
+            if trusted and promise <= _SUDDEN * last:
+                # quadratic convergence: nothing is left after this step
+                return b + step
             last = promise
             longest = float(xp.max(xp.abs(step)))
             length = min(1.0, reach / longest)
             slack = unseen if trusted else 0.0
             for _ in range(_HALVINGS):
-                trial = self.value(targets, scores + b + length * step, weights)
+                logs = _log_softmax(scores + b + length * step)
+                trial = _likelihood(targets, logs, weights)
                 if trial <= value - _ARMIJO * length * promise + slack:
                     break
                 length /= 2
@@ -151,7 +156,8 @@ class Softmax(Loss):
         return _log_softmax(scores)
 
 
-class Simplex(NamedTuple):
+@dataclass(frozen=True)
+class Simplex:
     """W = diag(w p) - w p p' in each row, as V V'.
 
     Attributes
@@ -164,6 +170,12 @@ class Simplex(NamedTuple):
 
     probabilities: Array
     roots: Array
+
+    @classmethod
+    def of(cls, probabilities: Array, weights: Array | None) -> Simplex:
+        """Return the curvature at probabilities, of weighted rows."""
+        weighted = probabilities if weights is None else weights * probabilities
+        return cls(probabilities, namespace(weighted).sqrt(weighted))
 
     @property
     def separable(self) -> bool:
@@ -199,23 +211,33 @@ class Simplex(NamedTuple):
 
     def solve_total(self, right: Array) -> Array:
         """Solve with the sum over the rows, singular along the classes' sum."""
-        xp = namespace(right)
+        solved = self._total(right[:, None])[:, 0]
+        return solved - namespace(right).mean(solved)
+
+    @cached_property
+    def _total(self) -> Callable[[Array], Array]:
+        """What solves with the sum over the rows, made definite."""
+        xp = namespace(self.roots)
         weighted = self.roots**2
         diagonal = xp.sum(weighted, axis=0)
-        m = right.shape[0]
-        total = xp.eye(m, dtype=right.dtype) * diagonal
-        total = total - weighted.T @ self.probabilities
-        shift = xp.sum(diagonal) / m + xp.finfo(right.dtype).smallest_normal
-        total = (total + total.T) / 2 + shift / m
-        ridge = 1e-14 * shift * xp.eye(m, dtype=right.dtype)
-        solved = xp.linalg.solve(total + ridge, right[:, None])[:, 0]
-        return solved - xp.mean(solved)
+        m = diagonal.shape[0]
+        identity = xp.eye(m, dtype=diagonal.dtype)
+        shift = xp.sum(diagonal) / m + xp.finfo(diagonal.dtype).smallest_normal
+        total = identity * (diagonal + 1e-14 * shift) - weighted.T @ self.probabilities
+        return definite_solver((total + total.T) / 2 + shift / m)
 
 
 def _size(scores: Array, weights: Array | None) -> float:
     """Return the size of what is added up in a value, which sets its rounding."""
     xp = namespace(scores)
     rows = 1 + xp.max(xp.abs(scores), axis=1, keepdims=True)
+    return float(xp.sum(rows if weights is None else weights * rows))
+
+
+def _likelihood(targets: Array, logs: Array, weights: Array | None) -> float:
+    """Return the weighted negative log likelihood of log probabilities."""
+    xp = namespace(logs)
+    rows = -xp.sum(targets * logs, axis=1, keepdims=True)
     return float(xp.sum(rows if weights is None else weights * rows))
 
 

@@ -1,14 +1,15 @@
 """The kernel matrix as something that multiplies, solves and decomposes.
 
-============ ============================== ===================================
-class        the matrix                     used when
-============ ============================== ===================================
-`Dense`      stored, (n, n)                 only k(x, x') is known
-`Features`   Phi Phi', never formed         the kernel has features, fewer than
-                                            samples
-`RowBlocks`  evaluated for each product     the matrix does not fit in memory
-`Coupled`    K_ij L[t_i, t_j], never formed rows belong to one output each
-============ ============================== ===================================
+================ ============================== ==================================
+class            the matrix                     used when
+================ ============================== ==================================
+`Dense`          stored, (n, n)                 only k(x, x') is known
+`Features`       Phi Phi', never formed         the kernel has features, fewer than
+                                                samples
+`SparseFeatures` Phi Phi', Phi sparse           these are sparse, perhaps many
+`RowBlocks`      evaluated for each product     the matrix does not fit in memory
+`Coupled`        K_ij L[t_i, t_j], never formed rows belong to one output each
+================ ============================== ==================================
 
 A `SeparableSum` of these is a kernel per output.
 """
@@ -26,3 +27,4 @@ from okl.operators.low_rank import LowRank as LowRank
 from okl.operators.row_blocks import RowBlocks as RowBlocks
 from okl.operators.separable_sum import SeparableSum as SeparableSum
 from okl.operators.separable_sum import Term as Term
+from okl.operators.sparse_features import SparseFeatures as SparseFeatures

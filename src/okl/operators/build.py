@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
@@ -14,6 +15,7 @@ from okl.operators.dense import Dense
 from okl.operators.features import Features
 from okl.operators.row_blocks import RowBlocks
 from okl.operators.separable_sum import SeparableSum, Term
+from okl.operators.sparse_features import SparseFeatures, sparse_work
 
 _FLOAT = 8  # bytes
 
@@ -35,9 +37,10 @@ def operator_of(
     Returns
     -------
     Operator
-        `Features` where the kernel has fewer features than there are rows, else
-        `Dense`, or `RowBlocks` where the matrix does not fit; a `SeparableSum` of
-        these for a kernel per output. Its arrays belong to it, those of X aside.
+        `Features` or `SparseFeatures` where the kernel has fewer features than there
+        are rows, or very sparse ones, else `Dense`, or `RowBlocks` where the matrix
+        does not fit; a `SeparableSum` of these for a kernel per output. Its arrays
+        belong to it, those of X aside.
 
     Raises
     ------
@@ -58,16 +61,23 @@ def operator_of(
 
 def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
     features = kernel.features(X)
-    if features is not None and features.shape[1] < features.shape[0]:
-        return Features(features)
-    matrices = budget / (_FLOAT * X.shape[0] ** 2)
+    n_samples = X.shape[0]
+    matrices = budget / (_FLOAT * n_samples**2)
+    if features is not None:
+        narrow = features.shape[1] < n_samples
+        if issparse(features) and (narrow or sparse_work(features) < n_samples**2):
+            # with many features the matrix is formed to be decomposed
+            beside = float("inf") if narrow else max(matrices - 1, 0.0)
+            return SparseFeatures(features, beside=beside)
+        if narrow:
+            return Features(features)
     if matrices >= 1:
         beside = matrices - 1
         return Dense(kernel(X), trusted=kernel.is_psd, beside=beside)
     if kernel.is_psd:
         return RowBlocks(kernel, X, budget)
     raise MemoryError(
-        f"The kernel matrix of {X.shape[0]} samples does not fit into max_memory "
+        f"The kernel matrix of {n_samples} samples does not fit into max_memory "
         f"({budget / 2**20:.0f} MiB), and {kernel} is not known to be positive "
         "semi-definite, which only the whole matrix tells. Raise max_memory, fit on "
         "fewer rows, or use a kernel of okl.kernels that needs no such check."

@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from okl._array import Array, namespace
 from okl._tasks import Tasks
+from okl.operators.centred_rows import CentredRows
 
 
 class ByTask:
@@ -73,56 +73,70 @@ class DenseByTask(ByTask):
 
 
 class FeaturesByTask(ByTask):
-    """Functions by the weights of features: K = (Phi - r mu') (Phi - r mu')'.
+    """Functions by the weights of features: K = Phi Phi'.
 
     Parameters
     ----------
-    features : array or SciPy sparse matrix (n_samples, n_features)
+    features : array (n_samples, n_features)
         Phi.
-    means : array (n_features,) or None
-        mu; None for zero.
-    roots : array (n_samples, 1) or None
-        r; None for one.
     tasks : Tasks
     """
 
-    def __init__(
-        self, features: Any, means: Array | None, roots: Array | None, tasks: Tasks
-    ) -> None:
+    def __init__(self, features: Array, tasks: Tasks) -> None:
         super().__init__(None, tasks)
         if isinstance(features, np.ndarray):
             features = np.ascontiguousarray(features)  # rows are taken one by one
         self._features = features
-        self._means = means
-        self._roots = roots
 
     def functions(self, column: Array) -> Array:
-        """Return C'(Phi - r mu')."""
-        weights = self._tasks.aggregate(column, self._features)
-        if self._means is None:
+        """Return C'Phi."""
+        return self._tasks.aggregate(column, self._features)
+
+    def coupled(self, functions: Array, output_kernel: Array) -> Array:
+        """Return the product of each row with the weights of its own mixture."""
+        own = self._tasks.rows(output_kernel @ functions)
+        return namespace(own).sum(self._features * own, axis=1, keepdims=True)
+
+    def gram(self, column: Array, functions: Array) -> Array:
+        """Return the products of the weights."""
+        return self.functions(column) @ functions.T
+
+
+class SparseFeaturesByTask(ByTask):
+    """Functions by the weights of sparse features: K = A A', A = Phi - r mu'.
+
+    Parameters
+    ----------
+    rows : CentredRows
+        A.
+    tasks : Tasks
+    """
+
+    def __init__(self, rows: CentredRows, tasks: Tasks) -> None:
+        super().__init__(None, tasks)
+        self._rows = rows
+        self._entries = rows.sparse.tocoo()
+
+    def functions(self, column: Array) -> Array:
+        """Return C'A."""
+        weights = self._tasks.aggregate(column, self._rows.sparse)
+        means, roots = self._rows.means, self._rows.roots
+        if means is None:
             return weights
-        counted = column if self._roots is None else self._roots * column
-        return weights - self._tasks.sums(counted)[:, None] * self._means
+        counted = column if roots is None else roots[:, None] * column
+        return weights - self._tasks.sums(counted)[:, None] * means
 
     def coupled(self, functions: Array, output_kernel: Array) -> Array:
         """Return the product of each row with the weights of its own mixture."""
         weights = output_kernel @ functions
-        values = self._own_products(weights)
-        if self._means is None:
+        entries, codes = self._entries, self._tasks.codes
+        products = entries.data * weights[codes[entries.row], entries.col]
+        values = np.bincount(entries.row, products, minlength=len(codes))[:, None]
+        means, roots = self._rows.means, self._rows.roots
+        if means is None:
             return values
-        shift = self._tasks.spread(weights @ self._means)
-        return values - (shift if self._roots is None else self._roots * shift)
-
-    def _own_products(self, weights: Array) -> Array:
-        """Return the product of each row of Phi with the weights of its own task."""
-        if not scipy.sparse.issparse(self._features):
-            own = self._tasks.rows(weights)
-            return namespace(own).sum(self._features * own, axis=1, keepdims=True)
-        entries = self._features.tocoo()
-        own = weights[self._tasks.codes[entries.row], entries.col]
-        n_samples = self._features.shape[0]
-        products = entries.data * own
-        return np.bincount(entries.row, products, minlength=n_samples)[:, None]
+        shift = self._tasks.spread(weights @ means)
+        return values - (shift if roots is None else roots[:, None] * shift)
 
     def gram(self, column: Array, functions: Array) -> Array:
         """Return the products of the weights."""

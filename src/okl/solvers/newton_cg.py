@@ -29,6 +29,7 @@ from typing import Any, ClassVar, NamedTuple
 from okl._array import Array, inner, namespace
 from okl._conjugate_gradient import conjugate_steps
 from okl._output_kernel import OutputKernel
+from okl.losses.base import Curvature
 from okl.operators import LowRank
 from okl.problems import Problem
 from okl.solvers.base import Solver
@@ -41,7 +42,7 @@ _SAFETY = 0.9
 # gap if smaller; from where on it may be shortened; how much closer if it does not go
 # down, and no closer than that.
 _FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
-# So many products a step are fewer than what a better preconditioner costs.
+# So many products a step are worth no better preconditioner.
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
@@ -99,6 +100,7 @@ class NewtonCG(Solver):
         point = _Point.at(prepared, dual, image, alpha)
         best, lowest, stalled = float("inf"), float("inf"), 0
         easy = prepared.approximation.rank > 0
+        few = max(_EASY, int(prepared.approximation.cost))
         while True:
             gradient_image = problem.operator @ point.gradient
             dual_value = _dual_value(prepared, point, gradient_image, alpha)
@@ -106,12 +108,12 @@ class NewtonCG(Solver):
             falls = point.objective < lowest * (1 - _PROGRESS * tol)
             stalled = 0 if falls or gap < best else stalled + 1
             best, lowest = min(best, gap), min(lowest, point.objective)
-            done = gap <= _SAFETY * tol or stalled >= _PATIENCE
+            done = abs(gap) <= _SAFETY * tol or stalled >= _PATIENCE
             if done or len(history.records) >= max_iter:
                 break
             moved = None
             if easy:
-                moved = _newton(prepared, point, alpha, gap, None, _EASY)
+                moved = _newton(prepared, point, alpha, gap, None, few)
                 easy = moved is not None
             if moved is None:
                 of = prepared.approximation
@@ -155,6 +157,12 @@ class Approximation:
     problem: Problem
     rank: int
 
+    @property
+    def cost(self) -> float:
+        """What a preconditioner made of it costs, in products with K."""
+        operator = self.problem.operator
+        return float(operator.n_samples) * self.rank**2 / max(operator.work, 1.0)
+
     @cached_property
     def diagonal(self) -> Array:
         """That of K, or those of all outputs' matrices."""
@@ -195,14 +203,25 @@ class _Point(NamedTuple):
     objective: float
 
     @classmethod
-    def at(cls, prepared: Prepared, dual: Array, image: Array, alpha: float) -> _Point:
+    def at(
+        cls,
+        prepared: Prepared,
+        dual: Array,
+        image: Array,
+        alpha: float,
+        near: Array | None = None,
+    ) -> _Point:
+        """Return the point of C and K C; its intercept may be near to one."""
         problem = prepared.problem
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         predictions = prepared.known.multiply(image)
         intercept, scores = None, predictions
         if problem.centered:
-            intercept = problem.best_intercept(predictions)
-            scores = predictions + problem.spread(intercept)
+            if near is not None:
+                scores = predictions + problem.spread(near)
+            intercept = problem.best_intercept(scores)
+            scores = scores + problem.spread(intercept)
+            intercept = intercept if near is None else near + intercept
         return cls(
             dual,
             image,
@@ -211,6 +230,18 @@ class _Point(NamedTuple):
             loss.negative_gradient(targets, scores, weights),
             loss.value(targets, scores, weights) + alpha / 2 * inner(dual, predictions),
         )
+
+
+class _Direction(NamedTuple):
+    """A Newton step: of C, of K C, of b to first order, and of the objective.
+
+    The last is the derivative along it.
+    """
+
+    change: Array
+    image: Array
+    intercept: Array | None
+    slope: float
 
 
 def _dual_value(
@@ -272,12 +303,14 @@ def _newton(
 
     def moved(halvings: int) -> _Point | None:
         change = outside / alpha + curvature.factor(inside)
-        slope = -inner(residual, known.multiply(image))
-        return _line_search(prepared, point, change, image, slope, alpha, halvings)
+        ahead = known.multiply(image)
+        drift = _drift(problem, curvature, ahead)
+        direction = _Direction(change, image, drift, -inner(residual, ahead))
+        return _line_search(prepared, point, direction, alpha, halvings)
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
-    enough = min(_FIRST, max(gap**0.5, _LEAST))
+    enough = min(_FIRST, max(abs(gap) ** 0.5, _LEAST))
     steps = conjugate_steps(product, right, precondition)
     for step in islice(steps, max_steps):
         inside = inside + step.length * step.direction
@@ -294,24 +327,36 @@ def _newton(
     return moved(_MAX_HALVINGS) if max_steps is None else None
 
 
+def _drift(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None:
+    """Return the change of the best intercept to first order, None without one."""
+    if not problem.centered:
+        return None
+    sums = problem.sums(curvature.factor(curvature.adjoint(ahead)))
+    return -problem.solve_total(curvature, sums)
+
+
 def _line_search(
     prepared: Prepared,
     point: _Point,
-    change: Array,
-    image: Array,
-    slope: float,
+    direction: _Direction,
     alpha: float,
     max_halvings: int,
 ) -> _Point | None:
-    """Backtrack along a change of C until the objective falls enough."""
+    """Backtrack until the objective falls enough."""
     unseen = _UNSEEN * abs(point.objective)
-    if slope > unseen:
+    if direction.slope > unseen:
         return None
+    drift = direction.intercept
     for halvings in range(max_halvings + 1):
         step = 0.5**halvings
         moved = _Point.at(
-            prepared, point.dual + step * change, point.image + step * image, alpha
+            prepared,
+            point.dual + step * direction.change,
+            point.image + step * direction.image,
+            alpha,
+            near=None if drift is None else point.intercept + step * drift,
         )
-        if moved.objective <= point.objective + _ARMIJO * step * slope + unseen:
+        enough = _ARMIJO * step * direction.slope
+        if moved.objective <= point.objective + enough + unseen:
             return moved
     return None

@@ -112,7 +112,8 @@ class ProximalGradient(Solver):
             )
             fit = prepared.best_predictor(kernel, alpha, tol=share, start=place.start)
             primal = fit.certificate.primal
-            gap = history.add(primal, fit.certificate.dual)
+            # below zero it is rounding, and no better for it
+            gap = abs(history.add(primal, fit.certificate.dual))
             falls = primal < lowest * (1 - _PROGRESS * tol)
             closer = 1.0 if falls else _CLOSER * closer
             share = min(_SHARE * (tol if bounded else gap**2), _MOST)

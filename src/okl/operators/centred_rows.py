@@ -1,0 +1,89 @@
+"""Sparse rows less their means, which would fill them: kept side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+
+@dataclass(frozen=True)
+class CentredRows:
+    """A = Phi - r mu', (n_samples, n_features).
+
+    Attributes
+    ----------
+    sparse : SciPy sparse matrix (n_samples, n_features)
+        Phi.
+    means : array (n_features,) or None
+        mu; None for zero.
+    roots : array (n_samples,) or None
+        r; None for one.
+    """
+
+    sparse: Any
+    means: np.ndarray | None = None
+    roots: np.ndarray | None = None
+
+    @property
+    def _r(self) -> np.ndarray:
+        return np.ones(self.sparse.shape[0]) if self.roots is None else self.roots
+
+    def forward(self, right: np.ndarray) -> np.ndarray:
+        """Return A times an array (n_features, p) or (n_features,)."""
+        product = self.sparse @ right
+        if self.means is None:
+            return product
+        shift = self.means @ right
+        return product - (shift if self.roots is None else np.outer(self.roots, shift))
+
+    def adjoint(self, right: np.ndarray) -> np.ndarray:
+        """Return A' times an array (n_samples, p)."""
+        product = self.sparse.T @ right
+        if self.means is None:
+            return product
+        sums = right.sum(axis=0) if self.roots is None else self.roots @ right
+        return product - self.means[:, None] * sums
+
+    def squared_norms(self) -> np.ndarray:
+        """Return those of the rows (n_samples,)."""
+        squares = np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()
+        if self.means is not None:
+            r = self._r
+            squares = squares - 2 * r * (self.sparse @ self.means)
+            squares = squares + r**2 * (self.means @ self.means)
+        return np.clip(squares, 0.0, None)
+
+    def products(self, others: CentredRows) -> np.ndarray:
+        """Return A B' for other rows B with the same means."""
+        products = safe_sparse_dot(self.sparse, others.sparse.T, dense_output=True)
+        if self.means is None:
+            return products
+        mine, theirs = self.sparse @ self.means, others.sparse @ self.means
+        r = self._r
+        products -= np.outer(mine - r * (self.means @ self.means), others._r)
+        products -= np.outer(r, theirs)
+        return products
+
+    def gram(self) -> np.ndarray:
+        """Return A'A (n_features, n_features)."""
+        gram = safe_sparse_dot(self.sparse.T, self.sparse, dense_output=True)
+        if self.means is None:
+            return gram
+        r = self._r
+        crossed = np.outer(self.sparse.T @ r, self.means)
+        gram -= crossed
+        gram -= crossed.T
+        return gram + (r @ r) * np.outer(self.means, self.means)
+
+    def scaled(self, roots: np.ndarray) -> CentredRows:
+        """Return rows multiplied by r, which were not so before."""
+        sparse = self.sparse.multiply(roots[:, None]).tocsr()
+        return replace(self, sparse=sparse, roots=roots)
+
+    def restrict(self, rows: Any) -> CentredRows:
+        """Return some rows."""
+        roots = None if self.roots is None else self.roots[rows]
+        return replace(self, sparse=self.sparse[rows], roots=roots)

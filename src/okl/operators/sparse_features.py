@@ -1,0 +1,146 @@
+"""A kernel matrix given by sparse features, such as the words of a text.
+
+A product with K = Phi Phi' is one with Phi' and one with Phi. It pays where there are
+fewer features than samples, and also where Phi is so sparse that both take less time
+than a product with the matrix, however many features there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from okl._array import eigh, epsilon, solve_definite
+from okl._tasks import Tasks
+from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
+from okl.operators.by_task import ByTask, SparseFeaturesByTask
+from okl.operators.centred_rows import CentredRows
+from okl.operators.dense import Dense
+
+# An entry of a sparse matrix takes as long as so many of a dense one.
+_SPARSE = 8.0
+
+
+def sparse_work(features: Any) -> float:
+    """Return the dense multiplications that a product of K with one column is worth.
+
+    It reads the entries twice, and writes and reads a number for each feature.
+    """
+    return _SPARSE * (2.0 * features.nnz + features.shape[1])
+
+
+class SparseFeatures(KernelOperator):
+    """K = Phi Phi' for a sparse Phi (n_samples, n_features), centred on the fly.
+
+    With fewer features than samples the eigendecomposition is that of a matrix
+    (n_features, n_features), and nothing is (n_samples, n_samples); with more,
+    decomposing and factorising, and they alone, form the kernel matrix.
+
+    Parameters
+    ----------
+    features : SciPy sparse matrix or CentredRows (n_samples, n_features)
+        Phi, kept by reference.
+    beside : float, default=infinity
+        See `Operator`.
+    """
+
+    def __init__(self, features: Any, *, beside: float = float("inf")) -> None:
+        centred = isinstance(features, CentredRows)
+        self._rows = features if centred else CentredRows(features)
+        self.beside = beside
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(self._rows.sparse.shape[0])
+
+    @property
+    def _wide(self) -> bool:
+        return bool(self._rows.sparse.shape[1] > self.n_samples)
+
+    def __matmul__(self, right: np.ndarray) -> np.ndarray:
+        """Return Phi (Phi' times a matrix)."""
+        return self._rows.forward(self._rows.adjoint(right))
+
+    @property
+    def work(self) -> float:
+        """See `sparse_work`."""
+        return sparse_work(self._rows.sparse)
+
+    def diagonal(self) -> np.ndarray:
+        """Return the squared norms of the features."""
+        return self._rows.squared_norms()
+
+    def columns(self, rows: Any) -> np.ndarray:
+        """Return the products of all features with those of some rows."""
+        return self._rows.products(self._rows.restrict(rows))
+
+    def block(self, rows: Any, output: int | None = None) -> np.ndarray:
+        """Return the products of the features of some rows."""
+        some = self._rows.restrict(rows)
+        return some.products(some)
+
+    def by_task(self, tasks: Tasks) -> ByTask:
+        """Return what multiplies matrices with one entry a row, in feature space.
+
+        With many features what belongs to a task is smaller as its values at the rows.
+        """
+        if self._wide:
+            return ByTask(self, tasks)
+        return SparseFeaturesByTask(self._rows, tasks)
+
+    def _decompose(self) -> Spectrum:
+        if self._wide:
+            return Dense(self._rows.products(self._rows)).spectrum
+        values, vectors = eigh(self._rows.gram(), overwrite=True)
+        kept = Spectrum.above_rounding(values, vectors, self.n_samples)
+        roots = np.sqrt(kept.eigenvalues)
+        return Spectrum(kept.eigenvalues, self._rows.forward(kept.vectors / roots))
+
+    def solve(self, right: np.ndarray, shift: float) -> np.ndarray:
+        """Solve by a Cholesky factorisation in feature space, or of the matrix."""
+        if self._wide:
+            return Dense(self._rows.products(self._rows)).solve(right, shift)
+        gram = self._rows.gram()
+        gram[np.diag_indices_from(gram)] += shift
+        inside = solve_definite(gram, self._rows.adjoint(right), overwrite=True)
+        return (right - self._rows.forward(inside)) / shift
+
+    def centered(
+        self, weights: np.ndarray | None = None
+    ) -> tuple[SparseFeatures, np.ndarray]:
+        """Return the features with their means, and the means of the rows of K."""
+        sparse, before = self._rows.sparse, self._rows.means
+        means, variances = mean_variance_axis(sparse.tocsr(), axis=0, weights=weights)
+        # leave out constant columns: their differences would be rounding
+        rounding = CENTERING_ROUNDING * epsilon(means) * np.abs(means)
+        varies = np.sqrt(variances) > rounding
+        kernel_means = self._rows.forward(means if before is None else means - before)
+        rows = CentredRows(sparse[:, varies], means[varies])
+        return SparseFeatures(rows, beside=self.beside), kernel_means
+
+    def scaled(self, roots: np.ndarray) -> SparseFeatures:
+        """Multiply the rows of the features."""
+        return SparseFeatures(self._rows.scaled(roots), beside=self.beside)
+
+    def restrict(self, rows: Any) -> SparseFeatures:
+        """Return the features of some rows."""
+        return SparseFeatures(self._rows.restrict(rows), beside=self.beside)
+
+    def cross(self, rows: Any, columns: Any) -> _Cross:
+        """Return the product of the features of both sets of rows, not formed."""
+        return _Cross(self._rows.restrict(rows), self._rows.restrict(columns))
+
+
+@dataclass(frozen=True)
+class _Cross:
+    """Phi_rows Phi_columns'."""
+
+    rows: CentredRows
+    columns: CentredRows
+
+    def __matmul__(self, right: np.ndarray) -> np.ndarray:
+        return self.rows.forward(self.columns.adjoint(right))
