@@ -152,7 +152,7 @@ def error_figure(results: Mapping[str, tuple[np.ndarray, Splits]]):
         axis.set(title=name, xlabel="targets removed (%)", xticks=parts)
         axis.set_yscale("log")
     axes[0].set_ylabel("nMSE")
-    axes[0].legend(fontsize="small")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
 
