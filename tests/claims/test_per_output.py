@@ -290,9 +290,3 @@ def test_an_unfinished_fit_says_so():
     with pytest.warns(ConvergenceWarning):
         model.fit(X, CLASSES)
     assert model.certificate_.relative_gap > 1e-6
-
-
-def test_standard_deviations_are_for_one_kernel():
-    model = regressor(PerOutput(KERNELS)).fit(X, Y)
-    with pytest.raises(ValueError, match="one kernel of all outputs, got PerOutput"):
-        model.predict(NEW, return_std=True)

@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from okl import OutputKernelRegressor, OutputKernelRegressorCV, output_kernel_path
 from okl._output_kernel import OutputKernel
-from okl.kernels import Constant, Gaussian, Gram, Kernel, Linear
+from okl.kernels import Constant, Gaussian, Gram, Kernel, Linear, PerOutput
 from okl.posterior import PredictiveVariance, moments
 from okl.structures import Cluster, Fixed, Graph, Sparse, TraceBall
 from tests.samples import draw, gaussian, psd
@@ -387,3 +387,44 @@ def test_what_does_not_fit_says_what_to_do(kind, monkeypatch):
     of = variance_of(kernel, X, psd(3, 5), 0.3, weights_of(kind, 20, 3))
     with pytest.raises(MemoryError, match=r"standard deviation.*\. (Fit|Use) "):
         of(NEW)
+
+
+@each_intercept
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_kernel_per_output_is_one_process_an_output(b, weighted):
+    X, Y, _ = draw(20, 3)
+    Y[4, 1] = np.nan
+    kernels = [Gaussian(0.3), 5.0 * Gaussian(0.3), Linear()]
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, 20) if weighted else None
+    model = OutputKernelRegressor(PerOutput(kernels), "identity", 0.2, fit_intercept=b)
+    mean, std = model.fit(X, Y, weights).predict(NEW, return_std=True)
+    for j, kernel in enumerate(kernels):
+        alone = OutputKernelRegressor(kernel, "identity", 0.2, fit_intercept=b)
+        expected = alone.fit(X, Y[:, [j]], weights).predict(NEW, return_std=True)
+        assert_allclose(mean[:, [j]], expected[0], atol=1e-3)  # certified to 1e-6
+        assert_allclose(std[:, [j]], expected[1], atol=1e-12)
+
+
+@each_intercept
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_long_form_is_the_target_matrix(b, structure, weighted):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(30, 3)), rng.permutation(np.arange(30) % 3)
+    y = X[:, 0] + 0.1 * rng.normal(size=30)
+    weights = rng.uniform(0.5, 2.0, 30) if weighted else None
+    model = OutputKernelRegressor(Gaussian(0.3), structure, 0.2, fit_intercept=b)
+    ids = np.array(["a", "b", "c"])[codes]
+    mean, std = model.fit(X, y, weights, task=ids).predict(NEW, return_std=True)
+    assert_allclose(mean, model.predict(NEW))
+    observed = (codes[:, None] == np.arange(3)).astype(float)
+    if weighted:
+        observed *= weights[:, None]
+    expected = written_out(
+        Gaussian(0.3), X, NEW, model.output_kernel_, 0.2, observed, free_intercept=b
+    )
+    assert_allclose(std, np.sqrt(expected), atol=1e-10)
+    own = np.array(["b", "a", "c", "c", "a", "b", "b"])
+    mean, some = model.predict(NEW, return_std=True, task=own)
+    assert_allclose(mean, model.predict(NEW, task=own))
+    assert_allclose(some, std[np.arange(7), np.searchsorted(["a", "b", "c"], own)])

@@ -8,6 +8,7 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -144,7 +145,7 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         self.X_fit_ = training.rows
         self.structure_ = formulation.problem.structure
         self._variance = predictive_variance(
-            training, formulation, self._output_kernel, alpha, targets.observed.weights
+            training, formulation, self._output_kernel, alpha, targets.observed
         )
         self.rank_ = self._output_kernel.rank
         self.n_iter_ = solution.n_iter
@@ -193,41 +194,6 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
                 f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
             ) from None
 
-    def _standard_deviation(self, X: Any) -> np.ndarray:
-        """Return the standard deviation of f + b, of the dimension of the targets.
-
-        Raises
-        ------
-        ValueError
-            For a loss other than the squared one, or a precomputed kernel.
-        """
-        check_is_fitted(self)
-        if is_precomputed(self.kernel_):
-            raise ValueError(
-                "return_std=True needs k(x, x) of new rows, which "
-                "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
-                "okl.kernels, the matrix over training and new rows, and row numbers "
-                "as X."
-            )
-        if self._is_long:
-            raise ValueError(
-                "return_std=True is not for a fit with task. Fit to the target matrix, "
-                "with NaN for what was not observed."
-            )
-        if isinstance(self.kernel_, PerOutput):
-            raise ValueError(
-                "return_std=True is for one kernel of all outputs, got PerOutput. Fit "
-                "each output by itself, with its kernel."
-            )
-        if self._variance is None:
-            raise ValueError(
-                "return_std=True is for loss='squared', the loss of Gaussian noise; "
-                f"this model was fitted with loss={self.loss!r}."
-            )
-        X = self._validate_rows(X, reset=False)
-        deviation = np.sqrt(self._variance(X))
-        return deviation.reshape(-1, *self.dual_coef_.shape[1:])
-
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets.
 
@@ -235,18 +201,24 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
+        return self._of_own_tasks(self._evaluate, X, task)
+
+    def _of_own_tasks(
+        self, evaluate: Callable[[Any], np.ndarray], X: Any, task: Any
+    ) -> np.ndarray:
+        """Return what is evaluated at rows, for each only its own task's if given."""
         if task is None:
-            return self._evaluate(X)
+            return evaluate(X)
         self._require_long_form()
         codes = codes_of(self.output_names_, task, X)
-        scores = np.empty(X.shape[0])
-        # a block of scores of all tasks at a time
+        own = np.empty(X.shape[0])
+        # a block of all tasks at a time
         budget = int(get_config()["working_memory"] * 2**20)
         block = max(1, budget // (8 * self._theta.shape[1]))
         for rows in gen_batches(X.shape[0], block):
-            every = self._evaluate(X[rows])
-            scores[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
-        return scores
+            every = evaluate(X[rows])
+            own[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
+        return own
 
     def _evaluate(self, X: Any) -> np.ndarray:
         """Return the scores of rows that were checked."""

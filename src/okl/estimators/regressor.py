@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
+from okl.estimators.training import is_precomputed
 from okl.estimators.weights import checked_weights, of_rows
 from okl.losses import Loss
 from okl.metrics import r2_score
@@ -76,8 +78,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         leaves the predictions as they are.
 
         The first call decomposes the kernel matrix of the training rows; targets
-        observed in different rows take a larger system for each block of outputs that
-        L ties together.
+        observed in different rows, as they are in long form, take a larger system for
+        each block of outputs that L ties together.
 
         Parameters
         ----------
@@ -99,15 +101,34 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         ------
         ValueError
             For a task that was not there in the fit; or if the standard deviation is
-            asked of another loss, of a fit in long form, or of a precomputed kernel,
-            which does not know k(x, x) of new rows.
+            asked of another loss, or of a precomputed kernel, which does not know
+            k(x, x) of new rows.
         MemoryError
             If what the standard deviation needs cannot fit.
         """
-        if return_std:
-            std = self._standard_deviation(X)
-            return self._scores(X), std
-        return self._scores(X, task)
+        scores = self._scores(X, task)
+        return (scores, self._standard_deviation(X, task)) if return_std else scores
+
+    def _standard_deviation(self, X: Any, task: Any = None) -> np.ndarray:
+        """Return the standard deviation of f + b, of the dimension of the targets."""
+        check_is_fitted(self)
+        if is_precomputed(self.kernel_):
+            raise ValueError(
+                "return_std=True needs k(x, x) of new rows, which "
+                "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
+                "okl.kernels, the matrix over training and new rows, and row numbers "
+                "as X."
+            )
+        if self._variance is None:
+            raise ValueError(
+                "return_std=True is for loss='squared', the loss of Gaussian noise; "
+                f"this model was fitted with loss={self.loss!r}."
+            )
+        X = self._validate_rows(X, reset=False)
+        deviation = np.sqrt(self._of_own_tasks(self._variance, X, task))
+        return (
+            deviation.reshape(-1, *self._theta.shape[1:]) if task is None else deviation
+        )
 
 
 class OutputKernelRegressor(RegressionMixin, SingleFit):

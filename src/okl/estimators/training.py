@@ -12,7 +12,7 @@ from okl._output_kernel import OutputKernel
 from okl._validation import check_gram
 from okl.kernels import Kernel, PerOutput, as_kernel
 from okl.operators import Dense, Operator, operator_of
-from okl.posterior import PredictiveVariance
+from okl.posterior import PredictiveVariance, SeparateVariances
 from okl.problems import Formulation, Observed
 from okl.structures import Structure
 
@@ -67,19 +67,20 @@ def predictive_variance(
     formulation: Formulation,
     output_kernel: OutputKernel,
     alpha: float,
-    weights: np.ndarray | None,
-) -> PredictiveVariance | None:
+    observed: Observed,
+) -> PredictiveVariance | SeparateVariances | None:
     """Return what tells the variance of predictions, None where nothing does.
 
     The loss must be that of Gaussian noise, and k(x, x) known for new rows.
     """
-    problem = formulation.problem
-    gaussian = "quadratic" in problem.loss.capabilities and not problem.long
-    if not gaussian or not isinstance(training.kernel, Kernel):
+    kernel, rows, weights = training.kernel, training.rows, observed.weights
+    if "quadratic" not in observed.loss.capabilities or isinstance(kernel, str):
         return None
-    free_intercept = formulation.kernel_means is not None
+    free = formulation.kernel_means is not None
+    if isinstance(kernel, PerOutput):
+        return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
     return PredictiveVariance(
-        training.kernel, training.rows, output_kernel, alpha, weights, free_intercept
+        kernel, rows, output_kernel, alpha, weights, free, observed.tasks
     )
 
 

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.utils import gen_batches
 
 from okl._output_kernel import OutputKernel
+from okl._tasks import Tasks
 from okl.kernels import Kernel
 from okl.posterior.coordinates import Coordinates, coordinates_of
 from okl.posterior.moments import EntryMoments, RowMoments
@@ -44,6 +45,8 @@ class PredictiveVariance:
         Of each entry, or row; 0 where it was not observed, None for one everywhere.
     free_intercept : bool
         Whether there is an intercept, with a flat prior.
+    tasks : Tasks or None
+        For data in long form the task of each row; weights are (n_samples, 1) then.
     """
 
     kernel: Kernel
@@ -52,6 +55,7 @@ class PredictiveVariance:
     alpha: float
     weights: np.ndarray | None
     free_intercept: bool
+    tasks: Tasks | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the decomposition behind: it is larger than the model."""
@@ -87,6 +91,8 @@ class PredictiveVariance:
         rows, weights = self.rows, self.weights
         if weights is None:
             weights = np.ones((rows.shape[0], 1))
+        if self.tasks is not None:  # a target matrix with one entry a row
+            weights = self.tasks.scatter(weights)
         seen = weights.any(axis=1)
         if not seen.all():
             rows, weights = rows[seen], weights[seen]
