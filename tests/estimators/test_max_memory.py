@@ -81,11 +81,19 @@ def test_learned_output_kernels_agree(structure, loss):
     assert_allclose(blocks.predict(X), stored.predict(X), atol=1e-2)
 
 
-def test_a_hinge_with_a_learned_output_kernel_needs_the_matrix():
+@pytest.mark.parametrize("structure", ["identity", "frobenius", "low_rank", Cluster(2)])
+@pytest.mark.parametrize("matrices", [0.5, 1.5])  # no matrix; no decomposition
+def test_the_hinge(structure, matrices):
     X, _, _ = draw(N, M)
-    model = OutputKernelClassifier(KERNEL, loss="hinge", max_memory=MATRIX / 2)
-    with pytest.raises(MemoryError, match=r"decomposition.*Raise max_memory"):
-        model.fit(X, np.arange(N) % 3)
+    y = np.arange(N) % 3
+    options = {"structure": structure, "alpha": 0.1, "loss": "hinge"}
+    stored = OutputKernelClassifier(KERNEL, **options).fit(X, y)
+    small = matrices * MATRIX
+    products = OutputKernelClassifier(KERNEL, max_memory=small, **options).fit(X, y)
+    assert products.certificate_.status == "optimal"
+    assert products.certificate_.primal == pytest.approx(
+        stored.certificate_.primal, rel=2e-6
+    )
 
 
 def test_weights_and_missing_targets():

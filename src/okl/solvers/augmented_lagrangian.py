@@ -8,8 +8,8 @@ rounds of growing sharpness do (Rockafellar 1976; with a semismooth Newton metho
 inside, Li, Sun & Toh 2018).
 
 The smooth problems go to `okl.solvers.semismooth_newton` where L is known, and to
-`okl.solvers.proximal_gradient` where it is learned; in long form both to
-`okl.solvers.surrogate`.
+`okl.solvers.proximal_gradient` where it is learned; in long form both, and without
+memory for a decomposition those with a learned L, to `okl.solvers.surrogate`.
 
 The model that is returned is the one of the dual point, alpha C = a, as soon as that is
 good enough: its dual variables are zero and at their bounds exactly.
@@ -57,10 +57,7 @@ class AugmentedLagrangian(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
-
-    def fits_in_memory(self, problem: Problem) -> bool:
-        """Tell whether there is memory for the solver of the smooth problems."""
-        return _solver_of_the_smooth(problem).fits_in_memory(problem)
+    matrices_beside: ClassVar[int] = 0  # then the smooth problems go without
 
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems."""
@@ -219,10 +216,11 @@ class _Model(NamedTuple):
 
 
 def _solver_of_the_smooth(problem: Problem) -> Solver:
-    if problem.long:
-        return Surrogate()
-    known = "known" in problem.structure.capabilities
-    return SemismoothNewton() if known else ProximalGradient()
+    if "known" in problem.structure.capabilities and not problem.long:
+        return SemismoothNewton()
+    rounds = ProximalGradient()
+    stored = not problem.long and rounds.fits_in_memory(problem)
+    return rounds if stored else Surrogate()
 
 
 def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelope:
