@@ -98,7 +98,7 @@ def observed_targets(
                 f"The output number {unweighted[0]} has sample_weight zero wherever it "
                 "was observed; leave such outputs out."
             )
-    return np.where(missing, 0.0, targets), weights
+    return np.where(missing, 0.0, targets) if missing.any() else targets, weights
 
 
 def label_weights(

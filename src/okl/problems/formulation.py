@@ -238,16 +238,29 @@ def _centered(targets: Array, weights: Array | None) -> tuple[Array, Array]:
     What has no weight becomes zero.
     """
     xp = namespace(targets)
-    zero = xp.zeros_like(targets)
-    weights = zero + 1.0 if weights is None else zero + weights
-    total = xp.sum(weights, axis=0)
-    means = xp.sum(weights * targets, axis=0) / xp.where(total > 0, total, 1.0 + total)
-    largest = xp.max(xp.where(weights > 0, xp.abs(targets), zero), axis=0)
-    targets = xp.where(weights > 0, targets - means, zero)
+    if weights is None:
+        largest, means = _largest(targets), xp.mean(targets, axis=0)
+        centered = targets - means
+    else:
+        seen, zero = weights > 0, xp.zeros_like(targets)
+        largest, total = (
+            _largest(xp.where(seen, targets, zero)),
+            xp.sum(weights, axis=0),
+        )
+        means = xp.sum(weights * targets, axis=0)
+        means = means / xp.where(total > 0, total, xp.ones_like(total))
+        centered = xp.where(seen, targets - means, zero)
     # what rounding leaves of a constant output is not to be learned
-    spread = xp.max(xp.abs(targets), axis=0)
-    constant = spread <= CENTERING_ROUNDING * epsilon(targets) * largest
-    return means, xp.where(constant, zero, targets)
+    constant = _largest(centered) <= CENTERING_ROUNDING * epsilon(targets) * largest
+    if bool(xp.any(constant)):
+        centered = xp.where(constant, xp.zeros_like(centered), centered)
+    return means, centered
+
+
+def _largest(rows: Array) -> Array:
+    """Return the largest absolute value of each column."""
+    xp = namespace(rows)
+    return xp.maximum(xp.max(rows, axis=0), -xp.min(rows, axis=0))
 
 
 def _reducible(targets: Array, structure: Structure) -> bool:
