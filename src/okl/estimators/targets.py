@@ -31,7 +31,7 @@ class TrainingTargets:
         Whether the model has one output without a dimension of its own.
     row_weights : array (n_samples,) or None
         Those that the scale of a kernel counts, which classes have no say in.
-    score_weights : array (n_samples,), (n_samples, n_outputs) or None
+    score_weights : array (n_samples,), (n_samples, n_outputs or 1) or None
         Those of held-out scores.
     """
 

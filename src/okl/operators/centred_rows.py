@@ -36,16 +36,15 @@ class CentredRows:
         product = self.sparse @ right
         if self.means is None:
             return product
-        shift = self.means @ right
-        return product - (shift if self.roots is None else np.outer(self.roots, shift))
+        r = self._r if right.ndim == 1 else self._r[:, None]
+        return product - r * (self.means @ right)
 
     def adjoint(self, right: np.ndarray) -> np.ndarray:
         """Return A' times an array (n_samples, p)."""
         product = self.sparse.T @ right
         if self.means is None:
             return product
-        sums = right.sum(axis=0) if self.roots is None else self.roots @ right
-        return product - self.means[:, None] * sums
+        return product - self.means[:, None] * (self._r @ right)
 
     def squared_norms(self) -> np.ndarray:
         """Return those of the rows (n_samples,)."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from okl._array import Array, eigh, epsilon, namespace, solve_definite
+from okl._tasks import Tasks
 from okl._validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
+from okl.operators.by_task import ByTask, DenseByTask
 
 # Of a product with so few columns, the time is that of reading the matrix, in blocks
 # that fit into a cache.
@@ -80,6 +82,12 @@ class Dense(KernelOperator):
         if self._roots is None:
             return chosen
         return self._roots * chosen * xp.take(self._roots[:, 0], xp.asarray(rows))
+
+    def by_task(self, tasks: Tasks) -> ByTask:
+        """Return what multiplies matrices with one entry a row, in one pass over K."""
+        if self._roots is None:
+            return DenseByTask(self._matrix, tasks)
+        return super().by_task(tasks)
 
     def _decompose(self) -> Spectrum:
         values, vectors = eigh(_scaled(self._matrix, self._roots), overwrite=True)
@@ -167,12 +175,13 @@ def _product(matrix: Array, right: Array) -> Array:
     n = matrix.shape[0]
     if n < 2 * _BLOCK or right.shape[1] > _FEW:
         return matrix @ right
-    result = namespace(matrix).zeros_like(right)
+    xp = namespace(matrix)
+    result = xp.zeros(right.shape, dtype=xp.result_type(matrix, right))
     for start in range(0, n, _BLOCK):
-        rows = slice(start, start + _BLOCK)
+        rows = slice(start, min(start + _BLOCK, n))
         result[rows, :] += matrix[rows, rows] @ right[rows, :]
         for after in range(start + _BLOCK, n, _BLOCK):
-            columns = slice(after, after + _BLOCK)
+            columns = slice(after, min(after + _BLOCK, n))
             block = matrix[rows, columns]
             result[rows, :] += block @ right[columns, :]
             result[columns, :] += block.T @ right[rows, :]

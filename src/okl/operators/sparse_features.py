@@ -117,7 +117,7 @@ class SparseFeatures(KernelOperator):
         means, variances = mean_variance_axis(sparse.tocsr(), axis=0, weights=weights)
         # leave out constant columns: their differences would be rounding
         rounding = CENTERING_ROUNDING * epsilon(means) * np.abs(means)
-        varies = np.sqrt(variances) > rounding
+        varies = np.sqrt(np.clip(variances, 0.0, None)) > rounding
         kernel_means = self._rows.forward(means if before is None else means - before)
         rows = CentredRows(sparse[:, varies], means[varies])
         return SparseFeatures(rows, beside=self.beside), kernel_means

@@ -10,7 +10,6 @@ of its operator, where most solvers work.
 from okl.problems.formulation import Formulation as Formulation
 from okl.problems.formulation import Inputs as Inputs
 from okl.problems.formulation import formulate as formulate
-from okl.problems.formulation import row_weights_of as row_weights_of
 from okl.problems.long_form import LongProblem as LongProblem
 from okl.problems.observed import Observed as Observed
 from okl.problems.problem import Problem as Problem

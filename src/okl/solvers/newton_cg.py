@@ -48,6 +48,8 @@ _EASY = 6
 _UNREACHED = 1e-13
 # Line search: sufficient decrease, when to give up, and what is not seen in a value.
 _ARMIJO, _MAX_HALVINGS, _UNSEEN = 1e-4, 20, 1e-15
+# An intercept cannot change by more than so many times the scores.
+_FAR = 2.0
 # Iterations without progress, in the gap or by this fraction of the tolerance in the
 # objective, after which rounding is in the way.
 _PATIENCE, _PROGRESS = 10, 1e-2
@@ -159,9 +161,14 @@ class Approximation:
 
     @property
     def cost(self) -> float:
-        """What a preconditioner made of it costs, in products with K."""
+        """What a preconditioner made of it costs, in products with K.
+
+        A product costs two multiplications for each row and feature: so many features
+        bound the rank.
+        """
         operator = self.problem.operator
-        return float(operator.n_samples) * self.rank**2 / max(operator.work, 1.0)
+        work = max(operator.work / operator.n_samples, 1.0)
+        return min(self.rank, work / 2) ** 2 / work
 
     @cached_property
     def diagonal(self) -> Array:
@@ -328,11 +335,15 @@ def _newton(
 
 
 def _drift(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None:
-    """Return the change of the best intercept to first order, None without one."""
+    """Return the change of the best intercept to first order, None if unknown."""
     if not problem.centered:
         return None
     sums = problem.sums(curvature.factor(curvature.adjoint(ahead)))
-    return -problem.solve_total(curvature, sums)
+    drift = -problem.solve_total(curvature, sums)
+    xp = namespace(ahead)
+    # where all curvature is nearly zero it says nothing
+    sane = xp.max(xp.abs(drift)) <= _FAR * xp.max(xp.abs(ahead))
+    return drift if bool(sane) else None
 
 
 def _line_search(

@@ -28,6 +28,7 @@ from okl._array import Array, inner, namespace, solve_definite
 from okl._conjugate_gradient import conjugate_gradient
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
+from okl.operators import Operator
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.low_rank_preconditioner import preconditioner
@@ -154,21 +155,28 @@ class _Point(NamedTuple):
         residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
         at_best = loss.negative_gradient(targets, best_scores, weights)
         at_best = at_best - alpha * dual
-        both = problem.operator @ xp.concat([residual, at_best], axis=1)
-        n_outputs = dual.shape[1]
-        curved = known.multiply(both[:, n_outputs:])
+        images = _products(problem.operator, residual, at_best)
+        curved = known.multiply(images[1])
         value = loss.value(targets, best_scores, weights)
         return cls(
             dual,
             scores,
             residual,
-            both[:, :n_outputs],
+            images[0],
             loss.curvature(targets, scores, weights),
             intercept,
             best,
             value + alpha / 2 * inner(dual, predictions),
             inner(at_best, curved) / (2 * alpha),
         )
+
+
+def _products(operator: Operator, left: Array, right: Array) -> tuple[Array, Array]:
+    """Return K times two arrays, at once if all columns have the same K."""
+    if not operator.shared:
+        return operator @ left, operator @ right
+    both = operator @ namespace(left).concat([left, right], axis=1)
+    return both[:, : left.shape[1]], both[:, left.shape[1] :]
 
 
 class _Direction(NamedTuple):
