@@ -1,9 +1,9 @@
-"""Attribute detection from few examples, in the manner of Ciliberto et al. (2015).
+"""Attribute detection from few examples, in the manner of a table of 2015.
 
-Their Table 2: the average precision of detectors of 85 attributes of animals, learned
-from 50, 100 and 150 examples of each. Those images are not at hand. The multi-label
-sets of Mulan stand in, each label an attribute: emotions and instruments of songs,
-functions of genes, keywords of images, tags of web pages.
+Table 2 of Ciliberto et al. (2015) has the average precision of detectors of 85
+attributes of animals, learned from 50, 100 and 150 examples of each. Those images are
+not at hand. The multi-label sets of Mulan stand in, each label an attribute: emotions
+and instruments of songs, functions of genes, keywords of images, tags of web pages.
 
 On every split the labels are those with at least three positive and three negative rows
 among the first 50 training rows, of more than 30 such labels 30 drawn at random; the
