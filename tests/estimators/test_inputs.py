@@ -372,3 +372,13 @@ def test_a_column_of_classes_warns_as_scikit_learn_does(data):
     with pytest.warns(DataConversionWarning):
         model = OutputKernelClassifier().fit(X, y)
     assert model.predict(X).shape == (20,)
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+def test_a_precomputed_kernel_is_symmetric_up_to_rounding_only(structure):
+    _, Y, K = draw(20, 3)
+    noisy = K * (1 + 1e-7 * np.random.default_rng(0).normal(size=K.shape))
+    model = OutputKernelRegressor("precomputed", structure, 0.1)
+    one = model.fit(noisy, Y).dual_coef_
+    assert_array_equal(one, model.fit(noisy.T, Y).dual_coef_)
+    assert_allclose(one, model.fit(K, Y).dual_coef_, rtol=1e-3, atol=1e-4)
