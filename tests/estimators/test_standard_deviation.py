@@ -428,3 +428,5 @@ def test_long_form_is_the_target_matrix(b, structure, weighted):
     mean, some = model.predict(NEW, return_std=True, task=own)
     assert_allclose(mean, model.predict(NEW, task=own))
     assert_allclose(some, std[np.arange(7), np.searchsorted(["a", "b", "c"], own)])
+    copy = pickle.loads(pickle.dumps(model))
+    assert_allclose(copy.predict(NEW, return_std=True)[1], std)

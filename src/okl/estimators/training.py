@@ -12,7 +12,7 @@ from okl._output_kernel import OutputKernel
 from okl._validation import check_gram
 from okl.kernels import Kernel, PerOutput, as_kernel
 from okl.operators import Dense, Operator, operator_of
-from okl.posterior import PredictiveVariance, SeparateVariances
+from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.problems import Formulation, Observed
 from okl.structures import Structure
 
@@ -71,7 +71,7 @@ def predictive_variance(
     output_kernel: OutputKernel,
     alpha: float,
     observed: Observed,
-) -> PredictiveVariance | SeparateVariances | None:
+) -> PredictiveVariance | SeparateVariances | TaskVariances | None:
     """Return what tells the variance of predictions, None where nothing does.
 
     The loss must be that of Gaussian noise, and k(x, x) known for new rows.
@@ -82,9 +82,10 @@ def predictive_variance(
     free = formulation.kernel_means is not None
     if isinstance(kernel, PerOutput):
         return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
-    return PredictiveVariance(
-        kernel, rows, output_kernel, alpha, weights, free, observed.tasks
-    )
+    tasks, variances = observed.tasks, output_kernel.eigenvalues
+    if tasks is not None and output_kernel.basis is None:
+        return TaskVariances(kernel, rows, variances, alpha, weights, tasks, free)
+    return PredictiveVariance(kernel, rows, output_kernel, alpha, weights, free, tasks)
 
 
 def as_input_kernel(spec: Any) -> Kernel | PerOutput:

@@ -5,7 +5,7 @@ k(x, x') L, an observed target adds noise of variance alpha / weight, and the fr
 intercept has a flat prior.
 """
 
-from okl.posterior.separate import SeparateVariances
+from okl.posterior.separate import SeparateVariances, TaskVariances
 from okl.posterior.variance import PredictiveVariance
 
-__all__ = ["PredictiveVariance", "SeparateVariances"]
+__all__ = ["PredictiveVariance", "SeparateVariances", "TaskVariances"]

@@ -1,15 +1,20 @@
-"""The variance of predictions where each output has a kernel of its own."""
+"""The variance of predictions of outputs that have nothing in common.
+
+Each may have a kernel of its own, or in long form rows of its own.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from okl._memory import require_memory
 from okl._output_kernel import OutputKernel
-from okl.kernels import PerOutput
+from okl._tasks import Tasks
+from okl.kernels import Kernel, PerOutput
 from okl.posterior.variance import PredictiveVariance
 
 _FLOAT = 8  # bytes
@@ -65,17 +70,65 @@ class SeparateVariances:
         MemoryError
             If the decompositions, which are all kept, cannot fit.
         """
-        n_samples = self.parts[0].rows.shape[0]
+        sizes = [part.rows.shape[0] for part in self.parts]
         require_memory(
-            len(self.parts) * _FLOAT * n_samples**2,
-            f"The standard deviation with {len(self.parts)} different kernels of "
-            f"{n_samples} samples",
-            "Fit each output by itself, with its kernel.",
+            _FLOAT * sum(size**2 for size in sizes),
+            f"The standard deviation with {len(sizes)} kernel matrices of up to "
+            f"{max(sizes)} samples",
+            "Fit each output by itself.",
         )
         variance = np.empty((X.shape[0], sum(map(len, self.outputs))))
         for part, outputs in zip(self.parts, self.outputs, strict=True):
             variance[:, outputs] = part(X)
         return variance
+
+
+@dataclass(frozen=True)
+class TaskVariances:
+    """Variance of f(x) + b in long form for tasks that have nothing in common.
+
+    Attributes
+    ----------
+    kernel, rows, alpha, weights, free_intercept
+        As in `PredictiveVariance`, weights (n_samples, 1).
+    variances : array (n_tasks,)
+        The diagonal of L.
+    tasks : Tasks
+        The task of each row.
+    """
+
+    kernel: Kernel
+    rows: Any
+    variances: np.ndarray
+    alpha: float
+    weights: np.ndarray | None
+    tasks: Tasks
+    free_intercept: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the decompositions behind."""
+        return {k: v for k, v in vars(self).items() if k != "_separate"}
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the variance at rows of X, (n, n_tasks); see `SeparateVariances`."""
+        return self._separate(X)
+
+    @cached_property
+    def _separate(self) -> SeparateVariances:
+        numbers = np.arange(self.tasks.n_tasks)
+        own = [np.flatnonzero(self.tasks.codes == task) for task in numbers]
+        parts = tuple(
+            PredictiveVariance(
+                self.kernel,
+                self.rows[seen],
+                OutputKernel(self.variances[[task]]),
+                self.alpha,
+                None if self.weights is None else self.weights[seen],
+                self.free_intercept,
+            )
+            for task, seen in zip(numbers, own, strict=True)
+        )
+        return SeparateVariances(parts, tuple(numbers[:, None]))
 
 
 def _of_outputs(weights: np.ndarray | None, outputs: np.ndarray) -> np.ndarray | None:
