@@ -68,7 +68,8 @@ def certified(caught: Sequence[warnings.WarningMessage]) -> str:
     """Say whether all fits were certified to the tolerance of the estimators."""
     if not caught:
         return "Every model is certified to 1e-6."
+    several = f"{len(caught)} warnings are about, the first"
+    about = several if len(caught) > 1 else "one warning is about"
     return (
-        f"Every model is certified to 1e-6, but for what {len(caught)} warnings are "
-        f"about, the first: {caught[0].message}"
+        f"Every model is certified to 1e-6, but for what {about}: {caught[0].message}"
     )
