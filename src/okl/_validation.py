@@ -54,15 +54,18 @@ def check_tolerance(value: Any) -> float:
     return check_positive(value, "tol")
 
 
-def check_gram(matrix: Array, name: str) -> None:
-    """Raise ValueError unless a matrix is square and symmetric."""
+def check_gram(matrix: Array, name: str) -> float:
+    """Raise ValueError unless a matrix is square, and symmetric up to rounding.
+
+    Returns the largest difference of two mirrored entries.
+    """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"{name} must be square and symmetric; got an array of shape "
             f"{tuple(matrix.shape)}."
         )
     if matrix.shape[0] == 0:
-        return
+        return 0.0
     xp = namespace(matrix)
     scale = float(xp.max(xp.abs(matrix)))
     asymmetry = float(xp.max(xp.abs(matrix - matrix.T)))
@@ -72,6 +75,7 @@ def check_gram(matrix: Array, name: str) -> None:
             f"to {asymmetry:.3g}, the largest entry is {scale:.3g}. Pass "
             "(K + K.T) / 2 if that is what you mean."
         )
+    return asymmetry
 
 
 def positive_part(matrix: np.ndarray) -> np.ndarray:

@@ -430,3 +430,26 @@ def test_long_form_is_the_target_matrix(b, structure, weighted):
     assert_allclose(some, std[np.arange(7), np.searchsorted(["a", "b", "c"], own)])
     copy = pickle.loads(pickle.dumps(model))
     assert_allclose(copy.predict(NEW, return_std=True)[1], std)
+
+
+def test_memory_for_kernels_per_output_is_asked_once(monkeypatch):
+    X, Y, _ = draw(20, 2)
+    several = PerOutput([Gaussian(0.3), Gaussian(1.0)])
+    model = OutputKernelRegressor(several, "identity", 0.2).fit(X, Y)
+    free = [1e9]
+    monkeypatch.setattr("okl._memory.available_memory", lambda: free[0])
+    _, std = model.predict(NEW, return_std=True)
+    # what was decomposed is there already; a copy has to decompose it again
+    free[0] = 500
+    assert_allclose(model.predict(NEW, return_std=True)[1], std)
+    with pytest.raises(MemoryError, match=r"2 kernel matrices.*Fit each output"):
+        pickle.loads(pickle.dumps(model)).predict(NEW, return_std=True)
+
+
+def test_features_need_no_matrix_per_output(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(600, 2)), rng.normal(size=(600, 2))
+    model = OutputKernelRegressor(PerOutput([Linear(), 2.0 * Linear()]), "identity")
+    model.fit(X, Y)
+    monkeypatch.setattr("okl._memory.available_memory", lambda: 8 * 600**2 / 4)
+    assert model.predict(X[:3], return_std=True)[1].shape == (3, 2)

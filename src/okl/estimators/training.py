@@ -49,9 +49,8 @@ class Training:
         `operator_of`.
         """
         if is_precomputed(kernel):
-            check_gram(X, "The precomputed kernel")
-            if not np.array_equal(X, X.T):
-                # by rounding: some algorithms read a half of it, others all
+            if check_gram(X, "The precomputed kernel") > 0:
+                # some algorithms read a half of it, others all
                 X = (X + X.T) / 2
             beside = budget / X.nbytes
             given = Dense(X, owned=False, trusted=False, beside=beside)

@@ -70,17 +70,24 @@ class SeparateVariances:
         MemoryError
             If the decompositions, which are all kept, cannot fit.
         """
-        sizes = [part.rows.shape[0] for part in self.parts]
-        require_memory(
-            _FLOAT * sum(size**2 for size in sizes),
-            f"The standard deviation with {len(sizes)} kernel matrices of up to "
-            f"{max(sizes)} samples",
-            "Fit each output by itself.",
-        )
         variance = np.empty((X.shape[0], sum(map(len, self.outputs))))
-        for part, outputs in zip(self.parts, self.outputs, strict=True):
+        for part, outputs in zip(self._affordable, self.outputs, strict=True):
             variance[:, outputs] = part(X)
         return variance
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Forget that there was memory: elsewhere there may be less."""
+        return {k: v for k, v in vars(self).items() if k != "_affordable"}
+
+    @cached_property
+    def _affordable(self) -> tuple[PredictiveVariance, ...]:
+        """The parts, once it is known that all of them fit together."""
+        require_memory(
+            _FLOAT * sum(map(_entries, self.parts)),
+            f"The standard deviation with {len(self.parts)} kernel matrices",
+            "Fit each output by itself.",
+        )
+        return self.parts
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,13 @@ class TaskVariances:
             for task, seen in zip(numbers, own, strict=True)
         )
         return SeparateVariances(parts, tuple(numbers[:, None]))
+
+
+def _entries(part: PredictiveVariance) -> int:
+    """Return the size of a decomposition: of the matrix, or of fewer features."""
+    n_samples, features = part.rows.shape[0], part.kernel.features(part.rows)
+    width = n_samples if features is None else min(n_samples, features.shape[1])
+    return int(n_samples * width)
 
 
 def _of_outputs(weights: np.ndarray | None, outputs: np.ndarray) -> np.ndarray | None:
