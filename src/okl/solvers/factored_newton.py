@@ -1,17 +1,11 @@
-r"""Trace structure, squared loss: Newton's method on a factor of L.
+"""Trace structure, squared loss: Newton's method on a factor of L.
 
-With L = B B' and the best f for it the objective is a smooth function of B,
+With L = B B' and the best f for it the objective is a smooth function of B, of few
+columns where the rank is low, but with a saddle wherever a column that should grow is
+zero. Two steps take turns.
 
-.. math:: \varphi(B) = \tfrac{\alpha}{2} (\langle C, Y \rangle + \|B\|_F^2),
-          \qquad \nabla\varphi = \alpha (I - C'KC) B, \qquad KCBB' + \alpha C = Y,
-
-of few columns where the rank is low, but with a saddle wherever a column that
-should grow is zero. Two steps take turns.
-
-*On the range of L*: Newton with conjugate gradients in B. In the full eigenbasis of
-L the Sylvester solve behind a Hessian product is a division, and a product costs
-five matrix products. Below full rank (E'E / alpha + I)^-1, E = KCB, the step in B
-of the published alternation, preconditions it; at full rank it does not pay.
+*On the range of L*: Newton with conjugate gradients in B, see
+`okl.solvers.factored_point`.
 
 *Across ranks*, at the start and whenever Newton promises little of the gap: for
 fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
@@ -27,25 +21,20 @@ than the tolerance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, log
 from typing import ClassVar
 
-from okl._array import Array, eigh, inner, namespace, solve_definite
-from okl._conjugate_gradient import conjugate_gradient
-from okl._output_kernel import OutputKernel
+from okl._array import Array, eigh, inner, namespace
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver
+from okl.solvers.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.solution import History, Solution, conclude
 
 _SAFETY = 0.9  # as in dual_newton
-_FORCING = 0.1
 # Rounds without progress, in the gap or by this fraction of the tolerance in the
 # objective, after which rounding is in the way.
 _PATIENCE, _PROGRESS = 20, 1e-2
-# Eigenvalues of L below this (relative) count as zero.
-_RANK_CUT = 1e-13
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
 _GROWTH = 0.3
 # The scalar equations are solved to this relative change; most need a few steps.
@@ -126,82 +115,6 @@ class FactoredNewton(Solver):
         return factor
 
 
-@dataclass(frozen=True)
-class _Point:
-    """An output kernel L and the best f for it, in the full eigenbasis of L.
-
-    Attributes
-    ----------
-    basis : array (r, r)
-        V, from these coordinates to the outputs of the problem.
-    weights : array (r,)
-        The eigenvalues of L, descending.
-    targets, dual, scaled : array (k, r)
-        YV, CV and KCV.
-    divisor : array (k, r)
-        d l' + alpha.
-    moment : array (r, r)
-        S = C'KC.
-    objective : float
-        phi(B).
-    """
-
-    basis: Array
-    weights: Array
-    targets: Array
-    dual: Array
-    scaled: Array
-    divisor: Array
-    moment: Array
-    objective: float
-
-    @classmethod
-    def of(
-        cls, d: Array, targets: Array, basis: Array, output_kernel: Array, alpha: float
-    ) -> _Point:
-        """Rotate into the eigenbasis of L (r, r) and solve for f."""
-        xp = namespace(targets)
-        values, rotation = eigh((output_kernel + output_kernel.T) / 2)
-        weights = xp.flip(values)
-        # what rounding leaves of a zero would act like a direction of its own
-        rounding = weights <= _RANK_CUT * weights[0]
-        weights = xp.where(rounding, xp.zeros_like(weights), weights)
-        rotation = xp.flip(rotation, axis=1)
-        return cls.at(d, targets @ rotation, basis @ rotation, weights, alpha)
-
-    @classmethod
-    def at(
-        cls, d: Array, targets: Array, basis: Array, weights: Array, alpha: float
-    ) -> _Point:
-        """Solve for f, given the eigenvalues of L in descending order."""
-        divisor = d * weights + alpha
-        dual = targets / divisor
-        scaled = d * dual
-        moment = dual.T @ scaled
-        total = float(namespace(weights).sum(weights))
-        return cls(
-            basis,
-            weights,
-            targets,
-            dual,
-            scaled,
-            divisor,
-            (moment + moment.T) / 2,
-            alpha / 2 * (inner(dual, targets) + total),
-        )
-
-    @property
-    def rank(self) -> int:
-        """The number of eigenvalues above rounding."""
-        xp = namespace(self.weights)
-        return int(xp.sum(xp.astype(self.weights > 0, xp.int64)))
-
-    def output_kernel(self) -> OutputKernel:
-        """Return L in the outputs of the problem."""
-        rank = self.rank
-        return OutputKernel(self.weights[:rank], self.basis[:, :rank])
-
-
 def _minimise(
     prepared: Rotated,
     alpha: float,
@@ -210,14 +123,14 @@ def _minimise(
     tol: float,
     max_iter: int,
     history: History,
-) -> tuple[_Point, bool]:
+) -> tuple[FactoredPoint, bool]:
     """Take the two steps in turn; return the last point, and whether rank-limited."""
     d = prepared.eigenvalues
     xp = namespace(factor)
     n_outputs = factor.shape[0]
     max_rank = prepared.problem.structure.max_rank(n_outputs)
     identity = xp.eye(n_outputs, dtype=factor.dtype)
-    point = _Point.of(d, prepared.targets, identity, factor @ factor.T, alpha)
+    point = FactoredPoint.of(d, prepared.targets, identity, factor @ factor.T, alpha)
     point = _reweight(d, point, max_rank, alpha)
     reweighted = True
     best, lowest, stalled = float("inf"), float("inf"), 0
@@ -232,8 +145,7 @@ def _minimise(
         if done or len(history.records) >= max_iter:
             return point, False
         rank = point.rank
-        gradient = _minus_moment(point, rank) * xp.sqrt(point.weights[:rank])
-        inverse = _preconditioner(point, rank, alpha)
+        gradient, inverse = point.gradient(), point.preconditioner(alpha)
         promise = alpha / 2 * inner(gradient, gradient @ inverse)
         bounded = rank == max_rank < n_outputs
         little = promise <= _GROWTH * (point.objective - dual)
@@ -242,13 +154,13 @@ def _minimise(
             reweighted = True
             continue
         reweighted = False
-        direction, slope = _newton_direction(point, gradient, inverse, alpha, relative)
+        direction, slope = point.newton_step(gradient, inverse, alpha, relative)
         if bounded and -slope / 2 <= tol * point.objective:
             return point, True
         point = _line_search(d, point, rank, direction, slope, alpha)
 
 
-def _dual_value(prepared: Rotated, point: _Point, alpha: float) -> float:
+def _dual_value(prepared: Rotated, point: FactoredPoint, alpha: float) -> float:
     """Return the dual value that the residuals of the point imply."""
     problem = prepared.problem
     bound = problem.structure.dual_bound(point.moment / 2, point.output_kernel())
@@ -259,7 +171,9 @@ def _dual_value(prepared: Rotated, point: _Point, alpha: float) -> float:
     return problem.loss.dual_value(targets, rotated * scales)
 
 
-def _reweight(d: Array, point: _Point, max_rank: int, alpha: float) -> _Point:
+def _reweight(
+    d: Array, point: FactoredPoint, max_rank: int, alpha: float
+) -> FactoredPoint:
     """Minimise over all eigenvalues of L for fixed eigenvectors.
 
     The optimal l_j is where S_jj = sum_i d_i y_ij^2 / (d_i l_j + alpha)^2 is one, or
@@ -280,13 +194,13 @@ def _reweight(d: Array, point: _Point, max_rank: int, alpha: float) -> _Point:
     weights = xp.where(worse, point.weights, weights)
     # a weight that changes no divisor is an eigenvalue of S above one by rounding
     largest = float(xp.max(d)) if d.shape[0] else 0.0
-    negligible = largest * weights <= _RANK_CUT * alpha
+    negligible = largest * weights <= RANK_CUT * alpha
     weights = xp.where(negligible, xp.zeros_like(weights), weights)
     if max_rank < n_outputs:
         ranking = xp.argsort(xp.argsort(_cost(d, energy, weights, alpha)))
         weights = xp.where(ranking < max_rank, weights, xp.zeros_like(weights))
     order = xp.flip(xp.argsort(weights))
-    return _Point.at(
+    return FactoredPoint.at(
         d,
         xp.take(targets, order, axis=1),
         xp.take(basis, order, axis=1),
@@ -324,52 +238,14 @@ def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Arr
     return weights
 
 
-def _minus_moment(point: _Point, rank: int) -> Array:
-    """Return the first columns of I - S."""
-    xp = namespace(point.moment)
-    n_outputs = point.moment.shape[0]
-    return xp.eye(n_outputs, rank, dtype=point.moment.dtype) - point.moment[:, :rank]
-
-
-def _preconditioner(point: _Point, rank: int, alpha: float) -> Array:
-    """Return (E'E / alpha + I)^-1 below full rank, else I."""
-    xp = namespace(point.weights)
-    identity = xp.eye(rank, dtype=point.weights.dtype)
-    if rank == point.weights.shape[0]:
-        return identity
-    predicted = point.scaled[:, :rank] * xp.sqrt(point.weights[:rank])
-    return solve_definite(predicted.T @ predicted / alpha + identity, identity)
-
-
-def _newton_direction(
-    point: _Point, gradient: Array, inverse: Array, alpha: float, gap: float
-) -> tuple[Array, float]:
-    """Return a descent direction in B (r, rank) and the slope along it."""
-    xp = namespace(point.weights)
-    rank = gradient.shape[1]
-    roots = xp.sqrt(point.weights[:rank])
-    scaled, moment, divisor = point.scaled, point.moment, point.divisor
-    predicted = scaled[:, :rank] * roots  # E = KCB
-
-    def hessian(direction: Array) -> Array:
-        # -dC = K C (X B' + B X') / (d l' + alpha)
-        change = predicted @ direction.T
-        change[:, :rank] += (scaled @ direction) * roots
-        change = change / divisor
-        product = direction - moment @ direction
-        product += change.T @ predicted
-        product += scaled.T @ (change[:, :rank] * roots)
-        return product
-
-    direction = conjugate_gradient(
-        hessian, -gradient, lambda right: right @ inverse, rtol=min(_FORCING, gap**0.5)
-    )
-    return direction, alpha * inner(gradient, direction)
-
-
 def _line_search(
-    d: Array, point: _Point, rank: int, direction: Array, slope: float, alpha: float
-) -> _Point:
+    d: Array,
+    point: FactoredPoint,
+    rank: int,
+    direction: Array,
+    slope: float,
+    alpha: float,
+) -> FactoredPoint:
     """Backtrack along a direction in B until the objective falls enough."""
     xp = namespace(direction)
     roots = xp.sqrt(point.weights[:rank])
@@ -377,7 +253,7 @@ def _line_search(
     step = 1.0
     for _ in range(_MAX_BACKTRACKS):
         moved = factor + step * direction
-        trial = _Point.of(d, point.targets, point.basis, moved @ moved.T, alpha)
+        trial = FactoredPoint.of(d, point.targets, point.basis, moved @ moved.T, alpha)
         if trial.objective <= point.objective + _ARMIJO * step * slope:
             return trial
         step *= _SHRINK
