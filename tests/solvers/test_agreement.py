@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.operators import Dense, Features
 from okl.solvers import BlockCoordinateDescent, choose_solver
-from okl.structures import LowRank
 from tests import reference
 from tests.instances import SOLVERS, STRUCTURES
 from tests.samples import draw, psd, solve
@@ -110,6 +109,9 @@ def test_any_array_namespace(case, intercept, rank):
     K = K if rank is None else psd(12, rank=rank)
     for solver in fitting(structure, K, Y):
         options = {"solver": solver, "intercept": intercept, "max_iter": 25}
+        if isinstance(solver, BlockCoordinateDescent):
+            # extrapolation magnifies rounding: the ways differ, the ends must not
+            options |= {"max_iter": 300, "tol": 1e-8}
         here = solve(K, Y, structure, 0.3, **options)
         there = solve(K, Y, structure, 0.3, xp=strict, **options)
         assert there.dual_coef.__array_namespace__() is strict
@@ -236,14 +238,3 @@ def test_cholesky_gives_way_where_the_shifted_matrix_is_singular():
     assert np.all(np.isfinite(found.dual_coef))
     # duplicated rows with equal targets can be interpolated
     assert_allclose(K @ found.dual_coef, Y, atol=1e-6)
-
-
-def test_alternation_says_where_it_stalls():
-    _, Y, K = draw(14, 4)
-    best = solve(K, Y, LowRank(), 3.0).solution.certificate
-    found = solve(
-        K, Y, LowRank(), 3.0, solver="block_coordinate_descent", max_iter=300
-    ).solution.certificate
-    assert found.status == "max_iter"
-    assert best.primal * (1 - 1e-6) <= found.primal <= best.primal * (1 + 1e-2)
-    assert found.dual <= best.primal
