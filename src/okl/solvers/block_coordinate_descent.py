@@ -13,7 +13,7 @@ with the lowest objective, so that it stays monotone:
 
 - where L^(1/2) has been going, by `okl.solvers.extrapolation`;
 - B B' for the factor B that is best for the coordinates KCB of f, a ridge regression
-  and the published step in B (Dinuzzo & Fukumizu 2011, section 4): it turns the range;
+  and the published step in B (Dinuzzo & Fukumizu 2011, section 5): it turns the range;
 - L with more of the directions in which S = C'KC is above its mean on L, those that
   the certificate finds wanting.
 
