@@ -61,6 +61,18 @@ def test_gradient_is_that_of_the_value(loss, weighted):
 
 @each
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_value_and_gradient_together_are_both(loss, weighted, size):
+    targets, scores = targets_and_scores(loss)
+    w = weights_of(loss) if weighted else None
+    value, gradient = loss.value_and_negative_gradient(targets, size * scores, w)
+    assert value == pytest.approx(loss.value(targets, size * scores, w), rel=1e-14)
+    expected = loss.negative_gradient(targets, size * scores, w)
+    assert_allclose(gradient, expected, rtol=1e-13, atol=1e-15)
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
 def test_curvature_is_that_of_the_gradient(loss, weighted):
     targets, scores = targets_and_scores(loss)
     w = weights_of(loss) if weighted else None

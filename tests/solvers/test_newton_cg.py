@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.operators import Dense
+from okl.operators import Dense, Features
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG, newton_cg
 from okl.structures import Fixed, Frobenius, Identity, Mean
@@ -142,6 +142,49 @@ def test_the_squared_loss_is_one_newton_step(monkeypatch):
     K, Y = targets_for(Squared(), N, M)
     found = solve(K, Y, Mean(2.0), 0.1, solver=NewtonCG(N), intercept=True, tol=1e-3)
     assert found.solution.n_iter == 2
+
+
+@pytest.mark.parametrize("width", [8, 40, 300])
+def test_what_a_preconditioner_costs(width):
+    # its rank squared for each row, a product two numbers for each of its features, or
+    # one for each column of a stored matrix
+    X = np.random.default_rng(0).normal(size=(60, width))
+    Y = np.zeros((60, 2))
+    stored = formulate(
+        Inputs.of(Dense(X @ X.T), fit_intercept=False), Y, Softmax(), Identity()
+    )
+    rows = formulate(
+        Inputs.of(Features(X), fit_intercept=False), Y, Softmax(), Identity()
+    )
+    approximation = newton_cg.Approximation(stored.problem, 25)
+    assert approximation.cost == pytest.approx(25**2 / 60)
+    approximation = newton_cg.Approximation(rows.problem, 100)
+    assert approximation.cost == pytest.approx(min(100, width) ** 2 / (2 * width))
+
+
+@pytest.mark.parametrize("loss", [Huber(0.8), Logistic(), Softmax()], ids=repr)
+def test_the_drift_of_the_intercept(loss):
+    K, Y = targets_for(loss, N, M)
+    problem = formulate(
+        Inputs.of(Dense(K), fit_intercept=True), Y, loss, Identity()
+    ).problem
+    rng = np.random.default_rng(1)
+    scores, ahead = 0.1 * rng.normal(size=(2, N, M))
+    b = problem.best_intercept(scores)
+    curvature = loss.curvature(problem.targets, scores + b)
+    drift = newton_cg._drift(problem, curvature, ahead)
+    h = 1e-5
+    ends = [problem.best_intercept(scores + step * ahead) for step in (h, -h)]
+    assert_allclose(drift, (ends[0] - ends[1]) / (2 * h), atol=1e-6)
+
+
+def test_without_an_intercept_nothing_drifts():
+    K, Y = targets_for(Softmax(), N, M)
+    free = formulate(
+        Inputs.of(Dense(K), fit_intercept=False), Y, Softmax(), Identity()
+    ).problem
+    curvature = Softmax().curvature(free.targets, free.targets)
+    assert newton_cg._drift(free, curvature, free.targets) is None
 
 
 @intercepts

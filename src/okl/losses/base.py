@@ -105,6 +105,15 @@ class Loss(Component, ABC):
         Minus a subgradient where V has a kink, which need not be of any use there.
         """
 
+    def value_and_negative_gradient(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> tuple[float, Array]:
+        """Return both, from shared parts where a loss has them."""
+        return (
+            self.value(targets, scores, weights),
+            self.negative_gradient(targets, scores, weights),
+        )
+
     @abstractmethod
     def curvature(
         self, targets: Array, scores: Array, weights: Array | None = None

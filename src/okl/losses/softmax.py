@@ -48,20 +48,29 @@ class Softmax(Loss):
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> float:
         """Return the weighted negative log likelihood."""
-        return _likelihood(targets, _log_softmax(scores), weights)
+        return _likelihood(targets, _log_softmax(scores)[0], weights)
 
     def negative_gradient(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
         """Return y - p."""
-        a = targets - _softmax(scores)
-        return a if weights is None else weights * a
+        return _residuals(targets, _softmax(scores), weights)
+
+    def value_and_negative_gradient(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> tuple[float, Array]:
+        """Return both from one set of exponentials."""
+        logs, p = _log_softmax(scores)
+        return (
+            _likelihood(targets, logs, weights),
+            _residuals(targets, p, weights),
+        )
 
     def curvature(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Simplex:
         """Return diag(p) - p p' of each row."""
-        return Simplex.of(_softmax(scores), weights)
+        return Simplex(_softmax(scores), weights)
 
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
@@ -101,18 +110,17 @@ class Softmax(Loss):
         """
         xp = namespace(targets)
         b = xp.zeros((targets.shape[1],), dtype=targets.dtype)
-        logs = _log_softmax(scores)
+        logs, p = _log_softmax(scores)
         value, reach = _likelihood(targets, logs, weights), _REACH
+        size, rows = _size(scores, weights)
         last = float("inf")
         for _ in range(_STEPS):
-            p = xp.exp(logs)
-            slopes = targets - p if weights is None else weights * (targets - p)
-            slope = xp.sum(slopes, axis=0)
-            step = Simplex.of(p, weights).solve_total(slope)
+            slope = xp.sum(_residuals(targets, p, weights), axis=0)
+            step = Simplex(p, weights).solve_total(slope)
             if not inner(slope, step) > 0:
                 step = slope
             promise = inner(slope, step)
-            unseen = _UNSEEN * _size(scores + b, weights)
+            unseen = _UNSEEN * (size + rows * float(xp.max(xp.abs(b))))
             # below rounding steps are taken on trust, as long as they get smaller
             trusted = promise <= unseen
             if promise <= _NOTHING * max(abs(value), 1.0) or (
@@ -127,7 +135,7 @@ class Softmax(Loss):
             length = min(1.0, reach / longest)
             slack = unseen if trusted else 0.0
             for _ in range(_HALVINGS):
-                logs = _log_softmax(scores + b + length * step)
+                logs, p = _log_softmax(scores + (b + length * step))
                 trial = _likelihood(targets, logs, weights)
                 if trial <= value - _ARMIJO * length * promise + slack:
                     break
@@ -153,7 +161,7 @@ class Softmax(Loss):
 
     def log_probabilities(self, scores: Array, kind: Kind) -> Array:
         """Return f_c - log sum exp f."""
-        return _log_softmax(scores)
+        return _log_softmax(scores)[0]
 
 
 @dataclass(frozen=True)
@@ -164,18 +172,12 @@ class Simplex:
     ----------
     probabilities : array (n_samples, n_classes)
         p.
-    roots : array (n_samples, n_classes)
-        (w p)^(1/2).
+    weights : array (n_samples, 1), (n_samples, n_classes) or None
+        w, of the rows.
     """
 
     probabilities: Array
-    roots: Array
-
-    @classmethod
-    def of(cls, probabilities: Array, weights: Array | None) -> Simplex:
-        """Return the curvature at probabilities, of weighted rows."""
-        weighted = probabilities if weights is None else weights * probabilities
-        return cls(probabilities, namespace(weighted).sqrt(weighted))
+    weights: Array | None
 
     @property
     def separable(self) -> bool:
@@ -185,13 +187,19 @@ class Simplex:
     @property
     def diagonal(self) -> Array:
         """D = diag(w p)."""
-        return self.roots**2
+        p = self.probabilities
+        return p if self.weights is None else self.weights * p
+
+    @cached_property
+    def roots(self) -> Array:
+        """(w p)^(1/2)."""
+        return namespace(self.probabilities).sqrt(self.diagonal)
 
     def project(self, right: Array) -> Array:
         """Return (I - p^(1/2) p^(1/2)') times an array, in each row."""
-        xp = namespace(right)
-        axis = xp.sqrt(self.probabilities)
-        return right - axis * xp.sum(axis * right, axis=1, keepdims=True)
+        axis = self._axis
+        total = namespace(right).sum(axis * right, axis=1, keepdims=True)
+        return right - axis * total
 
     def solve(self, right: Array) -> Array:
         """Divide rows that sum to zero by (w p)^(1/2), where that is not tiny."""
@@ -201,13 +209,15 @@ class Simplex:
         """Return V times an array."""
         scaled = self.roots * right
         total = namespace(right).sum(scaled, axis=1, keepdims=True)
-        return scaled - self.probabilities * total
+        scaled -= self.probabilities * total
+        return scaled
 
     def adjoint(self, right: Array) -> Array:
         """Return V' times an array."""
         xp = namespace(right)
-        mean = xp.sum(self.probabilities * right, axis=1, keepdims=True)
-        return self.roots * (right - mean)
+        moved = right - xp.sum(self.probabilities * right, axis=1, keepdims=True)
+        moved *= self.roots
+        return moved
 
     def solve_total(self, right: Array) -> Array:
         """Solve with the sum over the rows, singular along the classes' sum."""
@@ -215,10 +225,15 @@ class Simplex:
         return solved - namespace(right).mean(solved)
 
     @cached_property
+    def _axis(self) -> Array:
+        xp = namespace(self.probabilities)
+        return self.roots if self.weights is None else xp.sqrt(self.probabilities)
+
+    @cached_property
     def _total(self) -> Callable[[Array], Array]:
         """What solves with the sum over the rows, made definite."""
-        xp = namespace(self.roots)
-        weighted = self.roots**2
+        xp = namespace(self.probabilities)
+        weighted = self.diagonal
         diagonal = xp.sum(weighted, axis=0)
         m = diagonal.shape[0]
         identity = xp.eye(m, dtype=diagonal.dtype)
@@ -227,25 +242,45 @@ class Simplex:
         return definite_solver((total + total.T) / 2 + shift / m)
 
 
-def _size(scores: Array, weights: Array | None) -> float:
-    """Return the size of what is added up in a value, which sets its rounding."""
+def _residuals(targets: Array, p: Array, weights: Array | None) -> Array:
+    """Return w (y - p)."""
+    return targets - p if weights is None else weights * (targets - p)
+
+
+def _size(scores: Array, weights: Array | None) -> tuple[float, float]:
+    """Return the size of what is added up in a value, and the weight of the rows.
+
+    They set its rounding.
+    """
     xp = namespace(scores)
-    rows = 1 + xp.max(xp.abs(scores), axis=1, keepdims=True)
-    return float(xp.sum(rows if weights is None else weights * rows))
+    sizes = 1 + xp.max(xp.abs(scores), axis=1, keepdims=True)
+    if weights is None:
+        return float(xp.sum(sizes)), float(scores.shape[0])
+    return float(xp.sum(weights * sizes)), float(xp.sum(weights))
 
 
 def _likelihood(targets: Array, logs: Array, weights: Array | None) -> float:
     """Return the weighted negative log likelihood of log probabilities."""
+    if weights is None:
+        return -inner(targets, logs)
     xp = namespace(logs)
-    rows = -xp.sum(targets * logs, axis=1, keepdims=True)
-    return float(xp.sum(rows if weights is None else weights * rows))
+    return -float(xp.sum(weights * xp.sum(targets * logs, axis=1, keepdims=True)))
 
 
-def _log_softmax(scores: Array) -> Array:
+def _log_softmax(scores: Array) -> tuple[Array, Array]:
+    """Return log p and p of each row, none of which overflows."""
     xp = namespace(scores)
-    shifted = scores - xp.max(scores, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    logs = scores - xp.max(scores, axis=1, keepdims=True)
+    p = xp.exp(logs)
+    total = xp.sum(p, axis=1, keepdims=True)
+    logs -= xp.log(total)
+    p /= total
+    return logs, p
 
 
 def _softmax(scores: Array) -> Array:
-    return namespace(scores).exp(_log_softmax(scores))
+    """Return p of each row."""
+    xp = namespace(scores)
+    p = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
+    p /= xp.sum(p, axis=1, keepdims=True)
+    return p

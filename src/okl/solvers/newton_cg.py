@@ -229,14 +229,9 @@ class _Point(NamedTuple):
             intercept = problem.best_intercept(scores)
             scores = scores + problem.spread(intercept)
             intercept = intercept if near is None else near + intercept
-        return cls(
-            dual,
-            image,
-            intercept,
-            scores,
-            loss.negative_gradient(targets, scores, weights),
-            loss.value(targets, scores, weights) + alpha / 2 * inner(dual, predictions),
-        )
+        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
+        objective = value + alpha / 2 * inner(dual, predictions)
+        return cls(dual, image, intercept, scores, gradient, objective)
 
 
 class _Direction(NamedTuple):
