@@ -82,7 +82,6 @@ SEARCHING = [
 # The checks that may fail, and why; there is no other place for an exception.
 EXPECTED_FAILURES = {
     "precomputed": {"check_estimators_dtypes": "feeds an indefinite matrix"},
-    ONE_OUTPUT: {"check_regressor_multioutput": "feeds five outputs to one kernel"},
 }
 
 

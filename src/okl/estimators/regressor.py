@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
-from okl.estimators.training import is_precomputed
+from okl.estimators.training import is_for_one_output, is_precomputed
 from okl.estimators.weights import checked_weights, of_rows
 from okl.losses import Loss
 from okl.metrics import r2_score
@@ -24,12 +24,20 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
 
     _task = "regression"
 
+    def __sklearn_tags__(self) -> Any:
+        """Declare several outputs, unless the kernel is of one only."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = not is_for_one_output(self.kernel)
+        return tags
+
     def _enter(
         self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
     ) -> tuple[Any, np.ndarray, TrainingTargets]:
         """Check what was given to fit; return X, y and the targets."""
         names = y
         X, y = self._validate_numbers(X, y)
+        if y.shape[1:] == (1,) and is_for_one_output(self.kernel):
+            y = column_or_1d(y, warn=True)
         set_output_names(self, names)
         y, tasks = enter_long_form(self, y, task)
         targets, weights = observed_targets(y, sample_weight, tasks)

@@ -92,6 +92,13 @@ def as_input_kernel(spec: Any) -> Kernel | PerOutput:
     return spec if isinstance(spec, PerOutput) else as_kernel(spec)
 
 
+def is_for_one_output(kernel: Any) -> bool:
+    """Tell whether a kernel can be of one output only."""
+    if not isinstance(kernel, PerOutput) or not isinstance(kernel.kernels, list):
+        return False
+    return len(kernel.kernels) == 1
+
+
 def check_kernel_per_output(
     kernel: Any,
     structures: Sequence[Structure],
