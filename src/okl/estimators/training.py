@@ -94,7 +94,9 @@ def as_input_kernel(spec: Any) -> Kernel | PerOutput:
 
 def is_for_one_output(kernel: Any) -> bool:
     """Tell whether a kernel can be of one output only."""
-    if not isinstance(kernel, PerOutput) or not isinstance(kernel.kernels, list):
+    if not isinstance(kernel, PerOutput) or not isinstance(
+        kernel.kernels, list | tuple
+    ):
         return False
     return len(kernel.kernels) == 1
 
