@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Envelope, Hinge
 from okl.operators import Dense, Features
-from okl.solvers import NewtonCG, SemismoothNewton, semismooth_newton
+from okl.solvers import NewtonCG, SemismoothNewton, active_system
 from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean
 from tests.samples import psd, solve, targets_for
 from tests.solvers.test_newton_cg import weights_for
@@ -49,7 +49,7 @@ def test_conjugate_gradients_find_the_same_steps(structure, intercept, monkeypat
     K, Y = targets_for(Hinge(), N, M)
     options = {"loss": Hinge(), "intercept": intercept, "tol": 1e-7}
     one = solve(K, Y, structure, 0.1, **options)
-    monkeypatch.setattr(semismooth_newton, "_DIRECT", 0)
+    monkeypatch.setattr(active_system, "DIRECT", 0)
     two = solve(K, Y, structure, 0.1, **options)
     for found in (one, two):
         assert found.solution.certificate.status == "optimal"

@@ -1,18 +1,12 @@
 r"""Known output kernel, curvature at some entries only: Newton's method with these.
 
 An entry is *active* where the loss has curvature: for the envelope of a hinge, a
-support vector on the margin. With a the negative gradient at F = K C L + 1 b',
-r = a - alpha C and W the curvature of the active entries, the Newton step is
-C + r / alpha + E,
-
-.. math:: \alpha W^{-1} E + (K E L)_{active} + 1 b' = - (K r L)_{active} / \alpha,
-          \qquad E = 0 \text{ elsewhere},
-
-a system as small as there are active entries, solved directly where they are few and
-by conjugate gradients where they are not; the change of the intercept keeps 1'C = 0. A
-step costs two products with K, those for the gap included: at the best intercept the
-gap is <r, K r L> / (2 alpha). The intercept of the iterations is another one: where the
-loss is flat in it the best one says nothing of the way to go.
+support vector on the margin. With a the negative gradient at F = K C L + 1 b' and
+r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
+`okl.solvers.active_system` for R = -K r L / alpha; the change of the intercept keeps
+1'C = 0. A step costs two products with K, those for the gap included: at the best
+intercept the gap is <r, K r L> / (2 alpha). The intercept of the iterations is another
+one: where the loss is flat in it the best one says nothing of the way to go.
 
 Along the step the objective is piecewise quadratic, or nearly so, in one number, and
 minimised exactly; an output that no other depends on has a number of its own. Where the
@@ -24,22 +18,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from okl._array import Array, inner, namespace, solve_definite
-from okl._conjugate_gradient import conjugate_gradient
+from okl._array import Array, inner, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
 from okl.operators import Operator
 from okl.problems import Problem
+from okl.solvers.active_system import ActiveSystem
 from okl.solvers.base import Solver
-from okl.solvers.low_rank_preconditioner import preconditioner
 from okl.solvers.newton_cg import NewtonCG, Prepared
 from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
 _SAFETY = 0.9
-# Systems up to this size are solved directly, others to a relative residual of the root
-# of the gap, within bounds; and closer by a factor after a step shorter than this.
-_DIRECT, _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 3000, 0.03, 1e-9, 0.1, 0.3
+# Systems are solved to a relative residual of the root of the gap, within bounds; and
+# closer by a factor after a step shorter than this.
+_LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
 # Line search: what is left of the slope, most trials, and a step that is none.
 _FLAT, _TRIALS, _NONE = 1e-3, 60, 1e-9
 
@@ -196,7 +189,8 @@ def _newton(
     xp = namespace(point.dual)
     right = -known.multiply(point.residual_image) / alpha
     sums = -problem.sums(point.dual + point.residual / alpha)
-    inside = _active_change(prepared, curvature, right, sums, alpha, rtol=rtol)
+    system = ActiveSystem(prepared, curvature, alpha)
+    inside = system.solve(right, sums, rtol=rtol)
     inside_image = problem.operator @ inside
     image = point.residual_image / alpha + inside_image
     intercept = xp.zeros_like(point.intercept)
@@ -215,132 +209,6 @@ def _newton(
         intercept,
         known.multiply(image) + problem.spread(intercept),
     )
-
-
-def _active_change(
-    prepared: Prepared,
-    curvature: Curvature,
-    right: Array,
-    sums: Array,
-    alpha: float,
-    *,
-    rtol: float,
-) -> Array:
-    """Return E (n_samples, n_outputs), zero where there is no curvature.
-
-    Its columns have the given sums if there is an intercept, and entries to take them.
-    Outputs that L does not couple are solved one by one.
-    """
-    problem, known = prepared.problem, prepared.known
-    xp = namespace(right)
-    active = curvature.diagonal > 0
-    change = xp.zeros_like(right)
-    n_outputs = right.shape[1]
-    groups = [None] if known.basis is not None else list(range(n_outputs))
-    sizes = xp.sum(xp.astype(active, xp.int64), axis=0)
-    largest = xp.sum(sizes) if known.basis is not None else xp.max(sizes)
-    if int(largest) > _DIRECT:
-        return _by_conjugate_gradients(
-            prepared, curvature, right, sums, alpha, rtol=rtol
-        )
-    for group in groups:
-        columns = slice(None) if group is None else slice(group, group + 1)
-        mask = active[:, columns]
-        rows, outputs = xp.nonzero(mask)
-        if rows.shape[0] == 0:
-            continue
-        matrix = problem.operator.block(rows, group)
-        if group is None:
-            L = known.matrix()
-            matrix = matrix * xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
-        else:
-            matrix = matrix * known.eigenvalues[group]
-        solved = _direct(
-            matrix,
-            alpha / curvature.diagonal[:, columns][mask],
-            right[:, columns][mask],
-            problem.sharers(rows, outputs) if problem.centered else None,
-            sums if problem.long else sums[columns],
-        )
-        part = xp.zeros_like(right[:, columns])
-        part[mask] = solved
-        change[:, columns] = part
-    return change
-
-
-def _direct(
-    matrix: Array, diagonal: Array, right: Array, outputs: Array | None, sums: Array
-) -> Array:
-    """Solve (M + D) e = right, with a b for each output where its e have a sum."""
-    xp = namespace(matrix)
-    size = matrix.shape[0]
-    identity = xp.eye(size, dtype=matrix.dtype)
-    rounding = float(xp.finfo(matrix.dtype).eps) * size
-    largest = xp.max(xp.linalg.diagonal(matrix))
-    matrix = matrix + identity * (diagonal + rounding * largest)
-    if outputs is None:
-        return solve_definite(matrix, right[:, None], overwrite=True)[:, 0]
-    n_outputs = sums.shape[0]
-    members = outputs[:, None] == xp.arange(n_outputs)
-    members = xp.astype(members, matrix.dtype)
-    both = xp.concat([members, right[:, None]], axis=1)
-    solved = solve_definite(matrix, both, overwrite=True)
-    ones, free = solved[:, :n_outputs], solved[:, n_outputs]
-    total = members.T @ ones
-    empty = xp.sum(members, axis=0) == 0
-    total = total + xp.eye(n_outputs, dtype=matrix.dtype) * xp.astype(
-        empty, matrix.dtype
-    )
-    excess = xp.where(empty, xp.zeros_like(sums), members.T @ free - sums)
-    shift = xp.linalg.solve(total, excess[:, None])
-    return free - (ones @ shift)[:, 0]
-
-
-def _by_conjugate_gradients(
-    prepared: Prepared,
-    curvature: Curvature,
-    right: Array,
-    sums: Array,
-    alpha: float,
-    *,
-    rtol: float,
-) -> Array:
-    """Solve the same system for E = E0 + V x, V the root of the curvature.
-
-    E0 has the sums, V x has none.
-    """
-    problem, known = prepared.problem, prepared.known
-    xp = namespace(right)
-
-    project: Callable[[Array], Array] = lambda rows: rows  # noqa: E731
-    if problem.centered:
-        project = problem.balancing(curvature)
-
-    def product(direction: Array) -> Array:
-        image = problem.operator @ curvature.factor(direction)
-        return alpha * direction + project(curvature.adjoint(known.multiply(image)))
-
-    first = xp.zeros_like(right)
-    if problem.centered:
-        shift = problem.spread(problem.solve_total(curvature, sums))
-        first = curvature.diagonal * (shift + first)
-        image = known.multiply(problem.operator @ first)
-        right = right - image - alpha * curvature.solve_total(sums)
-    approximate = preconditioner(
-        prepared.approximation.diagonal,
-        prepared.approximation.columns,
-        curvature,
-        known,
-        alpha,
-        problem.operator.work,
-    )
-    solved = conjugate_gradient(
-        product,
-        project(curvature.adjoint(right)),
-        lambda rows: project(approximate(rows)),
-        rtol=rtol,
-    )
-    return first + curvature.factor(solved)
 
 
 def _length(

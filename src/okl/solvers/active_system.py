@@ -1,0 +1,208 @@
+r"""The equations of Newton's method where few entries have curvature.
+
+With W the curvature of the *active* entries, those where the loss has any, the change
+E of the dual variables is zero elsewhere and
+
+.. math:: \alpha W^{-1} E + (K E L)_{active} + 1 b' = R_{active}, \qquad 1'E = s,
+
+the second where there is an intercept b. A system as small as there are active entries
+is factorised once, for however many right sides R; another is solved by conjugate
+gradients, by products with K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from okl._array import Array, definite_solver, namespace
+from okl._conjugate_gradient import conjugate_gradient
+from okl.losses.base import Curvature
+from okl.solvers.low_rank_preconditioner import preconditioner
+from okl.solvers.newton_cg import Prepared
+
+# Systems up to this size are solved directly.
+DIRECT = 3000
+
+
+@dataclass(frozen=True)
+class ActiveSystem:
+    """The equations at one curvature.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The problem, and L.
+    curvature : Curvature
+        W.
+    alpha : float
+    """
+
+    prepared: Prepared
+    curvature: Curvature
+    alpha: float
+
+    @cached_property
+    def size(self) -> int:
+        """The number of equations to be solved at once.
+
+        Outputs that L does not couple have systems of their own.
+        """
+        xp = namespace(self.curvature.diagonal)
+        active = xp.astype(self.curvature.diagonal > 0, xp.int64)
+        sizes = xp.sum(active, axis=0)
+        coupled = self.prepared.known.basis is not None
+        return int(xp.sum(sizes) if coupled else xp.max(sizes))
+
+    def solve(self, right: Array, sums: Array, *, rtol: float) -> Array:
+        """Return E (n_samples, n_outputs), zero where there is no curvature.
+
+        Its columns have the given sums if there is an intercept, and entries to take
+        them. ``rtol`` is the relative residual of conjugate gradients.
+        """
+        if self.size > DIRECT:
+            return self._by_conjugate_gradients(right, sums, rtol)
+        change = namespace(right).zeros_like(right)
+        for block in self._blocks:
+            columns = block.columns
+            own = sums if self.prepared.problem.long else sums[columns]
+            part = change[:, columns]
+            part[block.mask] = block.solve(right[:, columns][block.mask], own)
+            change[:, columns] = part
+        return change
+
+    @cached_property
+    def _blocks(self) -> list[_Block]:
+        """The factorised systems: one, or one for each output."""
+        problem, known = self.prepared.problem, self.prepared.known
+        diagonal = self.curvature.diagonal
+        xp = namespace(diagonal)
+        groups = [None] if known.basis is not None else range(diagonal.shape[1])
+        blocks = []
+        for group in groups:
+            columns = slice(None) if group is None else slice(group, group + 1)
+            mask = diagonal[:, columns] > 0
+            rows, outputs = xp.nonzero(mask)
+            if rows.shape[0] == 0:
+                continue
+            matrix = problem.operator.block(rows, group)
+            if group is None:
+                L = known.matrix()
+                matrix = matrix * xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
+            else:
+                matrix = matrix * known.eigenvalues[group]
+            members = None
+            if problem.centered:
+                n_intercepts = diagonal[:, columns].shape[1]
+                if problem.long:
+                    n_intercepts = problem.n_outputs
+                sharers = problem.sharers(rows, outputs)
+                members = sharers[:, None] == xp.arange(n_intercepts)
+                members = xp.astype(members, matrix.dtype)
+            shift = self.alpha / diagonal[:, columns][mask]
+            blocks.append(_Block.of(columns, mask, matrix, shift, members))
+        return blocks
+
+    def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
+        """Solve for E = E0 + V x, V the root of the curvature.
+
+        E0 has the sums, V x has none.
+        """
+        problem, known = self.prepared.problem, self.prepared.known
+        curvature, alpha = self.curvature, self.alpha
+
+        project: Callable[[Array], Array] = lambda rows: rows  # noqa: E731
+        if problem.centered:
+            project = problem.balancing(curvature)
+
+        def product(direction: Array) -> Array:
+            image = problem.operator @ curvature.factor(direction)
+            back = curvature.adjoint(known.multiply(image))
+            return alpha * direction + project(back)
+
+        first = namespace(right).zeros_like(right)
+        if problem.centered:
+            shift = problem.spread(problem.solve_total(curvature, sums))
+            first = curvature.diagonal * (shift + first)
+            image = known.multiply(problem.operator @ first)
+            right = right - image - alpha * curvature.solve_total(sums)
+        approximate = preconditioner(
+            self.prepared.approximation.diagonal,
+            self.prepared.approximation.columns,
+            curvature,
+            known,
+            alpha,
+            problem.operator.work,
+        )
+        solved = conjugate_gradient(
+            product,
+            project(curvature.adjoint(right)),
+            lambda rows: project(approximate(rows)),
+            rtol=rtol,
+        )
+        return first + curvature.factor(solved)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """(M + D) e = right, with a b for each intercept where its e have a sum.
+
+    Attributes
+    ----------
+    columns : slice
+        The outputs.
+    mask : array (n_samples, n_columns)
+        The active entries.
+    inverse : callable
+        What solves with M + D.
+    members : array (size, n_intercepts) or None
+        Which entries share an intercept.
+    """
+
+    columns: slice
+    mask: Array
+    inverse: Callable[[Array], Array]
+    members: Array | None
+
+    @classmethod
+    def of(
+        cls,
+        columns: slice,
+        mask: Array,
+        matrix: Array,
+        diagonal: Array,
+        members: Array | None,
+    ) -> _Block:
+        """Factorise M + D."""
+        xp = namespace(matrix)
+        size = matrix.shape[0]
+        rounding = float(xp.finfo(matrix.dtype).eps) * size
+        largest = xp.max(xp.linalg.diagonal(matrix))
+        identity = xp.eye(size, dtype=matrix.dtype)
+        matrix = matrix + identity * (diagonal + rounding * largest)
+        return cls(columns, mask, definite_solver(matrix), members)
+
+    def solve(self, right: Array, sums: Array) -> Array:
+        """Return e."""
+        free = self.inverse(right[:, None])[:, 0]
+        if self.members is None:
+            return free
+        xp = namespace(right)
+        ones, total, empty = self._border
+        excess = self.members.T @ free - sums
+        excess = xp.where(empty, xp.zeros_like(sums), excess)
+        shift = xp.linalg.solve(total, excess[:, None])
+        return free - (ones @ shift)[:, 0]
+
+    @cached_property
+    def _border(self) -> tuple[Array, Array, Array]:
+        """(M + D)^-1 of the members, their sums, and which have no entries."""
+        members = self.members
+        assert members is not None
+        xp = namespace(members)
+        ones = self.inverse(members)
+        empty = xp.sum(members, axis=0) == 0
+        identity = xp.eye(members.shape[1], dtype=members.dtype)
+        total = members.T @ ones + identity * xp.astype(empty, members.dtype)
+        return ones, total, empty
