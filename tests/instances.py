@@ -35,6 +35,7 @@ from okl.solvers import (
     SparseNewton,
     Spectral,
     Surrogate,
+    TraceNewton,
 )
 from okl.structures import (
     Cluster,
@@ -107,6 +108,7 @@ SOLVERS: list[Solver] = [
     Imputation(),
     NewtonCG(),
     SemismoothNewton(),
+    TraceNewton(),
     AugmentedLagrangian(),
     ProximalGradient(),
     Surrogate(),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Envelope, Hinge
 from okl.operators import Dense, Features
 from okl.solvers import NewtonCG, SemismoothNewton, active_system
-from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean
+from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean, TraceBall
 from tests.samples import psd, solve, targets_for
 from tests.solvers.test_newton_cg import weights_for
 
@@ -62,7 +62,7 @@ def test_conjugate_gradients_find_the_same_steps(structure, intercept, monkeypat
     assert_allclose(G, F, atol=1e-3 * np.abs(F).max())
 
 
-@pytest.mark.parametrize("structure", [*KNOWN, Frobenius()], ids=repr)
+@pytest.mark.parametrize("structure", [*KNOWN, Frobenius(), TraceBall()], ids=repr)
 @intercepts
 def test_any_array_namespace(structure, intercept):
     K, Y = targets_for(Hinge(), N, M)

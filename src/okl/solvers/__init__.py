@@ -14,6 +14,7 @@ class                      name                         needs
 `Imputation`               "imputation"                 L known, missing targets
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `SemismoothNewton`         "semismooth_newton"          L known, an envelope
+`TraceNewton`              "trace_newton"               tr L, an envelope
 `ProximalGradient`         "proximal_gradient"          any smooth loss
 `Surrogate`                "surrogate"                  any smooth loss, long form
 `AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
@@ -44,3 +45,4 @@ from okl.solvers.solution import Solution as Solution
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton
 from okl.solvers.spectral import Spectral as Spectral
 from okl.solvers.surrogate import Surrogate as Surrogate
+from okl.solvers.trace_newton import TraceNewton as TraceNewton

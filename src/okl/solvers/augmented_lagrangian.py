@@ -7,9 +7,10 @@ at the solution is the next a. All these a are dual points of V itself, and at a
 rounds of growing sharpness do (Rockafellar 1976; with a semismooth Newton method
 inside, Li, Sun & Toh 2018).
 
-The smooth problems go to `okl.solvers.semismooth_newton` where L is known, and to
-`okl.solvers.proximal_gradient` where it is learned; in long form both, and without
-memory for a decomposition those with a learned L, to `okl.solvers.surrogate`.
+The smooth problems go to `okl.solvers.semismooth_newton` where L is known, to
+`okl.solvers.trace_newton` under a trace penalty, and to `okl.solvers.proximal_gradient`
+where L is learned otherwise; in long form all of them, and without memory for a
+decomposition those with a learned L, to `okl.solvers.surrogate`.
 
 The model that is returned is the one of the dual point, alpha C = a, as soon as that is
 good enough: its dual variables are zero and at their bounds exactly.
@@ -30,7 +31,9 @@ from okl.solvers.base import Solver
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
+from okl.solvers.squared_loss import first_that_fits
 from okl.solvers.surrogate import Surrogate
+from okl.solvers.trace_newton import TraceNewton
 
 # The first sharpness, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of proximal gradients. These feel a
@@ -41,6 +44,13 @@ _LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
 # Smooth problems are solved to this part of the last gap, within bounds; the least is
 # that part of the tolerance.
 _SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
+# What solves the smooth problems: the first that fits.
+_SMOOTH: tuple[type[Solver], ...] = (
+    SemismoothNewton,
+    TraceNewton,
+    ProximalGradient,
+    Surrogate,
+)
 # Most iterations of a smooth problem.
 _STEPS = 200
 # What is left of the sharpness where a smooth problem was not solved.
@@ -61,10 +71,8 @@ class AugmentedLagrangian(Solver):
 
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems."""
-        zero = namespace(problem.targets).zeros_like(problem.targets)
-        smooth = replace(problem, loss=_envelope(problem, zero, _FIRST))
-        prepared = _solver_of_the_smooth(problem).prepare(smooth)
-        return prepared._replace(problem=problem)
+        solver, smooth = _smooth(problem)
+        return solver.prepare(smooth)._replace(problem=problem)
 
     def solve(
         self,
@@ -77,7 +85,7 @@ class AugmentedLagrangian(Solver):
     ) -> Solution:
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
         problem = prepared.problem
-        smooth_solver = _solver_of_the_smooth(problem)
+        smooth_solver, _ = _smooth(problem)
         known = "known" in problem.structure.capabilities
         growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
         history = History(problem.reference)
@@ -215,12 +223,13 @@ class _Model(NamedTuple):
         return cls(multipliers, dual_coef, kernel, intercept, certificate)
 
 
-def _solver_of_the_smooth(problem: Problem) -> Solver:
-    if "known" in problem.structure.capabilities and not problem.long:
-        return SemismoothNewton()
-    rounds = ProximalGradient()
-    stored = not problem.long and rounds.fits_in_memory(problem)
-    return rounds if stored else Surrogate()
+def _smooth(problem: Problem) -> tuple[Solver, Problem]:
+    """Return the first smooth problem, and what solves it and the others."""
+    zero = namespace(problem.targets).zeros_like(problem.targets)
+    smooth = replace(problem, loss=_envelope(problem, zero, _FIRST))
+    solver = first_that_fits(_SMOOTH, smooth, n_alphas=1)
+    assert solver is not None  # the last takes all that this solver takes
+    return solver, smooth
 
 
 def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelope:

@@ -12,6 +12,7 @@ from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 from okl.solvers.surrogate import Surrogate
+from okl.solvers.trace_newton import TraceNewton
 
 # The first that fits is taken: the most special first.
 _PREFERENCE: tuple[type[Solver], ...] = (
@@ -19,6 +20,7 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     Imputation,
     SemismoothNewton,
     NewtonCG,
+    TraceNewton,
     ProximalGradient,
     Surrogate,
     AugmentedLagrangian,

@@ -14,8 +14,8 @@ with the lowest objective, so that it stays monotone:
 - where L^(1/2) has been going, by `okl.solvers.extrapolation`;
 - B B' for the factor B that is best for the coordinates KCB of f, a ridge regression
   and the published step in B (Dinuzzo & Fukumizu 2011, section 5): it turns the range;
-- L with more of the directions in which S = C'KC is above its mean on L, those that
-  the certificate finds wanting.
+- L with more of the directions that the certificate finds wanting
+  (`okl.solvers.wanting`).
 
 Under a bound on the rank the largest eigenvalues are kept. The objective is not convex
 there: a round from which Newton's method promises less than the tolerance is the last.
@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from okl._array import Array, eigh, inner, namespace, solve_definite
+from okl._array import Array, namespace, solve_definite
 from okl._output_kernel import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
@@ -40,6 +40,7 @@ from okl.solvers.base import Solver
 from okl.solvers.extrapolation import Extrapolation
 from okl.solvers.factored_point import FactoredPoint
 from okl.solvers.solution import History, Solution, conclude
+from okl.solvers.wanting import Wanting, mean_on
 
 # The structure's step is solved to a fraction of the gap asked for.
 _STEP_TOLERANCE = 1e-2
@@ -49,8 +50,6 @@ _FRESH = 1e-2
 _SLOW = 0.1
 # Iterates that the extrapolation remembers.
 _MEMORY = 9
-# What wanting directions are given: parts of the size of L.
-_SHARES = tuple(0.25**k for k in range(16))
 
 
 class BlockCoordinateDescent(Solver):
@@ -136,6 +135,7 @@ class _Turns:
         self.prepared, self.alpha, self.step_tol = prepared, alpha, step_tol
         self.bounded = _is_bounded(prepared.problem)
         self.seen = Extrapolation(_MEMORY)
+        self.wanting = Wanting()
 
     def first(self, start: OutputKernel | None) -> OutputKernel:
         """Return an L of full range: that of the iterates can only shrink."""
@@ -209,11 +209,11 @@ class _Turns:
         of the penalty: the mean of S on L.
         """
         xp = namespace(model.coefficients)
-        dual, moment, factor = self._dual(model)
-        predictor = self.prepared.eigenvalues * (dual @ factor)
-        size = inner(factor, factor)
-        if size > 0:
-            ridge = self.alpha * inner(factor, moment @ factor) / size
+        kernel = model.output_kernel
+        dual, moment = self._dual(model)
+        predictor = self.prepared.eigenvalues * (dual @ kernel.factor())
+        ridge = self.alpha * mean_on(kernel, moment)
+        if ridge > 0:
             gram = predictor.T @ predictor
             gram = gram + ridge * xp.eye(gram.shape[0], dtype=gram.dtype)
             turned = solve_definite(gram, predictor.T @ self.prepared.targets)
@@ -221,27 +221,20 @@ class _Turns:
 
     def _with_wanting(self, model: _Model) -> Iterator[OutputKernel]:
         """Yield L with less and less of the directions that it lacks."""
-        xp = namespace(model.coefficients)
-        _, moment, factor = self._dual(model)
-        size = inner(factor, factor)
-        mean = inner(factor, moment @ factor) / size if size > 0 else 0.0
-        values, vectors = eigh(moment)
-        excess = xp.clip(values - mean, 0.0, None)
-        total = float(xp.sum(excess))
-        if total > 0:
-            size = size + self.alpha / float(xp.max(self.prepared.eigenvalues))
-            wanting = (vectors * (size / total * excess)) @ vectors.T
-            for share in _SHARES:
-                yield OutputKernel.from_matrix(
-                    model.output_kernel.matrix() + share * wanting
-                )
+        d = self.prepared.eigenvalues
+        largest = float(namespace(d).max(d)) if self.prepared.rank else 0.0
+        if largest > 0:
+            _, moment = self._dual(model)
+            yield from self.wanting.added_to(
+                model.output_kernel, moment, least=self.alpha / largest
+            )
 
-    def _dual(self, model: _Model) -> tuple[Array, Array, Array]:
-        """Return U'C of the residuals, S = C'KC and B with L = B B'."""
+    def _dual(self, model: _Model) -> tuple[Array, Array]:
+        """Return U'C of the residuals, and S = C'KC."""
         d = self.prepared.eigenvalues
         dual = (self.prepared.targets - d * model.coefficients) / self.alpha
         moment = dual.T @ (d * dual)
-        return dual, (moment + moment.T) / 2, model.output_kernel.factor()
+        return dual, (moment + moment.T) / 2
 
     @property
     def _max_rank(self) -> int:

@@ -69,7 +69,7 @@ class ProximalGradient(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
 
-    def prepare(self, problem: Problem) -> _Prepared:
+    def prepare(self, problem: Problem) -> Prepared:
         """Prepare what finds f; L takes its place later."""
         targets = problem.targets
         ones = namespace(targets).ones((targets.shape[1],), dtype=targets.dtype)
@@ -78,18 +78,18 @@ class ProximalGradient(Solver):
             for candidate in (cls() for cls in _FOR_KNOWN)
             if not candidate.missing_in_loss(problem)
         )
-        return _Prepared(
+        return Prepared(
             problem, solver, solver.prepare_for(problem, OutputKernel(ones))
         )
 
     def solve(
         self,
-        prepared: _Prepared,
+        prepared: Prepared,
         alpha: float,
         *,
         tol: float,
         max_iter: int,
-        start: _Place | None = None,
+        start: Place | None = None,
     ) -> Solution:
         """Iterate from the model of a neighbouring alpha, or from the best constant."""
         problem = prepared.problem
@@ -98,7 +98,7 @@ class ProximalGradient(Solver):
         n_outputs = problem.targets.shape[1]
         # then the gap never closes, and the objective says which model is the best
         bounded = problem.structure.max_rank(n_outputs) < n_outputs
-        place = _Place.first(problem) if start is None else start.under(problem)
+        place = Place.first(problem) if start is None else start.under(problem)
         h, lowest, inner_start = bound, float("inf"), None
         best, smallest, stalled = None, float("inf"), 0
         share, closer = _MOST, 1.0
@@ -130,7 +130,7 @@ class ProximalGradient(Solver):
             if primal > lowest and h < bound:
                 h = min(_STEEPER * h, bound)
                 continue
-            moved = _Place.of(problem, fit)
+            moved = Place.of(problem, fit)
             h = moved.curvature_since(place, bound)
             place, lowest, inner_start = moved, min(lowest, primal), next_start
         fit, rank_limited = best
@@ -141,13 +141,13 @@ class ProximalGradient(Solver):
             alpha,
             tol=tol,
             history=history,
-            start=_Place.of(problem, fit),
+            start=Place.of(problem, fit),
             intercept=fit.intercept,
             rank_limited=rank_limited,
         )
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     """A problem, and what finds the best f of it for a given L."""
 
     problem: Problem
@@ -167,7 +167,7 @@ class _Prepared(NamedTuple):
         )
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Predictions, minus the gradient of the loss there, and where f may start."""
 
     predictions: Array
@@ -175,7 +175,7 @@ class _Place(NamedTuple):
     start: Any
 
     @classmethod
-    def first(cls, problem: Problem) -> _Place:
+    def first(cls, problem: Problem) -> Place:
         """Return the best constant, or zero."""
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         predictions = namespace(targets).zeros_like(targets)
@@ -186,7 +186,7 @@ class _Place(NamedTuple):
         return cls(predictions, gradient, None)
 
     @classmethod
-    def of(cls, problem: Problem, fit: Solution) -> _Place:
+    def of(cls, problem: Problem, fit: Solution) -> Place:
         """Return the place of a model."""
         predictions = problem.operator @ fit.dual_coef
         if fit.intercept is not None:
@@ -196,14 +196,14 @@ class _Place(NamedTuple):
         )
         return cls(predictions, gradient, fit.start)
 
-    def under(self, problem: Problem) -> _Place:
+    def under(self, problem: Problem) -> Place:
         """Return the place with the gradient of this problem, whose loss may differ."""
         gradient = problem.loss.negative_gradient(
             problem.targets, self.predictions, problem.weights
         )
         return self._replace(gradient=gradient)
 
-    def curvature_since(self, last: _Place, bound: float) -> float:
+    def curvature_since(self, last: Place, bound: float) -> float:
         """Return the change of the gradient over that of the predictions."""
         moved = self.predictions - last.predictions
         turned = self.gradient - last.gradient

@@ -1,0 +1,97 @@
+"""Newton's method in a factor of L, for the smooth problems of the hinge."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl._output_kernel import OutputKernel
+from okl.losses import Envelope, Hinge
+from okl.operators import Dense
+from okl.problems import Inputs, formulate
+from okl.solvers import ProximalGradient, TraceNewton
+from okl.solvers.wanting import Wanting, mean_on
+from okl.structures import Frobenius, LowRank, TraceBall
+from tests.samples import psd, solve, targets_for
+
+traces = pytest.mark.parametrize("structure", [LowRank(), TraceBall()], ids=repr)
+intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+
+
+def smooth_problem(structure, intercept, sharpness=4.0, n=40, m=5):
+    K, Y = targets_for(Hinge(), n, m)
+    loss = Envelope(Hinge(), sharpness, np.zeros_like(Y))
+    inputs = Inputs.of(Dense(K), fit_intercept=intercept)
+    return formulate(inputs, Y, loss, structure).problem
+
+
+@traces
+@intercepts
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 5.0])
+def test_the_optimum_of_the_rounds(structure, intercept, alpha):
+    problem = smooth_problem(structure, intercept)
+    found = [
+        solver.solve(solver.prepare(problem), alpha, tol=tol, max_iter=500)
+        for solver, tol in ((TraceNewton(), 1e-9), (ProximalGradient(), 1e-5))
+    ]
+    newton, rounds = (solution.certificate for solution in found)
+    assert newton.status == "optimal"
+    assert newton.primal <= rounds.primal * (1 + 1e-9)
+    assert newton.primal >= rounds.dual
+    assert len(found[0].history) == found[0].n_iter
+
+
+@traces
+def test_few_steps_near_the_optimum(structure):
+    problem = smooth_problem(structure, True, n=60)
+    solver = TraceNewton()
+    prepared = solver.prepare(problem)
+    near = solver.solve(prepared, 0.5, tol=1e-6, max_iter=200)
+    again = solver.solve(prepared, 0.5, tol=1e-6, max_iter=200, start=near.start)
+    assert again.n_iter == 1
+    closer = solver.solve(prepared, 0.5, tol=1e-10, max_iter=200, start=near.start)
+    assert closer.certificate.status == "optimal"
+    assert closer.n_iter <= 6
+
+
+@traces
+@pytest.mark.parametrize("alpha", [2.0, 5.0])
+def test_a_hinge_under_a_heavy_penalty(structure, alpha):
+    # rounds alone are above the tolerance after minutes
+    K, Y = targets_for(Hinge(), 60, 6)
+    found = solve(K, Y, structure, alpha, loss=Hinge(), intercept=True).solution
+    assert found.certificate.status == "optimal"
+
+
+def test_what_it_is_for():
+    solver = TraceNewton()
+    for structure, lacking in (
+        (Frobenius(), "'half_trace' or 'trace_ball' of the structure"),
+        (LowRank(2), "a rank without bound"),
+    ):
+        assert solver.missing(smooth_problem(structure, False)) == [lacking]
+    assert not solver.missing(smooth_problem(LowRank(5), False))
+
+
+def test_wanting_directions_are_those_above_the_mean():
+    L = OutputKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
+    moment = np.diag([1.0, 1.0, 3.0, 0.5])
+    assert mean_on(L, moment) == pytest.approx(1.0)
+    wanting = Wanting()
+    shares = [more.matrix() - L.matrix() for more in wanting.added_to(L, moment)]
+    for share in shares:
+        assert_allclose(share, np.diag([0, 0, share[2, 2], 0]), atol=1e-15)
+    # of the size of L first, and less and less
+    sizes = [share[2, 2] for share in shares]
+    assert sizes[0] == pytest.approx(5.0)
+    assert_allclose(np.divide(sizes[1:], sizes[:-1]), 0.25, rtol=1e-6)
+    # after that it begins nearer to what was tried last
+    assert next(iter(wanting.added_to(L, moment))).matrix()[2, 2] < 1e-5
+    # nothing is wanting where S is one number on the range of L, and less elsewhere
+    assert not list(Wanting().added_to(L, np.diag([1.0, 1.0, 1.0, 0.5])))
+
+
+def test_a_psd_matrix_of_full_rank_may_want_as_well():
+    L, moment = OutputKernel.from_matrix(psd(3, 0)), psd(3, 1)
+    more = next(iter(Wanting().added_to(L, moment))).matrix() - L.matrix()
+    assert np.linalg.eigvalsh(more)[0] >= -1e-12
+    assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)
