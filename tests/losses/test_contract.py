@@ -73,6 +73,30 @@ def test_value_and_gradient_together_are_both(loss, weighted, size):
 
 @each
 @pytest.mark.parametrize("weighted", [False, True])
+def test_a_raised_curvature_ends_at_a_quadratic_that_is_never_below(loss, weighted):
+    targets, here = targets_and_scores(loss)
+    w = weights_of(loss) if weighted else None
+    for size in (0.1, 3.0, 100.0):
+        scores = size * here
+        above = loss.raised_curvature(targets, scores, w, share=1.0)
+        if above is None:
+            return
+        newton = loss.raised_curvature(targets, scores, w, share=0.0)
+        curvature = loss.curvature(targets, scores, w)
+        assert_array_equal(newton.diagonal, curvature.diagonal)
+        assert np.all(above.diagonal >= curvature.diagonal)
+        value, gradient = loss.value_and_negative_gradient(targets, scores, w)
+        for step in np.random.default_rng(1).normal(size=(20, *scores.shape)):
+            for length in (1e-3, 1.0, 3 * size):
+                moved = length * step
+                bound = value - np.sum(gradient * moved)
+                bound += np.sum(above.diagonal * moved**2) / 2
+                there = loss.value(targets, scores + moved, w)
+                assert there <= bound + 1e-12 * max(abs(bound), value)
+
+
+@each
+@pytest.mark.parametrize("weighted", [False, True])
 def test_curvature_is_that_of_the_gradient(loss, weighted):
     targets, scores = targets_and_scores(loss)
     w = weights_of(loss) if weighted else None

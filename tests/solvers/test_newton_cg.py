@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG, newton_cg
+from okl.solvers import NewtonCG, approximation, newton_cg
 from okl.structures import Fixed, Frobenius, Identity, Mean
 from tests.samples import draw, psd, solve, targets_for
 
@@ -138,7 +138,7 @@ def test_few_products_with_the_kernel_matrix(loss, intercept):
 def test_the_squared_loss_is_one_newton_step(monkeypatch):
     # with all columns from the start, which make conjugate gradients exact
     monkeypatch.setattr(newton_cg, "_EASY", 0)
-    monkeypatch.setattr(newton_cg.Approximation, "cost", 0.0)
+    monkeypatch.setattr(approximation.Approximation, "cost", 0.0)
     K, Y = targets_for(Squared(), N, M)
     found = solve(K, Y, Mean(2.0), 0.1, solver=NewtonCG(N), intercept=True, tol=1e-3)
     assert found.solution.n_iter == 2
@@ -156,10 +156,10 @@ def test_what_a_preconditioner_costs(width):
     rows = formulate(
         Inputs.of(Features(X), fit_intercept=False), Y, Softmax(), Identity()
     )
-    approximation = newton_cg.Approximation(stored.problem, 25)
-    assert approximation.cost == pytest.approx(25**2 / 60)
-    approximation = newton_cg.Approximation(rows.problem, 100)
-    assert approximation.cost == pytest.approx(min(100, width) ** 2 / (2 * width))
+    known = approximation.Approximation(stored.problem, 25)
+    assert known.cost == pytest.approx(25**2 / 60)
+    known = approximation.Approximation(rows.problem, 100)
+    assert known.cost == pytest.approx(min(100, width) ** 2 / (2 * width))
 
 
 @pytest.mark.parametrize("loss", [Huber(0.8), Logistic(), Softmax()], ids=repr)
@@ -185,6 +185,21 @@ def test_without_an_intercept_nothing_drifts():
     ).problem
     curvature = Softmax().curvature(free.targets, free.targets)
     assert newton_cg._drift(free, curvature, free.targets) is None
+
+
+@pytest.mark.parametrize("alpha", [1e-1, 1e-2, 1e-3])
+@intercepts
+def test_wild_targets_at_a_small_alpha(alpha, intercept):
+    # far from all targets the Huber loss has no second derivative, and the first steps
+    # of Newton's method are endless
+    rng = np.random.default_rng(0)
+    _, _, K = draw(60, M)
+    Y = 5 * rng.standard_t(2, size=(60, M))
+    options = {"loss": Huber(1.0), "intercept": intercept, "solver": "newton_cg"}
+    for structure in (Identity(), Fixed(10 * psd(M, 3))):
+        found = solve(K, Y, structure, alpha, **options).solution
+        assert found.certificate.status == "optimal"
+        assert found.n_iter <= 60
 
 
 @intercepts

@@ -120,6 +120,22 @@ class Loss(Component, ABC):
     ) -> Curvature:
         """Return the second derivative at the scores."""
 
+    def raised_curvature(
+        self,
+        targets: Array,
+        scores: Array,
+        weights: Array | None = None,
+        *,
+        share: float,
+    ) -> Curvature | None:
+        """Return the second derivative, raised towards that of a quadratic above V.
+
+        The quadratic touches V at the scores and is nowhere below: at a share of one a
+        step to its minimum lowers V, at zero it is a Newton step. None where a loss
+        has none that is better than Newton's steps shortened.
+        """
+        return None
+
     @abstractmethod
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from okl._array import Array, epsilon, namespace
 from okl._validation import check_positive
 from okl.losses.base import Kind
-from okl.losses.separable import Separable
+from okl.losses.separable import Diagonal, Separable, weighted
 
 
 class Huber(Separable):
@@ -55,6 +55,24 @@ class Huber(Separable):
         """Return one where the error is at most delta, else zero."""
         xp = namespace(scores)
         return xp.astype(xp.abs(targets - scores) <= self._width, scores.dtype)
+
+    def raised_curvature(
+        self,
+        targets: Array,
+        scores: Array,
+        weights: Array | None = None,
+        *,
+        share: float,
+    ) -> Diagonal:
+        """Return one where the error is at most delta, elsewhere up to delta / error.
+
+        The second derivative is zero there: from far away Newton's steps are endless.
+        """
+        xp = namespace(scores)
+        size = xp.abs(targets - scores)
+        beyond = share * (self._width / xp.clip(size, self._width, None))
+        raised = xp.where(size > self._width, beyond, xp.ones_like(size))
+        return Diagonal.of(weighted(raised, weights))
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return the targets less the errors, at most delta."""

@@ -95,19 +95,19 @@ class Separable(Loss):
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> float:
         """Return the weighted sum of v."""
-        return _total(_weighted(self.entries(targets, scores), weights))
+        return _total(weighted(self.entries(targets, scores), weights))
 
     def negative_gradient(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
         """Return the weighted slopes."""
-        return _weighted(self.slopes(targets, scores), weights)
+        return weighted(self.slopes(targets, scores), weights)
 
     def curvature(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Diagonal:
         """Return the weighted second derivatives."""
-        return Diagonal.of(_weighted(self.stiffness(targets, scores), weights))
+        return Diagonal.of(weighted(self.stiffness(targets, scores), weights))
 
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
@@ -211,7 +211,8 @@ def divide(right: Array, roots: Array) -> Array:
     )
 
 
-def _weighted(entries: Array, weights: Array | None) -> Array:
+def weighted(entries: Array, weights: Array | None) -> Array:
+    """Return entries times their weights."""
     return entries if weights is None else weights * entries
 
 

@@ -19,8 +19,8 @@ from functools import cached_property
 from okl._array import Array, definite_solver, namespace
 from okl._conjugate_gradient import conjugate_gradient
 from okl.losses.base import Curvature
+from okl.solvers.approximation import Prepared
 from okl.solvers.low_rank_preconditioner import preconditioner
-from okl.solvers.newton_cg import Prepared
 
 # Systems up to this size are solved directly.
 DIRECT = 3000

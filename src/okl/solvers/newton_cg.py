@@ -21,8 +21,7 @@ preconditioner is a diagonal while a few products are enough, then that of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -32,6 +31,7 @@ from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
 from okl.operators import LowRank
 from okl.problems import Problem
+from okl.solvers.approximation import Approximation, Prepared
 from okl.solvers.base import Solver
 from okl.solvers.low_rank_preconditioner import preconditioner
 from okl.solvers.solution import History, Solution, certified
@@ -46,6 +46,9 @@ _FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
+# How far the second derivative is raised at first, and how that changes after a step of
+# full length, and after one that was not; below so much it is not.
+_RAISED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
 # Line search: sufficient decrease, when to give up, and what is not seen in a value.
 _ARMIJO, _MAX_HALVINGS, _UNSEEN = 1e-4, 20, 1e-15
 # An intercept cannot change by more than so many times the scores.
@@ -103,6 +106,7 @@ class NewtonCG(Solver):
         best, lowest, stalled = float("inf"), float("inf"), 0
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
+        raised = _Raised()
         while True:
             gradient_image = problem.operator @ point.gradient
             dual_value = _dual_value(prepared, point, gradient_image, alpha)
@@ -115,12 +119,10 @@ class NewtonCG(Solver):
                 break
             moved = None
             if easy:
-                moved = _newton(prepared, point, alpha, gap, None, few)
+                moved = _quick_step(prepared, point, alpha, gap, few)
                 easy = moved is not None
             if moved is None:
-                of = prepared.approximation
-                columns = of.columns if of.rank else None
-                moved = _newton(prepared, point, alpha, gap, columns)
+                moved = raised.step(prepared, point, alpha, gap)
             if moved is None:
                 break
             point = moved
@@ -135,54 +137,6 @@ class NewtonCG(Solver):
             start=point.dual,
             intercept=point.intercept,
         )
-
-
-class Prepared(NamedTuple):
-    """A problem, the L that is held fixed, and what preconditions."""
-
-    problem: Problem
-    known: OutputKernel
-    approximation: Approximation
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """What is known of K without products, each part made when it is needed.
-
-    Attributes
-    ----------
-    problem : Problem
-    rank : int
-        Of the approximation of K.
-    """
-
-    problem: Problem
-    rank: int
-
-    @property
-    def cost(self) -> float:
-        """What a preconditioner made of it costs, in products with K.
-
-        A product costs two multiplications for each row and feature: so many features
-        bound the rank.
-        """
-        operator = self.problem.operator
-        work = max(operator.work / operator.n_samples, 1.0)
-        return min(self.rank, work / 2) ** 2 / work
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """That of K, or those of all outputs' matrices."""
-        return self.problem.operator.diagonal()
-
-    @cached_property
-    def columns(self) -> LowRank:
-        """R with K ~ R R', and a constant column for a free intercept."""
-        columns = self.problem.operator.low_rank(self.rank)
-        if not self.problem.centered:
-            return columns
-        xp = namespace(self.diagonal)
-        return columns.with_constant(float(xp.max(self.diagonal)) ** 0.5)
 
 
 class _Point(NamedTuple):
@@ -256,20 +210,64 @@ def _dual_value(
     return value - norm / (2 * alpha)
 
 
+def _quick_step(
+    prepared: Prepared, point: _Point, alpha: float, gap: float, max_steps: int
+) -> _Point | None:
+    """Return the next point if few products and a diagonal are enough, else None."""
+    problem = prepared.problem
+    curvature = problem.loss.curvature(problem.targets, point.scores, problem.weights)
+    return _newton(prepared, point, alpha, gap, None, curvature, max_steps=max_steps)
+
+
+class _Raised:
+    """Steps with a second derivative as high as it must be for their full length.
+
+    Without a quadratic above the loss they are Newton's, shortened where they must be.
+    """
+
+    def __init__(self) -> None:
+        self.share = _RAISED
+
+    def step(
+        self, prepared: Prepared, point: _Point, alpha: float, gap: float
+    ) -> _Point | None:
+        """Return the next point, None where no step lowers the objective."""
+        loss, of = prepared.problem.loss, prepared.approximation
+        columns = of.columns if of.rank else None
+        there = prepared.problem.targets, point.scores, prepared.problem.weights
+        step = partial(_newton, prepared, point, alpha, gap, columns)
+        while True:
+            share = self.share if self.share >= _NEWTON else 0.0
+            curvature = loss.raised_curvature(*there, share=share)
+            if curvature is None:
+                return step(loss.curvature(*there))
+            if share >= 1:
+                self.share *= _LOWER
+                return step(curvature)
+            moved = step(curvature, shorten=False)
+            if moved is not None:
+                self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
+                return moved
+            self.share = min(self.share * _HIGHER, 1.0)
+
+
 def _newton(
     prepared: Prepared,
     point: _Point,
     alpha: float,
     gap: float,
     columns: LowRank | None,
+    curvature: Curvature,
+    *,
     max_steps: int | None = None,
+    shorten: bool = True,
 ) -> _Point | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None if so many products are not enough for a full step.
+    Also None if so many products are not enough for a full step, or if the step would
+    have to be shortened and may not.
     """
     problem, known = prepared.problem, prepared.known
-    curvature = problem.loss.curvature(problem.targets, point.scores, problem.weights)
     project: Any = lambda right: right  # noqa: E731
     if problem.centered:
         project = problem.balancing(curvature)
@@ -313,20 +311,21 @@ def _newton(
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
     enough = min(_FIRST, max(abs(gap) ** 0.5, _LEAST))
+    halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
+    least = _LEAST if shorten else _FORCING
     steps = conjugate_steps(product, right, precondition)
     for step in islice(steps, max_steps):
         inside = inside + step.length * step.direction
         image = image + step.length * images[0]
         if step.left > enough:
             continue
-        may_halve = max_steps is None and step.left <= _FORCING
-        found = moved(_MAX_HALVINGS if may_halve else 0)
+        found = moved(halvings if step.left <= _FORCING else 0)
         if found is not None:
             return found
-        if enough <= _LEAST:
+        if enough <= least:
             break
         enough *= _TIGHTER
-    return moved(_MAX_HALVINGS) if max_steps is None else None
+    return moved(halvings) if max_steps is None else None
 
 
 def _drift(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None:

@@ -24,8 +24,9 @@ from okl.losses.base import Curvature
 from okl.operators import Operator
 from okl.problems import Problem
 from okl.solvers.active_system import ActiveSystem
+from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
-from okl.solvers.newton_cg import NewtonCG, Prepared
+from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
