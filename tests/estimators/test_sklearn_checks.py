@@ -43,7 +43,7 @@ SINGLE = [
     OutputKernelRegressor(
         kernel=ONE_OUTPUT, structure="identity", loss="huber", tol=CLOSE
     ),
-    OutputKernelClassifier(loss="hinge", tol=1e-10),
+    OutputKernelClassifier(loss="hinge", tol=1e-8),
     OutputKernelClassifier(loss="hinge", structure="identity", fit_intercept=False),
     # scikit-learn's checks have one output, and three classes
     *(
@@ -72,9 +72,11 @@ SEARCHING = [
     OutputKernelClassifierCV(cv=3, alphas=3),
     OutputKernelClassifierCV(structures=[TraceBall(), Sparse()], cv=3, alphas=3),
     OutputKernelClassifierCV(
-        structures="identity", loss="softmax", cv=3, alphas=3, tol=CLOSE
+        structures="identity", loss="softmax", cv=3, alphas=3, eps=1e-2, tol=CLOSE
     ),
-    OutputKernelClassifierCV(structures="identity", loss="hinge", cv=3, alphas=2),
+    OutputKernelClassifierCV(
+        structures="identity", loss="hinge", cv=3, alphas=[10.0, 1.0]
+    ),
     OutputKernelClassifierCV(
         structures=["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),

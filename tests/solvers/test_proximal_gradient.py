@@ -72,8 +72,8 @@ def test_more_outputs_than_samples(loss, structure):
 def test_a_bound_on_the_rank(loss, intercept):
     K, Y = targets_for(loss, N, M)
     options = {"loss": loss, "intercept": intercept, "tol": 1e-4}
-    free = solve(K, Y, LowRank(), 0.1, **options)
-    found = solve(K, Y, LowRank(1), 0.1, **options)
+    free = solve(K, Y, LowRank(), 0.3, **options)
+    found = solve(K, Y, LowRank(1), 0.3, **options)
     certificate = found.solution.certificate
     assert found.output_kernel.rank == 1 < free.output_kernel.rank
     assert certificate.status == "rank_limited"
@@ -81,7 +81,7 @@ def test_a_bound_on_the_rank(loss, intercept):
     # the bound is one for every rank
     assert certificate.dual <= free.solution.certificate.primal
     # to start from there gains nothing
-    again = solve(K, Y, LowRank(1), 0.1, start=found.solution.start, **options)
+    again = solve(K, Y, LowRank(1), 0.3, start=found.solution.start, **options)
     assert again.solution.certificate.primal == pytest.approx(
         certificate.primal, rel=1e-4
     )
