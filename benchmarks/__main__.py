@@ -25,6 +25,7 @@ NAMES = (
     "sparse_step",
     "joint_fit",
     "softmax",
+    "hinge",
     "missing",
     "long_form",
     "row_blocks",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from okl.losses.separable import divide, unweighted
 
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11
+# Scores up to here have exponentials.
+_SAFE = 300.0
 # The best intercept: Newton steps, how often one is halved, and how long it may be at
 # first; what it must gain of its promise, what promise is nothing or not seen, how much
 # smaller those that are not seen must get, and how much smaller is the end.
@@ -110,9 +112,10 @@ class Softmax(Loss):
         """
         xp = namespace(targets)
         b = xp.zeros((targets.shape[1],), dtype=targets.dtype)
-        logs, p = _log_softmax(scores)
-        value, reach = _likelihood(targets, logs, weights), _REACH
         size, rows = _size(scores, weights)
+        shifted = _Shifted.of(targets, scores, weights)
+        value, p = shifted.at(b)
+        reach = _REACH
         last = float("inf")
         for _ in range(_STEPS):
             slope = xp.sum(_residuals(targets, p, weights), axis=0)
@@ -135,8 +138,7 @@ class Softmax(Loss):
             length = min(1.0, reach / longest)
             slack = unseen if trusted else 0.0
             for _ in range(_HALVINGS):
-                logs, p = _log_softmax(scores + (b + length * step))
-                trial = _likelihood(targets, logs, weights)
+                trial, p = shifted.at(b + length * step)
                 if trial <= value - _ARMIJO * length * promise + slack:
                     break
                 length /= 2
@@ -240,6 +242,54 @@ class Simplex:
         shift = xp.sum(diagonal) / m + xp.finfo(diagonal.dtype).smallest_normal
         total = identity * (diagonal + 1e-14 * shift) - weighted.T @ self.probabilities
         return definite_solver((total + total.T) / 2 + shift / m)
+
+
+class _Shifted(NamedTuple):
+    """The likelihood at scores + b, as a function of b.
+
+    Where no exponential can overflow two passes over the scores are enough for it: the
+    scores of the targets are a linear function of b.
+
+    Attributes
+    ----------
+    targets, scores, weights : array
+        Of the likelihood.
+    largest : float
+        Of the absolute values of the scores.
+    given : float
+        <y, f>, weighted.
+    counts : array (n_classes,)
+        The sum of y, weighted.
+    """
+
+    targets: Array
+    scores: Array
+    weights: Array | None
+    largest: float
+    given: float
+    counts: Array
+
+    @classmethod
+    def of(cls, targets: Array, scores: Array, weights: Array | None) -> _Shifted:
+        xp = namespace(scores)
+        y = targets if weights is None else weights * targets
+        largest = float(xp.max(xp.abs(scores)))
+        return cls(
+            targets, scores, weights, largest, inner(y, scores), xp.sum(y, axis=0)
+        )
+
+    def at(self, b: Array) -> tuple[float, Array]:
+        """Return minus the log likelihood, and p."""
+        xp = namespace(b)
+        if self.largest + float(xp.max(xp.abs(b))) > _SAFE:
+            logs, p = _log_softmax(self.scores + b)
+            return _likelihood(self.targets, logs, self.weights), p
+        p = xp.exp(self.scores + b)
+        total = xp.sum(p, axis=1, keepdims=True)
+        p /= total
+        logs = xp.log(total)
+        whole = xp.sum(logs if self.weights is None else self.weights * logs)
+        return float(whole) - self.given - inner(self.counts, b), p
 
 
 def _residuals(targets: Array, p: Array, weights: Array | None) -> Array:
