@@ -42,6 +42,9 @@ _SAFETY = 0.9
 # gap if smaller; from where on it may be shortened; how much closer if it does not go
 # down, and no closer than that.
 _FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
+# That of the first where products are cheap, of so many multiplications a row: then it
+# is the steps that cost.
+_FIRST_CHEAP, _CHEAP = 0.03, 500.0
 # So many products a step are worth no better preconditioner.
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
@@ -310,7 +313,9 @@ def _newton(
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
-    enough = min(_FIRST, max(abs(gap) ** 0.5, _LEAST))
+    cheap = problem.operator.work <= _CHEAP * problem.operator.n_samples
+    first = _FIRST_CHEAP if cheap else _FIRST
+    enough = min(first, max(abs(gap) ** 0.5, _LEAST))
     halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
     least = _LEAST if shorten else _FORCING
     steps = conjugate_steps(product, right, precondition)
