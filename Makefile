@@ -1,42 +1,69 @@
-# Everything here needs Python 3.11, pip and make, nothing else.
-PYTHON ?= python3.11
+# Everything here needs Python 3.11 or newer, pip and make, nothing else.
+PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint types bench reproduce docs clean
+# Stamps: an environment; okl in it with what its users need; and with what developers do.
+ENVIRONMENT := $(VENV)/.environment
+USER := $(VENV)/.user
+DEVELOPER := $(VENV)/.developer
 
-demo: $(STAMP)
+.NOTPARALLEL:
+.PHONY: demo test test-slow test-cpus wheel-check lint types bench reproduce docs clean
+
+demo: $(USER)
 	$(BIN)/okl demo --out okl-demo
 
-test: $(STAMP)
+test: $(DEVELOPER)
 	$(BIN)/python -m pytest -m "not slow" -n auto
 
-test-slow: $(STAMP)
+test-slow: $(DEVELOPER)
 	$(BIN)/python -m pytest -m slow
 
-lint: $(STAMP)
+# The claims with the arithmetic of other processors, on one thread and on two. Not all
+# tests: the others check formulas and messages, which no processor changes. Not the slow
+# ones: the same claims on more cases. Kernels that two processors share run once.
+test-cpus: $(DEVELOPER)
+	$(BIN)/python -m tests.processors
+
+# Build a wheel, and use it where nothing is installed but what it requires.
+wheel-check: $(DEVELOPER)
+	$(BIN)/python -m tests.wheel
+
+lint: $(DEVELOPER)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(STAMP)
+types: $(DEVELOPER)
 	$(BIN)/mypy
 
-bench: $(STAMP)
+bench: $(DEVELOPER)
 	$(BIN)/python -m benchmarks
 
-reproduce: $(STAMP)
+reproduce: $(DEVELOPER)
 	$(BIN)/python -m reproductions
 
-docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+docs: $(DEVELOPER)
 	$(BIN)/sphinx-build -q -b html docs docs/_build
 
-$(STAMP): pyproject.toml
+$(ENVIRONMENT):
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+	  2>/dev/null || { \
+	  echo 'okl needs Python 3.11 or newer with its venv module; $(PYTHON) is:' \
+	    "$$($(PYTHON) --version 2>&1 | tail -n 1)" >&2; \
+	  echo 'Install one (Debian and Ubuntu: with python3-venv), or name another:' \
+	    'make $(MAKECMDGOALS) PYTHON=python3.12' >&2; \
+	  exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
-	touch $(STAMP)
+	touch $@
+
+$(USER): pyproject.toml $(ENVIRONMENT)
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	touch $@
+
+$(DEVELOPER): pyproject.toml $(ENVIRONMENT)
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $(USER) $@
 
 clean:
 	rm -rf $(VENV) okl-demo

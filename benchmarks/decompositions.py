@@ -33,7 +33,7 @@ def run() -> list[Row]:
     X, Y, name = robot()
     X, Y = StandardScaler().fit_transform(X), StandardScaler().fit_transform(Y)
     search = OutputKernelRegressorCV(
-        structures=[Sparse(mu) for mu in MUS], alphas=N_ALPHAS, cv=N_FOLDS
+        "rbf", [Sparse(mu) for mu in MUS], alphas=N_ALPHAS, cv=N_FOLDS
     )
     counted = []
     decompose = Dense._decompose

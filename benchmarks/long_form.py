@@ -18,7 +18,9 @@ import numpy as np
 from okl import OutputKernelRegressor
 from benchmarks.long_form import school
 X, y, task = school()
-model = OutputKernelRegressor("linear", "frobenius", alpha={alpha})
+model = OutputKernelRegressor(
+    "linear", "frobenius", alpha={alpha}, normalize_y=False
+)
 model.fit(X[:500], y[:500], task=task[:500])
 # measure
 model.fit(X, y, task=task)
@@ -45,11 +47,15 @@ def run() -> list[Row]:
         return []
     X, y, task = data
     # the grid begins at alpha_max
-    path = output_kernel_path(X, y, task=task, kernel="linear", alphas=1, tol=1e-2)
+    path = output_kernel_path(
+        X, y, task=task, kernel="linear", alphas=1, tol=1e-2, normalize_y=False
+    )
     largest = float(path.alphas[0])
     rows = []
     for part in PARTS:
-        model = OutputKernelRegressor("linear", "frobenius", alpha=part * largest)
+        model = OutputKernelRegressor(
+            "linear", "frobenius", alpha=part * largest, normalize_y=False
+        )
         work = f"school in long form, linear, Frobenius, alpha_max * {part:g}, gap 1e-6"
         seconds = best_of(1, lambda model=model: model.fit(X, y, task=task))
         note = f"{model.n_iter_} rounds, gap {model.certificate_.relative_gap:.1e}"

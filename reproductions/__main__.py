@@ -16,6 +16,7 @@ NAMES = (
     "negative_transfer",
     "removed_targets",
     "long_form",
+    "rivals",
     "attribute_detection",
     "satimage",
 )

@@ -55,6 +55,7 @@ def errors(name: str, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
             alphas=20,
             eps=1e-6,
             scoring="neg_mean_squared_error",
+            normalize_y=False,
         )
         models = best_of_each(
             search,

@@ -41,15 +41,16 @@ def best_of_each(
     structures = [s for family in candidates.values() for s in family]
     search.set_params(structures=structures).fit(X, Y, **ids)
     means = search.scores_.mean(axis=-1)
+    single = SINGLE[type(search)]
+    given = search.get_params(deep=False)
     shared = {
-        name: getattr(search, name)
-        for name in ("kernel", "loss", "fit_intercept", "tol", "max_iter")
+        name: given[name] for name in single().get_params(deep=False) if name in given
     }
     models, first = {}, 0
     for name, family in candidates.items():
         rows = means[first : first + len(family)]
         row, column = np.unravel_index(rows.argmax(), rows.shape)
-        models[name] = SINGLE[type(search)](
+        models[name] = single(
             structure=family[row], alpha=search.alphas_[first + row, column], **shared
         ).fit(X, Y, **ids)
         first += len(family)

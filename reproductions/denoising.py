@@ -88,7 +88,12 @@ def path(kernel, n_components, alphas, train, held_out):
     regressors shares one decomposition of the kernel matrix.
     """
     models = output_kernel_path(
-        train, train, kernel=kernel, structure=LowRank(n_components), alphas=alphas
+        train,
+        train,
+        kernel=kernel,
+        structure=LowRank(n_components),
+        alphas=alphas,
+        normalize_y=False,
     )
     for alpha, model in zip(models.alphas, models, strict=True):
         yield alpha, model.predict(held_out)

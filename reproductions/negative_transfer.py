@@ -35,7 +35,9 @@ N_ALPHAS = 13
 
 def label_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]:
     """Return 1 - average precision of every label, and the model, per candidate."""
-    search = OutputKernelClassifierCV(alphas=N_ALPHAS, scoring="average_precision")
+    search = OutputKernelClassifierCV(
+        "rbf", alphas=N_ALPHAS, scoring="average_precision"
+    )
     models = best_of_each(search, candidates(Y.shape[1]), X[train], Y[train])
     return {
         name: (
@@ -52,7 +54,9 @@ def label_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]:
 def target_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]:
     """Return the nMSE of every target, and the model, per candidate."""
     targets = StandardScaler().fit(Y[train])
-    search = OutputKernelRegressorCV(alphas=N_ALPHAS, scoring="neg_mean_squared_error")
+    search = OutputKernelRegressorCV(
+        "rbf", alphas=N_ALPHAS, scoring="neg_mean_squared_error", normalize_y=False
+    )
     models = best_of_each(
         search, candidates(Y.shape[1]), X[train], targets.transform(Y[train])
     )

@@ -67,11 +67,13 @@ METHODS = (ALONE, *(f"{way}, {name}" for way in WAYS for name in STRUCTURES))
 
 def search() -> OutputKernelRegressorCV:
     return OutputKernelRegressorCV(
+        "rbf",
         alphas=12,
         eps=1e-5,
         cv=3,
         scoring=make_scorer(mean_squared_error, greater_is_better=False),
         tol=1e-4,
+        normalize_y=False,
     )
 
 

@@ -89,7 +89,11 @@ def draw(n_tasks: int, share: float, reading: str, rng: np.random.Generator) -> 
 
 def search() -> OutputKernelRegressorCV:
     return OutputKernelRegressorCV(
-        "linear", alphas=16, fit_intercept=False, scoring="neg_mean_squared_error"
+        "linear",
+        alphas=16,
+        fit_intercept=False,
+        scoring="neg_mean_squared_error",
+        normalize_y=False,
     )
 
 

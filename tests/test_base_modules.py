@@ -9,7 +9,9 @@ from okl import _array, _memory
 from okl._component import Component, from_name, names_of
 from okl._validation import (
     check_count,
+    check_flag,
     check_gram,
+    check_magnitude,
     check_not_negative,
     check_positive,
     positive_part,
@@ -118,6 +120,27 @@ class TestNumbers:
         found = check_not_negative(value, "alpha")
         assert type(found) is float
         assert found == value
+
+    @pytest.mark.parametrize("value", [1e51, -1e51, 1e-51, -1e-51, np.inf, np.nan])
+    def test_no_magnitude(self, value):
+        message = r"Numbers are up to .*between 1e-50 and 1e\+50.* Rescale\."
+        for module in (np, strict):
+            array = module.asarray([[0.0, value]])
+            with pytest.raises(ValueError, match=message):
+                check_magnitude(array, "Numbers are up to", "Rescale.")
+
+    @pytest.mark.parametrize("values", [[], [0.0], [-1e49, 0.0], [1e-49, 1e-300]])
+    def test_magnitude(self, values):
+        check_magnitude(np.array(values), "Numbers are up to", "Rescale.")
+
+    @pytest.mark.parametrize("value", [0, 1, "no", None, np.nan, []])
+    def test_no_flag(self, value):
+        with pytest.raises(ValueError, match="must be True or False, got"):
+            check_flag(value, "fit_intercept")
+
+    def test_flag(self):
+        assert check_flag(np.True_, "fit_intercept") is True
+        assert check_flag(False, "fit_intercept") is False
 
     @pytest.mark.parametrize("value", [0, -1, 1.0, np.nan, True, "1", None])
     def test_no_count(self, value):

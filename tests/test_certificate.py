@@ -1,5 +1,6 @@
 """The certificate against plain loops, and against models that are wrong."""
 
+import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -122,7 +123,7 @@ def test_dual_of_any_model_bounds_the_optimum(case, intercept):
         structure, (_, Y, K) = case.make(m), draw(n, m, seed)
         alpha = 10.0 ** rng.uniform(-3, 1)
         best = OutputKernelRegressor(
-            "precomputed", structure, alpha, fit_intercept=intercept
+            "precomputed", structure, alpha, fit_intercept=intercept, normalize_y=False
         ).fit(K, Y)
         L = reference.admissible(structure, m, seed)
         dual_coef = rng.normal(size=(n, m)) @ L * rng.choice([1e-3, 1.0, 1e3])
@@ -139,7 +140,10 @@ def test_attributes_of_a_fit_prove_what_the_fit_says(case, alpha, intercept, n, 
     X, Y, _ = draw(n, max(m, 1))
     Y = Y if m else Y[:, 0]  # m = 0 stands for a vector of targets
     model = OutputKernelRegressor(
-        structure=case.make(max(m, 1)), alpha=alpha, fit_intercept=intercept
+        structure=case.make(max(m, 1)),
+        alpha=alpha,
+        fit_intercept=intercept,
+        normalize_y=False,
     ).fit(X, Y)
     again = certified_again(model, X, Y)
     assert_allclose(again.primal, model.certificate_.primal, rtol=1e-8)
@@ -169,7 +173,7 @@ def test_attributes_prove_the_same_at_a_very_small_alpha(structure, alpha, inter
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 4))
     model = OutputKernelRegressor(
-        structure=structure, alpha=alpha, fit_intercept=intercept
+        structure=structure, alpha=alpha, fit_intercept=intercept, normalize_y=False
     ).fit(X, Y)
     assert model.certificate_.status == "optimal"
     again = certified_again(model, X, Y)
@@ -197,7 +201,9 @@ FAULTS = {
 @pytest.mark.parametrize("structure", LEARNED)
 def test_a_wrong_model_is_found_out(structure, fault):
     X, Y, _ = draw(20, 4)
-    model = OutputKernelRegressor(structure=structure, alpha=0.5).fit(X, Y)
+    model = OutputKernelRegressor(
+        structure=structure, alpha=0.5, normalize_y=False
+    ).fit(X, Y)
     assert certified_again(model, X, Y).status == "optimal"
     changes = FAULTS[fault](model, np.random.default_rng(0))
     found = certified_again(model, X, Y, **changes)
@@ -208,7 +214,9 @@ def test_a_wrong_model_is_found_out(structure, fault):
 @pytest.mark.parametrize("structure", LEARNED)
 def test_a_small_fault_opens_a_gap_of_second_order(structure):
     X, Y, _ = draw(20, 4)
-    model = OutputKernelRegressor(structure=structure, alpha=0.5, tol=1e-9).fit(X, Y)
+    model = OutputKernelRegressor(
+        structure=structure, alpha=0.5, tol=1e-9, normalize_y=False
+    ).fit(X, Y)
     gaps = [
         certified_again(model, X, Y, output_kernel=scale * model.output_kernel_).primal
         - model.certificate_.primal
@@ -232,7 +240,7 @@ def test_outside_the_range_of_the_output_kernel_the_norm_is_infinite(structure):
 
 def test_an_indefinite_output_kernel_is_no_model():
     X, Y, _ = draw(20, 4)
-    model = OutputKernelRegressor(alpha=0.5).fit(X, Y)
+    model = OutputKernelRegressor(alpha=0.5, normalize_y=False).fit(X, Y)
     largest = np.linalg.eigvalsh(model.output_kernel_)[-1]
     shifted = model.output_kernel_ - 0.5 * largest * np.eye(4)
     statuses = []
@@ -246,7 +254,7 @@ def test_an_indefinite_output_kernel_is_no_model():
 def test_both_triangles_of_the_output_kernel_count(triangle):
     # eigh reads only one of them
     X, Y, _ = draw(20, 4)
-    model = OutputKernelRegressor(alpha=0.5).fit(X, Y)
+    model = OutputKernelRegressor(alpha=0.5, normalize_y=False).fit(X, Y)
     wrong = model.output_kernel_
     wrong[(0, 1) if triangle == "upper" else (1, 0)] += 1.0
     with pytest.raises(ValueError, match="symmetric"):
@@ -283,7 +291,9 @@ def test_a_kernel_matrix_that_is_nearly_psd_is_certified_as_the_fit_sees_it(
     # BUG: fit clips the eigenvalue at zero, certify does not, and reports "optimal"
     # with a negative gap (-0.9 for the identity) or a gap of 1
     K, Y = slightly_indefinite()
-    model = OutputKernelRegressor("precomputed", structure, alpha, fit_intercept=False)
+    model = OutputKernelRegressor(
+        "precomputed", structure, alpha, fit_intercept=False, normalize_y=False
+    )
     model.fit(K, Y)
     options = {} if structure == "identity" else {"output_kernel": model.output_kernel_}
     again = certify(K, Y, model.dual_coef_, alpha=alpha, structure=structure, **options)
@@ -297,7 +307,9 @@ def test_what_is_certified_is_what_is_predicted(structure, alpha):
     # BUG: on a direction that was clipped dual_coef_ is Y / alpha, times L, and
     # predict multiplies it with the -9e-6 that fit took for zero
     K, Y = slightly_indefinite()
-    model = OutputKernelRegressor("precomputed", structure, alpha, fit_intercept=False)
+    model = OutputKernelRegressor(
+        "precomputed", structure, alpha, fit_intercept=False, normalize_y=False
+    )
     loss = ((Y - model.fit(K, Y).predict(K)) ** 2).sum() / 2
     assert loss <= model.certificate_.primal * (1 + 1e-3)
 
@@ -442,8 +454,37 @@ def test_no_square_array_of_many_outputs():
 def test_a_fit_that_is_not_certified_warns_with_its_gap():
     X, Y, _ = draw(20, 4)
     with pytest.warns(ConvergenceWarning, match=r"relative duality gap is [\d.e-]+,"):
-        model = OutputKernelRegressor(alpha=1e-3, max_iter=1).fit(X, Y)
+        model = OutputKernelRegressor(alpha=1e-3, max_iter=1, normalize_y=False).fit(
+            X, Y
+        )
     assert model.certificate_.status == "max_iter"
     assert f"{model.certificate_.relative_gap:.2g}" in model.certificate_.message
     assert model.n_iter_ == 1
     assert len(model.history_) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "advice"),
+    [
+        ({}, "optimal", "no other model has an objective lower by more than that."),
+        ({"structure": LowRank(1)}, "rank_limited", "A larger rank closes the gap."),
+        (
+            {"max_iter": 1, "alpha": 1e-3},
+            "max_iter",
+            "Increase max_iter, or tol, or alpha",
+        ),
+    ],
+)
+def test_a_certificate_prints_as_a_paragraph(options, status, advice):
+    X, Y, _ = draw(20, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        certificate = OutputKernelRegressor(**options).fit(X, Y).certificate_
+    lines = str(certificate).splitlines()
+    assert 2 <= len(lines) <= 5
+    assert max(map(len, lines)) <= 88
+    text = " ".join(lines)
+    assert text.startswith(f"{status}: the objective is {certificate.primal:.9g}, ")
+    for part in (f"{certificate.dual:.9g}", f"{certificate.gap:.2g}", advice):
+        assert part in text
+    assert eval(repr(certificate), {"Certificate": Certificate}) == certificate

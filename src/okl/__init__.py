@@ -5,7 +5,7 @@ The estimators are here; the parts they are made of are in `okl.kernels`,
 `okl.metrics`, the pictures in `okl.plotting`.
 """
 
-from okl.certificate import Certificate, certify
+from okl.certificate import Certificate
 from okl.estimators import (
     KernelAutoencoder,
     OutputKernelClassifier,
@@ -14,6 +14,8 @@ from okl.estimators import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
     ReducedRankRegression,
+    certify,
+    certify_model,
     output_kernel_path,
 )
 
@@ -29,5 +31,6 @@ __all__ = [
     "OutputKernelRegressorCV",
     "ReducedRankRegression",
     "certify",
+    "certify_model",
     "output_kernel_path",
 ]

@@ -8,15 +8,17 @@ scikit-learn estimator as far as parameters go (``get_params``, ``set_params``,
 A component may have a *name*, the string that stands for its default object
 (``"rbf"`` for ``Gaussian()``). The folder of each axis builds its table of names from
 the classes that its ``__init__.py`` exports: exporting a component is registering it.
-A few have parameters without a default; their names are for the command line, where
-parameters are set besides.
+A few have parameters without a default; their names are for where parameters are set
+besides: on the command line, and by ``set_params(structure="cluster",
+structure__n_clusters=3)``. A component may have *aliases*, further strings that are
+understood where its name is, and not counted among the names.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -31,12 +33,43 @@ class Component(BaseEstimator):
     name : str or None
         The string that stands for the default object, None for a component made of
         matrices, functions or other components.
+    aliases : tuple of str
+        Other strings that stand for it.
     """
 
     name: ClassVar[str | None] = None
+    aliases: ClassVar[tuple[str, ...]] = ()
 
 
-def names_of(namespace: Mapping[str, Any], kind: type[T]) -> dict[str, type[T]]:
+class Names(Mapping[str, type[T]], Generic[T]):
+    """The named components of one kind: from each name to its class, sorted by name.
+
+    Looking up an alias finds the class as well, but only names are listed.
+    """
+
+    def __init__(self, classes: Iterable[type[T]]) -> None:
+        named = {cls.name: cls for cls in classes if cls.name is not None}
+        self._classes = dict(sorted(named.items()))
+
+    def __getitem__(self, name: str) -> type[T]:
+        if name in self._classes:
+            return self._classes[name]
+        for cls in self._classes.values():
+            if name in cls.aliases:
+                return cls
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._classes)
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self._classes)})"
+
+
+def names_of(namespace: Mapping[str, Any], kind: type[T]) -> Names[T]:
     """Collect the named components of one kind that a namespace exports.
 
     Parameters
@@ -48,15 +81,13 @@ def names_of(namespace: Mapping[str, Any], kind: type[T]) -> dict[str, type[T]]:
 
     Returns
     -------
-    dict of str to type
-        From each name to its class, sorted by name.
+    Names
     """
-    named = {
-        value.name: value
+    return Names(
+        value
         for value in namespace.values()
-        if isinstance(value, type) and issubclass(value, kind) and value.name
-    }
-    return dict(sorted(named.items()))
+        if isinstance(value, type) and issubclass(value, kind)
+    )
 
 
 def required_parameters(cls: type[Component]) -> list[str]:
@@ -65,8 +96,15 @@ def required_parameters(cls: type[Component]) -> list[str]:
     return [p.name for p in parameters if p.default is inspect.Parameter.empty]
 
 
-def from_name(spec: str | T, table: Mapping[str, type[T]], kind: type[T]) -> T:
-    """Turn a name into its default object; pass an object through.
+def from_name(
+    spec: str | T,
+    table: Mapping[str, type[T]],
+    kind: type[T],
+    *,
+    also: Iterable[str] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> T:
+    """Turn a name into its object; pass an object through.
 
     Parameters
     ----------
@@ -76,37 +114,45 @@ def from_name(spec: str | T, table: Mapping[str, type[T]], kind: type[T]) -> T:
         The names of the axis, from `names_of`.
     kind : type
         The base class of the axis; its name in lower case goes into messages.
+    also : iterable of str
+        Strings that are no component, but belong to the names that messages list.
+    parameters : mapping, optional
+        What the object of a name has instead of its defaults, nested ones included
+        (``left__gamma``); None for the default object.
 
     Raises
     ------
     ValueError
         For an unknown name, the message lists the known ones; or for the name of a
-        component that has parameters without a default.
+        component that has parameters without a default; or an unknown parameter.
     TypeError
         For anything else that is not a component of this kind.
     """
     noun = kind.__name__.lower()
+    known = ", ".join(map(repr, (*table, *also)))
     if isinstance(spec, kind):
         return spec
-    if isinstance(spec, str):
-        if spec in table:
-            cls = table[spec]
-            required = required_parameters(cls)
-            if required:
-                raise ValueError(
-                    f"The {noun} {spec!r} has no default for {', '.join(required)}: "
-                    f"pass {cls.__name__}({required[0]}=...)."
-                )
-            return cls()
-        raise ValueError(
-            f"Unknown {noun} {spec!r}. Known names: {', '.join(map(repr, table))}. "
-            f"Choose one of them or pass an object of okl.{noun_folder(noun)}."
+    if not isinstance(spec, str):
+        raise TypeError(
+            f"The {noun} must be a name ({known}) or an object of "
+            f"okl.{noun_folder(noun)}, got {spec!r}"
+            + (f"; did you mean {spec.__name__}()?" if isinstance(spec, type) else ".")
         )
-    raise TypeError(
-        f"The {noun} must be a name ({', '.join(map(repr, table))}) or an object of "
-        f"okl.{noun_folder(noun)}, got {spec!r}"
-        + (f"; did you mean {spec.__name__}()?" if isinstance(spec, type) else ".")
-    )
+    if spec not in table:
+        raise ValueError(
+            f"Unknown {noun} {spec!r}. Known names: {known}. Choose one of them or "
+            f"pass an object of okl.{noun_folder(noun)}."
+        )
+    cls, given = table[spec], parameters or {}
+    required = required_parameters(cls)
+    missing = [name for name in required if name not in given]
+    if missing:
+        raise ValueError(
+            f"The {noun} {spec!r} has no default for {', '.join(missing)}: "
+            f"pass {cls.__name__}({missing[0]}=...)."
+        )
+    component = cls(**{name: given[name] for name in required})
+    return component.set_params(**given)
 
 
 def noun_folder(noun: str) -> str:

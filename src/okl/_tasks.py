@@ -12,7 +12,7 @@ The rows of a task share an intercept, as those of a column do in a target matri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -125,7 +125,7 @@ def _dense(matrix: Any) -> Array:
 
 @dataclass(frozen=True)
 class LongCoefficients:
-    """Theta = C L (n_samples, n_tasks) for a C with one entry a row, not formed.
+    """Theta = C L D (n_samples, n_tasks) for a C with one entry a row, not formed.
 
     It can be multiplied from the left like the array, which `dense` makes of it.
 
@@ -137,11 +137,14 @@ class LongCoefficients:
         The task of each row.
     output_kernel : OutputKernel
         L.
+    scale : array (n_tasks,) or None
+        The diagonal of D; None for the identity.
     """
 
     column: Array
     tasks: Tasks
     output_kernel: OutputKernel
+    scale: Array | None = None
 
     # arrays leave products with this object to it
     __array_ufunc__ = None
@@ -155,8 +158,20 @@ class LongCoefficients:
         """Return M C L for M (k, n_samples) or (n_samples,)."""
         if left.ndim == 1:
             return (left[None, :] @ self)[0, :]
-        return self.output_kernel.multiply(self.tasks.times(left, self.column))
+        return self._scaled(
+            self.output_kernel.multiply(self.tasks.times(left, self.column))
+        )
+
+    def __mul__(self, scale: Array) -> LongCoefficients:
+        """Return Theta with its columns multiplied by numbers (n_tasks,)."""
+        return replace(self, scale=self._scaled(scale))
 
     def dense(self) -> Array:
         """Return the array."""
-        return self.output_kernel.multiply(self.tasks.scatter(self.column))
+        return self._scaled(
+            self.output_kernel.multiply(self.tasks.scatter(self.column))
+        )
+
+    def _scaled(self, rows: Array) -> Array:
+        """Return what has a column for each task, times D."""
+        return rows if self.scale is None else rows * self.scale

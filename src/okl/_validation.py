@@ -17,6 +17,8 @@ from okl._array import Array, eigh, is_numpy, namespace
 # What a Gram matrix may miss symmetry or positive semi-definiteness by, relative
 # to its largest entry or eigenvalue, before it is refused.
 _GRAM_TOLERANCE = 1e-5
+# Between these a number has powers and quotients in double precision.
+_SMALLEST, _LARGEST = 1e-50, 1e50
 # Negative eigenvalues below this (relative) are rounding and need no projection.
 _ROUNDING = 1e-12
 
@@ -44,9 +46,42 @@ def check_count(value: Any, name: str) -> int:
     return int(value)
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """Return True or False, else raise ValueError."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def check_alpha(value: Any) -> float:
     """Return the regularisation strength."""
-    return check_positive(value, "alpha")
+    alpha = check_positive(value, "alpha")
+    check_magnitude(np.asarray(alpha), "alpha is", "Choose another alpha.")
+    return alpha
+
+
+def check_magnitude(values: Array, what: str, remedy: str) -> None:
+    """Raise ValueError unless numbers are of a size that can be computed with.
+
+    Zeros alone are.
+
+    Parameters
+    ----------
+    values : array
+        Any numbers; their largest absolute value counts.
+    what, remedy : str
+        How the message begins, in front of that value, and what it advises.
+    """
+    xp = namespace(values)
+    largest = 0.0
+    if values.size:  # without a copy of absolute values
+        largest = max(float(xp.max(values)), -float(xp.min(values)))
+    if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
+        raise ValueError(
+            f"{what} {largest:.3g}, which is not between {_SMALLEST:g} and "
+            f"{_LARGEST:g}: squares and products would leave the range of floating "
+            f"point numbers. {remedy}"
+        )
 
 
 def check_tolerance(value: Any) -> float:
@@ -78,11 +113,18 @@ def check_gram(matrix: Array, name: str) -> float:
     return asymmetry
 
 
-def positive_part(matrix: np.ndarray) -> np.ndarray:
+def positive_part(matrix: np.ndarray, rounding: float = 0.0) -> np.ndarray:
     """Return a symmetric matrix that is PSD: itself, or with eigenvalues clipped.
 
     One Cholesky factorisation decides for nearly every matrix. Eigenvalues down to
     -1e-5 of the largest count as zero.
+
+    Parameters
+    ----------
+    matrix : array (n, n)
+    rounding : float, default=0.0
+        The size of what a matrix lost by rounding before: so far below zero an
+        eigenvalue counts as zero as well.
 
     Raises
     ------
@@ -94,7 +136,7 @@ def positive_part(matrix: np.ndarray) -> np.ndarray:
         return matrix
     values, vectors = eigh(matrix)
     smallest, largest = float(values[0]), float(np.max(np.abs(values)))
-    if smallest < -_GRAM_TOLERANCE * largest:
+    if smallest < -max(_GRAM_TOLERANCE * largest, rounding):
         raise ValueError(
             "The kernel matrix is not positive semi-definite: its most negative "
             f"eigenvalue is {smallest:.6g}, its largest {float(values[-1]):.6g}. Pass "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from okl._array import Array, eigh, inner, namespace
+from okl._array import Array, eigh, epsilon, inner, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses import Loss
 from okl.structures import Structure
@@ -38,6 +38,7 @@ def bounds(
     intercept: Array | float = 0.0,
     free_intercept: bool = False,
     dual_point: Array | None = None,
+    products: Array | None = None,
 ) -> tuple[float, float]:
     """Return the primal value of a model and the dual value its residuals imply.
 
@@ -45,8 +46,11 @@ def bounds(
     multiplies a matrix from the left. If it has an attribute ``shared`` that is False,
     each output has a matrix of its own, and outputs are not rotated. The dual point,
     alpha C, is that of the fit where one is given, as it must be for a loss with kinks.
+    The products K Theta are those that are given, as `predict` evaluates them, or
+    evaluated here.
     """
-    products = K @ dual_coef
+    if products is None:
+        products = K @ dual_coef
     scores = products + intercept
 
     primal = loss.value(targets, scores, weights) + alpha * (
@@ -80,6 +84,22 @@ def bounds(
     if not point.exact:
         other = point.gradient_near(other)
     return primal, max(dual, point.value(other))
+
+
+def rounding_reference(
+    loss: Loss, targets: Array, centered: Array, weights: Array | None
+) -> float:
+    """Return the objective below which there is nothing but rounding.
+
+    Machine epsilon x the loss at f = 0 of centred targets, and of targets as given
+    what is left when their rounding is squared, with something to spare.
+    """
+    xp = namespace(targets)
+    eps = epsilon(targets)
+    value = eps * loss.value(centered, xp.zeros_like(centered), weights)
+    if centered is not targets:
+        value += eps**1.5 * loss.value(targets, xp.zeros_like(targets), weights)
+    return value
 
 
 def _turned(

@@ -51,7 +51,12 @@ CASES = {
 def test_optimum_of_a_conic_solver(structure, intercept, seed, alpha):
     _, Y, K = draw(N, M, seed)
     model = OutputKernelRegressor(
-        "precomputed", structure, alpha, fit_intercept=intercept, tol=1e-9
+        "precomputed",
+        structure,
+        alpha,
+        fit_intercept=intercept,
+        tol=1e-9,
+        normalize_y=False,
     ).fit(K, Y)
     value, F = reference.conic_optimum(K, Y, alpha, structure, intercept)
     assert_allclose(model.certificate_.primal, value, rtol=1e-6)
@@ -65,7 +70,7 @@ def test_other_shapes(structure, n, m, rank):
     _, Y, K = draw(n, m)
     K = K if rank is None else psd(n, rank=rank)
     model = OutputKernelRegressor(
-        "precomputed", structure, 0.3, fit_intercept=False, tol=1e-9
+        "precomputed", structure, 0.3, fit_intercept=False, tol=1e-9, normalize_y=False
     ).fit(K, Y)
     value, _ = reference.conic_optimum(K, Y, 0.3, structure, False)
     assert_allclose(model.certificate_.primal, value, rtol=1e-6)
@@ -83,7 +88,12 @@ def test_the_trace_structure_is_the_nuclear_norm(intercept, seed, alpha):
     problem = cp.Problem(cp.Minimize(cp.sum_squares(Y - F) / 2 + alpha * cp.normNuc(Z)))
     problem.solve(solver=cp.CLARABEL)
     model = OutputKernelRegressor(
-        "precomputed", "low_rank", alpha, fit_intercept=intercept, tol=1e-9
+        "precomputed",
+        "low_rank",
+        alpha,
+        fit_intercept=intercept,
+        tol=1e-9,
+        normalize_y=False,
     ).fit(K, Y)
     assert_allclose(model.certificate_.primal, problem.value, rtol=1e-6)
     values = np.linalg.svd(Z.value)[1]
@@ -107,6 +117,11 @@ def test_frobenius_dual_by_a_conic_solver():
     problem = cp.Problem(cp.Maximize(value), [block >> 0])
     problem.solve(solver=cp.CLARABEL)
     model = OutputKernelRegressor(
-        "precomputed", "frobenius", alpha, fit_intercept=False, tol=1e-10
+        "precomputed",
+        "frobenius",
+        alpha,
+        fit_intercept=False,
+        tol=1e-10,
+        normalize_y=False,
     ).fit(K, Y)
     assert_allclose(model.certificate_.dual, problem.value, rtol=1e-6)

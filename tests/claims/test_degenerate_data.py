@@ -155,13 +155,16 @@ def test_every_alpha_of_a_path_is_certified(data, kernel, structure, intercept):
             fit_intercept=intercept,
             alphas=13,
             max_iter=300,
+            normalize_y=False,
         )
     bounded = isinstance(structure, LowRank)
     allowed = {"optimal", "rank_limited"} if bounded else {"optimal"}
     for model, certificate in zip(path, path.certificates, strict=True):
         assert np.all(np.isfinite(model.dual_coef_))
         assert np.all(np.isfinite(model.predict(X)))
-        assert certificate.relative_gap >= -1e-12
+        # the rounding of K Theta at a small alpha, as below: 2e-11 was seen with the
+        # kernels of OpenBLAS for Haswell on two threads
+        assert certificate.relative_gap >= -1e-10
         assert certificate.status in allowed
 
 
@@ -171,7 +174,9 @@ def test_every_alpha_of_a_path_is_certified(data, kernel, structure, intercept):
 @pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e8])
 def test_extreme_alphas_are_finite_and_honest(data, kernel, structure, alpha):
     X, Y = data()
-    model = OutputKernelRegressor(kernel, structure, alpha, max_iter=200)
+    model = OutputKernelRegressor(
+        kernel, structure, alpha, max_iter=200, normalize_y=False
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, Y)
@@ -183,10 +188,10 @@ def test_extreme_alphas_are_finite_and_honest(data, kernel, structure, alpha):
     assert np.isfinite(certificate.primal)
     assert certificate.relative_gap >= -1e-10
     assert {warning.category for warning in caught} == (
-        {ConvergenceWarning} if certificate.status == "max_iter" else set()
+        {ConvergenceWarning} if certificate.failed else set()
     )
     if alpha >= 1:
-        assert certificate.status != "max_iter"
+        assert not certificate.failed
 
 
 @structures
@@ -236,5 +241,7 @@ def test_rounding_in_the_eigenvectors_is_no_part_of_the_targets(structure, alpha
     A = rng.normal(size=(10, 10))
     Y = rng.normal(size=(10, 2))
     solver = "spectral" if structure == "identity" else "auto"
-    model = OutputKernelRegressor("precomputed", structure, alpha, solver=solver)
+    model = OutputKernelRegressor(
+        "precomputed", structure, alpha, solver=solver, normalize_y=False
+    )
     assert model.fit(A @ A.T, Y).certificate_.status == "optimal"

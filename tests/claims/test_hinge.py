@@ -52,6 +52,26 @@ def test_one_output_is_a_support_vector_machine(C):
     assert_allclose(ours.dual_coef_, C * ours.dual_point_, rtol=1e-14)
 
 
+@pytest.mark.parametrize("structure", [Identity(), Mean(2.0)], ids=repr)
+@intercepts
+@pytest.mark.parametrize("linear", [False, True], ids=["gaussian", "linear"])
+def test_zeros_are_exact_at_any_tolerance(structure, intercept, linear):
+    # the linear kernel has rank 3: a matrix of 4 support vectors on the margin, which
+    # the intercept makes possible, is singular
+    X, labels, K = draw_classes(40, 3)
+    K = X @ X.T if linear else K
+    Y = Hinge().encode(labels, "multiclass", 3)
+    for alpha in (1.0, 1e-3):
+        for tol in (1e-6, 1e-8, 1e-10):
+            options = {"loss": Hinge(), "intercept": intercept, "tol": tol}
+            found = solve(K, Y, structure, alpha, **options).solution
+            assert found.certificate.status == "optimal"
+            L = structure.known(Y)
+            exact = L.multiply(found.dual_point / alpha)
+            assert_array_equal(found.dual_coef, exact)
+            assert np.sum(found.dual_point == 0) > Y.size / 5
+
+
 @CS
 def test_weights_are_those_of_a_support_vector_machine(C):
     K, labels = two_classes()
@@ -148,6 +168,18 @@ def test_several_labels(structure):
     assert np.mean(model.predict(X) == Y) > 0.65
 
 
+@pytest.mark.parametrize("alpha", [0.01, 0.1, 0.5, 1.0, 10.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_label_that_all_rows_have_has_dual_variables_of_zero(seed, alpha):
+    # multipliers of one sign that sum to zero: rounding must not leave one outside
+    _, labels, K = draw_classes(12, 2, seed)
+    indicators = np.column_stack([np.ones(12), labels, 1 - labels])
+    Y = Hinge().encode(indicators, "multilabel", 3)
+    found = solve(K, Y, Mean(2.0), alpha, loss=Hinge(), intercept=True)
+    assert found.solution.certificate.status == "optimal"
+    assert_array_equal(found.solution.dual_point[:, 0], 0)
+
+
 def test_class_weights_are_those_of_a_support_vector_machine():
     X, labels, _ = draw_classes(60, 2)
     X, labels = X[:45], labels[:45]
@@ -168,7 +200,7 @@ def test_search_over_alpha_and_structure():
     X, labels = load_digits(n_class=4, return_X_y=True)
     X, labels = X[:120] / 16, labels[:120]
     search = OutputKernelClassifierCV(
-        structures=["identity", "frobenius"], alphas=4, eps=1e-3, cv=3, loss="hinge"
+        "rbf", ["identity", "frobenius"], alphas=4, eps=1e-3, cv=3, loss="hinge"
     ).fit(X, labels)
     assert search.certificate_.status == "optimal"
     assert search.dual_point_.shape == (120, 4)

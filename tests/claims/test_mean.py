@@ -18,7 +18,9 @@ def test_the_average_is_penalised_by_alpha_and_the_spread_by_more(m, gamma):
     common = KernelRidge(alpha=alpha, kernel="precomputed").fit(K, average)
     own = KernelRidge(alpha=alpha * (1 + gamma), kernel="precomputed")
     expected = common.predict(K) + own.fit(K, Y - average).predict(K)
-    model = OutputKernelRegressor("precomputed", Mean(gamma), alpha=alpha)
+    model = OutputKernelRegressor(
+        "precomputed", Mean(gamma), alpha=alpha, normalize_y=False
+    )
     model.set_params(fit_intercept=False).fit(K, Y)
     assert_allclose(model.predict(K), expected, atol=1e-12 * np.abs(Y).max())
     assert model.certificate_.status == "optimal"
@@ -44,11 +46,13 @@ def test_it_is_the_complete_graph(m):
 
 def test_limits_are_independent_outputs_and_one_predictor():
     X, Y, _ = draw(15, 4)
-    alone = OutputKernelRegressor(structure="identity").fit(X, Y)
-    small = OutputKernelRegressor(structure=Mean(1e-12)).fit(X, Y)
+    alone = OutputKernelRegressor(structure="identity", normalize_y=False).fit(X, Y)
+    small = OutputKernelRegressor(structure=Mean(1e-12), normalize_y=False).fit(X, Y)
     assert_allclose(small.predict(X), alone.predict(X), atol=1e-10)
-    large = OutputKernelRegressor(structure=Mean(1e12)).fit(X, Y)
+    large = OutputKernelRegressor(structure=Mean(1e12), normalize_y=False).fit(X, Y)
     shapes = large.predict(X) - large.intercept_
     assert_allclose(shapes, np.tile(shapes[:, :1], 4), atol=1e-10)
-    pooled = OutputKernelRegressor(structure="identity").fit(X, Y.mean(axis=1))
+    pooled = OutputKernelRegressor(structure="identity", normalize_y=False).fit(
+        X, Y.mean(axis=1)
+    )
     assert_allclose(large.predict(X).mean(axis=1), pooled.predict(X), atol=1e-10)

@@ -44,6 +44,7 @@ def test_validation_error_along_the_path(
         structure=structure,
         alphas=np.geomspace(1e-5, 1, 30) * alpha_max,
         fit_intercept=False,
+        normalize_y=False,
     )
     assert all(certificate.status == "optimal" for certificate in path.certificates)
     errors = [np.mean((model.predict(K_valid) - Y_valid) ** 2) for model in path]

@@ -28,7 +28,7 @@ def okl():
 def related():
     """Numbers, text and truth values that explain four targets of several units."""
     rng = np.random.default_rng(0)
-    n = 80
+    n = 120
     table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["height", "width"])
     table["town"] = rng.choice(["Rome", "Oslo", "Bonn"], n)
     table["old"] = rng.random(n) < 0.4

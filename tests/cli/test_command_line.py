@@ -1,15 +1,11 @@
-"""The program itself: version, missing libraries, what imports what, the demo."""
+"""The program itself: version, missing libraries, what imports what."""
 
 import subprocess
 import sys
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import okl as package
-from okl.cli.demo import run_demo
-from okl.cli.storage import load_model
 
 
 def run_python(code):
@@ -64,27 +60,3 @@ def test_warnings_are_one_line_each(okl, related_csv, tmp_path):
     assert warned
     assert all(line.startswith("okl: warning: ") for line in warned)
     assert "status       max_iter" in result.stdout
-
-
-@pytest.mark.slow
-def test_demo(okl, tmp_path):
-    out = tmp_path / "demo"
-    result = okl("demo", "--out", out)
-    assert result.exit_code == 0, result.stderr
-    unseen = pd.read_csv(out / "digits_test.csv")
-    right = load_model(out / "model.skops").predict(unseen)["digit"] == unseen["digit"]
-    assert len(unseen) == 797
-    assert right.mean() > 0.95
-    assert f"frobenius    {right.mean():.4f}" in result.stdout
-    assert "identity     0." in result.stdout
-    assert str(out / "output_graph.png") in result.stdout
-
-
-def test_demo_takes_the_path_of_fit(monkeypatch, tmp_path):
-    """A demo with few digits, so that the wiring is tested in the quick suite."""
-    monkeypatch.setattr("okl.cli.demo._N_TRAIN", 100)
-    text = run_demo(tmp_path / "demo")
-    L = pd.read_csv(tmp_path / "demo" / "output_kernel.csv", index_col=0)
-    assert list(L.columns) == [str(digit) for digit in range(10)]
-    assert np.linalg.eigvalsh(L).min() > -1e-10
-    assert "Accuracy on the 1697 digits" in text

@@ -1,17 +1,18 @@
 """okl fit: what it writes is what it learned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import KFold, cross_val_score
-from sklearn.preprocessing import StandardScaler
 
 from okl import OutputKernelRegressor
 from okl.cli.fit import fit_table
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.storage import load_model
-from okl.cli.verdict import verdict
+from okl.cli.verdict import answer, to_keep, verdict
 from tests.cli.conftest import FEWER_ALPHAS
 
 
@@ -26,7 +27,7 @@ def test_writes_exactly_the_files_it_promises(fitted):
 def test_output_kernel_is_that_of_the_model(fitted):
     folder, _ = fitted
     L = pd.read_csv(folder / "out" / "output_kernel.csv", index_col=0)
-    model = load_model(folder / "out" / "model.skops").pipeline[-1].regressor_
+    model = load_model(folder / "out" / "model.skops").pipeline[-1]
     assert list(L.columns) == list(L.index) == ["y_a", "y_b", "y_c"]
     np.testing.assert_array_equal(L, L.T)
     np.testing.assert_allclose(L, model.output_kernel_, rtol=1e-12)
@@ -59,7 +60,7 @@ def test_every_structure_has_its_independent_cross_validation_score(
     )
     features = related[["height", "width", "town", "old"]].astype({"old": str})
     X = encoder_for(fit.data.feature_kinds).fit_transform(features)
-    Y = StandardScaler().fit_transform(related[["y_a", "y_b", "y_c", "other"]])
+    Y = related[["y_a", "y_b", "y_c", "other"]]
     folds = KFold(5, shuffle=True, random_state=0)
     assert [c.structure.name for c in fit.outcome.candidates] == [
         "frobenius",
@@ -67,41 +68,90 @@ def test_every_structure_has_its_independent_cross_validation_score(
     ]
     for candidate in fit.outcome.candidates:
         model = OutputKernelRegressor(
-            fit.outcome.search.kernel_, candidate.structure, candidate.model.alpha
+            candidate.model.kernel, candidate.structure, candidate.model.alpha
         )
         scores = cross_val_score(model, X, Y, cv=folds)
-        np.testing.assert_allclose(candidate.scores, scores, atol=1e-4)
+        # targets are normalised by all rows in the search
+        np.testing.assert_allclose(candidate.scores, scores, atol=0.01)
         row = next(
             line
             for line in fit.report.splitlines()
             if candidate.structure.name in line.split() and "±" in line
         )
-        numbers = [float(word) for word in row.split() if word[0].isdigit()]
+        shown = row.split(")", 1)[1].split()
+        numbers = [float(word) for word in shown if word[0].isdigit()]
         assert candidate.model.alpha == pytest.approx(numbers[0], rel=1e-2)
-        assert scores.mean() == pytest.approx(numbers[1], abs=2e-4)
-        error = scores.std(ddof=1) / len(scores) ** 0.5
+        assert candidate.score == pytest.approx(numbers[1], abs=2e-4)
+        error = candidate.scores.std(ddof=1) / len(scores) ** 0.5
         assert error == pytest.approx(numbers[2], abs=2e-4)
+    # each structure with its own best kernel and alpha
+    table = fit.outcome.search.cv_results_
+    for candidate in fit.outcome.candidates:
+        own = [
+            repr(structure) == repr(candidate.structure) and stage == 2
+            for structure, stage in zip(
+                table["param_structure"], table["stage"], strict=True
+            )
+        ]
+        assert candidate.score == table["mean_test_score"][own].max()
 
 
-def test_model_is_the_best_of_those_asked_for_even_if_identity_wins(okl, tmp_path):
-    """Outputs that have nothing in common, at a low rank that cannot hold them."""
+def independent(n_outputs, tmp_path):
+    """A table of outputs that have nothing in common."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     table = pd.DataFrame(X, columns=list("abcd"))
-    for j in range(4):
+    for j in range(n_outputs):
         table[f"y{j}"] = X[:, j] + 0.1 * rng.normal(size=60)
     table.to_csv(tmp_path / "table.csv", index=False)
+    return tmp_path / "table.csv"
+
+
+def test_independent_outputs_are_kept_unless_relations_paid(okl, tmp_path):
+    """At a low rank that cannot hold them."""
     result = okl(
-        *("fit", tmp_path / "table.csv", "--target", "y?", "--out", tmp_path / "out"),
+        *("fit", independent(4, tmp_path), "--target", "y?", "--out", tmp_path / "out"),
         *("--structure", "low_rank", "--set", "structure__rank=1", "--kernel"),
         *("linear", *FEWER_ALPHAS),
     )
     text = " ".join(result.stdout.split())
     assert "low_rank(rank=1): no." in text
-    assert "The best mean score is that of identity" in text
-    estimator = load_model(tmp_path / "out" / "model.skops").pipeline[-1].regressor_
-    assert estimator.structure_.rank == 1
-    assert estimator.rank_ == 1
+    assert "The saved model has independent outputs (identity)" in text
+    assert "* identity" in text
+    model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
+    assert repr(model.structure_) == "Identity()"
+
+
+def test_a_difference_too_small_to_use_is_not_shown(tmp_path):
+    """Significant it may be: every fold is a little better, by the same amount."""
+    fit = fit_table(
+        independent(2, tmp_path),
+        ["y?"],
+        tmp_path / "out",
+        kernels=["linear"],
+        assignments=["alphas=5"],
+    )
+    learned, baseline = fit.outcome.candidates
+
+    def judged(difference):
+        path = np.broadcast_to(baseline.scores + difference, learned.path.shape)
+        better = replace(learned, path=path)
+        outcome = replace(fit.outcome, candidates=[better, baseline])
+        return answer(better, outcome), to_keep(outcome) is better
+
+    least = 0.01 * (1 - baseline.score)
+    assert judged(0.9 * least) == ("not shown", False)
+    assert judged(1.1 * least) == ("yes", True)
+    assert judged(-0.9 * least) == ("not shown", False)
+    assert judged(-1.1 * least) == ("no", False)
+
+
+def test_scores_of_the_outputs_are_in_the_report(okl, fitted, related):
+    _, result = fitted
+    section = result.stdout.split("Held-out scores of the outputs: R^2")[1]
+    rows = dict(line.split()[:2] for line in section.splitlines()[3:6])
+    assert list(rows) == ["y_a", "y_b", "y_c"]
+    assert all(0 < float(score) < 1 for score in rows.values())
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv.gz", "tsv", "tsv.gz"])
@@ -200,7 +250,7 @@ def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
     assert "Gaussian(gamma=0.25)" in result.stdout
     assert "low_rank(rank=2)" in result.stdout
     assert "2 for each structure" in result.stdout
-    assert "folds   3" in result.stdout
+    assert "folds    3" in result.stdout
     assert "held-out neg_mean_squared_error" in result.stdout
 
 

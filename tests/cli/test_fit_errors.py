@@ -18,7 +18,8 @@ def refused(okl, tmp_path):
         assert result.stdout == ""
         lines = result.stderr.splitlines()
         assert lines[-1].startswith("okl: error: ")
-        assert all(line.startswith("okl: task: ") for line in lines[:-1])
+        known = ("okl: task: ", "okl: search: ")
+        assert all(line.startswith(known) for line in lines[:-1])
         assert sorted(tmp_path.rglob("*")) == before
         return lines[-1]
 
@@ -54,7 +55,7 @@ def refused(okl, tmp_path):
         (["--target", "y_a", "--set", "alphas=0"], "alphas must be an integer >= 1"),
         (["--target", "y_a", "--set", "scoring=foo"], "Got 'foo' instead"),
         (["--target", "y_a", "--cv", "1"], "at least 2 folds"),
-        (["--target", "y_a", "--cv", "60"], "the table has 80 rows"),
+        (["--target", "y_a", "--cv", "70"], "the table has 120 rows"),
     ],
 )
 def test_arguments(refused, related_csv, arguments, message):
@@ -88,6 +89,14 @@ def test_a_class_that_is_alone(refused, related, tmp_path):
     assert "same in every row" in refused(tmp_path / "table.csv", "--target", "one")
 
 
+def test_classes_have_no_units(refused, related, tmp_path):
+    related.assign(tall=related["height"] > 0).to_csv(tmp_path / "t.csv", index=False)
+    told = refused(
+        *(tmp_path / "t.csv", "--target", "tall", "--set", "normalize_y=False")
+    )
+    assert "--set normalize_y is for targets that are numbers" in told
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -97,7 +106,7 @@ def test_a_class_that_is_alone(refused, related, tmp_path):
         ("table.csv", b"a,b\n", "has no rows"),
         ("table.csv", b"a,b\n1,2,3\n4,5,6\n", "more cells than its first line"),
         ("table.csv", b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
-        ("table.csv", b"a,b\n1,\xff\xfe\n", "cannot read"),
+        ("table.csv", b"a,b\n1,\xff\xfe\n", "the byte 0xff in line 2"),
         ("table.csv.gz", b"a,b\n1,2\n", "Not a gzipped file"),
         ("table.parquet", b"a,b\n1,2\n", "cannot read"),
     ],

@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import FunctionTransformer
 
 from okl.cli.storage import load_model
+from okl.estimators.targets import TrainingTargets
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_predictions_are_those_of_the_pipeline(
     out = tmp_path / f"predictions.{suffix}"
     result = okl("predict", model, related_csv, "--out", out)
     assert result.exit_code == 0
-    assert "80 rows, 3 predicted columns" in result.stdout
+    assert "120 rows, 3 predicted columns" in result.stdout
     if suffix == "parquet":
         predicted = pd.read_parquet(out)
     else:
@@ -81,7 +82,10 @@ def refused(okl, tmp_path):
         (lambda t: t.drop(columns=["town", "width"]), "no column width, town;"),
         (lambda t: t.assign(width="wide"), "width holds text values; expected number"),
         (lambda t: t.assign(old=1.5), "old holds number values; expected boolean"),
-        (lambda t: t.assign(height=np.nan), "missing or infinite values in height (80"),
+        (
+            lambda t: t.assign(height=np.nan),
+            "missing or infinite values in height (120",
+        ),
     ],
 )
 def test_tables_unlike_that_of_the_fit(
@@ -120,6 +124,21 @@ def test_a_damaged_model(refused, model, related_csv, tmp_path):
 def test_files_of_others(refused, related_csv, tmp_path, content, message):
     skops.io.dump(content, tmp_path / "other.skops")
     assert message in refused(tmp_path / "other.skops", related_csv)
+
+
+def test_models_of_another_version(refused, model, related_csv, tmp_path):
+    told = "was written by another version of okl, in a format that this one does not"
+    # files had no number at first, and held types that are no longer there
+    for strange in (None, 10**6):
+        other = load_model(model)
+        vars(other).pop("format")
+        if strange is not None:
+            vars(other)["format"] = strange
+        skops.io.dump(other, tmp_path / "other.skops")
+        assert told in refused(tmp_path / "other.skops", related_csv)
+    gone = TrainingTargets(None, one_dimensional=True)
+    skops.io.dump(gone, tmp_path / "gone.skops")
+    assert told in refused(tmp_path / "gone.skops", related_csv)
 
 
 def test_missing_model(refused, fitted, related_csv):

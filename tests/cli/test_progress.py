@@ -21,7 +21,7 @@ def fit_with_bar(monkeypatch, capsys):
             monkeypatch.setenv("FORCE_COLOR", "1")
         rng = np.random.default_rng(0)
         X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
-        search = OutputKernelRegressorCV(alphas=2, cv=4)
+        search = OutputKernelRegressorCV("rbf", alphas=2, cv=4)
         search.set_callbacks(FoldProgress()).fit(X, Y)
         return capsys.readouterr()
 

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -111,7 +112,9 @@ def test_reconstructions_are_those_of_the_regressor_on_its_own_rows(
     X, X_new = draw()
     options = {"alpha": 0.05, "fit_intercept": intercept, "tol": 1e-9}
     model = KernelAutoencoder(p, kernel, **options).fit(X)
-    regressor = OutputKernelRegressor(kernel, LowRank(p), **options).fit(X, X)
+    regressor = OutputKernelRegressor(
+        kernel, LowRank(p), **options, normalize_y=False
+    ).fit(X, X)
     scale = np.abs(X).max()
     for rows in (X, X_new):
         codes = model.transform(rows)
@@ -324,3 +327,29 @@ def test_rows_that_cannot_be_used():
         model.transform(X[:, :3])
     with pytest.raises(ValueError, match=r"X has 3 columns, but the codes.*have 2"):
         model.inverse_transform(X[:, :3])
+
+
+@pytest.mark.parametrize(("n", "m"), SHAPES)
+def test_the_score_is_the_variance_that_is_explained(n, m):
+    X, X_new = draw(n, m)
+    pca = PCA(3, svd_solver="full").fit(X)
+    alpha = 1e-8 * pca.singular_values_[0] ** 2
+    model = KernelAutoencoder(3, "linear", alpha).fit(X)
+    assert_allclose(model.score(X), pca.explained_variance_ratio_.sum(), rtol=1e-6)
+    curved = KernelAutoencoder(3, Gaussian(0.05), 1e-2).fit(X)
+    reconstructed = curved.inverse_transform(curved.transform(X_new))
+    variance = np.sum((X_new - X_new.mean(axis=0)) ** 2)
+    expected = 1 - np.sum((X_new - reconstructed) ** 2) / variance
+    assert_allclose(curved.score(X_new), expected)
+    with pytest.raises(NotFittedError):
+        clone(model).score(X)
+
+
+def test_a_search_without_targets():
+    X, _ = draw(60)
+    grid = {"alpha": [1e2, 1e-1], "kernel__gamma": [0.01, 10.0]}
+    search = GridSearchCV(KernelAutoencoder(3), grid, cv=3).fit(X)
+    assert search.best_params_ == {"alpha": 0.1, "kernel__gamma": 0.01}
+    scores = cross_val_score(search.best_estimator_, X, cv=3)
+    assert_allclose(scores.mean(), search.best_score_)
+    assert scores.mean() > 0.8

@@ -80,7 +80,7 @@ def test_multilabel(structure, make, dtype):
 def test_scores_are_those_of_the_regressor_on_the_codes(blobs):
     X, y = blobs
     codes = np.where(y[:, None] == np.arange(4), 1.0, -1.0)
-    regressor = OutputKernelRegressor(alpha=0.2).fit(X, codes)
+    regressor = OutputKernelRegressor(alpha=0.2, normalize_y=False).fit(X, codes)
     classifier = OutputKernelClassifier(alpha=0.2).fit(X, y)
     assert_array_equal(classifier.decision_function(X), regressor.predict(X))
     assert classifier.certificate_ == regressor.certificate_

@@ -69,9 +69,9 @@ def test_scores_are_those_of_clones(intercept, kernel, sparse, one_dimensional):
     X = sp.csr_matrix(X) if sparse else X
     options = {"fit_intercept": intercept, "tol": 1e-9}
     model = OutputKernelRegressorCV(
-        kernel, structures, alphas=ALPHAS, cv=KFold(4), **options
+        kernel, structures, alphas=ALPHAS, cv=KFold(4), **options, normalize_y=False
     ).fit(X, Y)
-    single = OutputKernelRegressor(kernel, **options)
+    single = OutputKernelRegressor(kernel, **options, normalize_y=False)
     expected = expected_scores(single, structures, X, Y, KFold(4))
     assert model.scores_.shape == (len(structures), 3, 4)
     assert_allclose(model.scores_, expected, rtol=1e-3, atol=1e-4)
@@ -103,9 +103,9 @@ def test_the_best_is_refitted():
 def test_grids_are_those_of_paths():
     X, Y, _ = draw(24, 3)
     structures = ["identity", "low_rank"]
-    model = OutputKernelRegressorCV(
-        structures=structures, alphas=4, eps=1e-3, cv=3
-    ).fit(X, Y)
+    model = OutputKernelRegressorCV("rbf", structures, alphas=4, eps=1e-3, cv=3).fit(
+        X, Y
+    )
     for grid, structure in zip(model.alphas_, structures, strict=True):
         path = output_kernel_path(X, Y, structure=structure, alphas=4, eps=1e-3)
         assert_allclose(grid, path.alphas, rtol=1e-12)
@@ -141,9 +141,15 @@ def test_scoring(scoring, one_dimensional):
     X, Y, _ = draw(24, 3)
     Y = Y[:, 0] if one_dimensional else Y
     model = OutputKernelRegressorCV(
-        Gaussian(0.5), "low_rank", alphas=ALPHAS, cv=3, scoring=scoring, tol=1e-9
+        Gaussian(0.5),
+        "low_rank",
+        alphas=ALPHAS,
+        cv=3,
+        scoring=scoring,
+        tol=1e-9,
+        normalize_y=False,
     ).fit(X, Y)
-    single = OutputKernelRegressor(Gaussian(0.5), tol=1e-9)
+    single = OutputKernelRegressor(Gaussian(0.5), tol=1e-9, normalize_y=False)
     expected = expected_scores(single, ["low_rank"], X, Y, 3, scoring)
     assert_allclose(model.scores_, expected, rtol=1e-3)
 
@@ -195,17 +201,19 @@ def test_splitters(cv):
     )
 
 
-def test_default_folds():
+def test_default_folds_are_shuffled():
     X, Y, _ = draw(30, 2)
-    regressor = OutputKernelRegressorCV("linear", "identity", alphas=ALPHAS).fit(X, Y)
-    single = OutputKernelRegressor("linear")
-    expected = expected_scores(single, ["identity"], X, Y, KFold(5))
-    assert_allclose(regressor.scores_, expected, rtol=1e-8)
+    regressor = OutputKernelRegressorCV("linear", "frobenius", alphas=ALPHAS)
+    folds = KFold(5, shuffle=True, random_state=0)
+    expected = clone(regressor).set_params(cv=folds).fit(X, Y).scores_
+    assert_array_equal(clone(regressor).fit(X, Y).scores_, expected)
+    other = clone(regressor).set_params(random_state=1).fit(X, Y).scores_
+    assert not np.array_equal(other, expected)
     y = np.sort(np.arange(30) % 3)
-    classifier = OutputKernelClassifierCV("linear", "identity", alphas=ALPHAS).fit(X, y)
-    single = OutputKernelClassifier("linear")
-    expected = expected_scores(single, ["identity"], X, y, StratifiedKFold(5))
-    assert_allclose(classifier.scores_, expected, atol=1e-12)
+    classifier = OutputKernelClassifierCV("linear", "frobenius", alphas=ALPHAS)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    expected = clone(classifier).set_params(cv=folds).fit(X, y).scores_
+    assert_array_equal(clone(classifier).fit(X, y).scores_, expected)
 
 
 def test_given_folds_and_a_generator_of_them():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from okl import (
@@ -13,7 +14,7 @@ from okl import (
     output_kernel_path,
 )
 from okl.kernels import Gaussian
-from okl.structures import Fixed
+from okl.structures import Cluster, Fixed, Sparse
 from tests.samples import draw
 
 X, Y, K = draw(10, 3)
@@ -38,6 +39,10 @@ PARAMETERS = [
     ({"alpha": np.inf}, "alpha must be a finite number > 0, got inf"),
     ({"alpha": "1"}, "alpha must be a finite number > 0, got '1'"),
     ({"alpha": None}, "alpha must be a finite number > 0, got None"),
+    ({"alpha": 1e300}, r"alpha is 1e\+300, .*between 1e-50 and 1e\+50.*another alpha"),
+    ({"alpha": 1e-300}, r"alpha is 1e-300, .* the range of floating point numbers"),
+    ({"fit_intercept": "no"}, "fit_intercept must be True or False, got 'no'"),
+    ({"fit_intercept": 1}, "fit_intercept must be True or False, got 1"),
     ({"tol": 0.0}, "tol must be a finite number > 0, got 0.0"),
     ({"tol": -1.0}, "tol must be a finite number > 0"),
     ({"tol": np.nan}, "tol must be a finite number > 0"),
@@ -91,6 +96,8 @@ DATA = [
     (X, changed(Y, (slice(None), 1), np.nan), "Input y contains NaN"),
     (X, changed(Y, (2, 1), np.inf), "Input y contains infinity"),
     (X, changed(Y, (2, 1), -np.inf), "Input y contains infinity"),
+    (1e150 * X, Y, r"X has entries up to [\d.]+e\+150, .* standardising its columns"),
+    (sp.csr_matrix(1e-150 * X), Y, r"X has entries up to [\d.]+e-150"),
     (X, None, "requires y to be passed"),
     (X, Y[..., None], "dim 3|3D"),
     (np.full((10, 3), "long"), Y, "could not convert string to float: .*long"),
@@ -111,6 +118,34 @@ def test_data(model, rows, targets, message):
     with pytest.raises(ValueError, match=message):
         output_kernel_path(rows, targets)
     assert not hasattr(model, "dual_coef_")
+
+
+def test_kernels_and_weights_beyond_floating_point():
+    for factor, shown in [(1e60, r"1e\+60"), (1e-60, "1e-60")]:
+        with pytest.raises(ValueError, match=f"matrix has entries up to {shown}"):
+            OutputKernelRegressor(factor * Gaussian()).fit(X, Y)
+    with pytest.raises(ValueError, match=r"Weights are up to 1e\+200"):
+        OutputKernelRegressor().fit(X, Y, sample_weight=np.full(10, 1e200))
+    model = OutputKernelClassifier(class_weight={0: 1e200, 1: 1.0})
+    with pytest.raises(ValueError, match=r"Weights are up to 1e\+200"):
+        model.fit(X, np.arange(10) % 2)
+    # zeros leave nothing to be learned, and are no error
+    assert_allclose(OutputKernelRegressor().fit(0 * X, 0 * Y).predict(X), 0.0)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_class_weights_that_are_none(weight):
+    for model in (
+        OutputKernelClassifier(class_weight={0: weight, 1: 1.0}),
+        OutputKernelClassifierCV(class_weight={0: weight, 1: 1.0}, cv=2),
+    ):
+        message = (
+            rf"class_weight must be finite and >= 0.*got \{{0: {weight}, 1: 1.0\}}"
+        )
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, np.arange(10) % 2)
+    with pytest.raises(ValueError, match=r"class_weight .* not zero for all classes"):
+        OutputKernelClassifier(class_weight={0: 0, 1: 0}).fit(X, np.arange(10) % 2)
 
 
 def test_no_columns_of_targets():
@@ -175,6 +210,10 @@ SEARCH = [
     ({"alphas": 2.5}, "alphas must be a number of values or a sequence"),
     ({"alphas": [[1.0]]}, "alphas must be a number of values or a sequence"),
     ({"alphas": [1.0, -1.0]}, "alpha must be a finite number > 0, got -1.0"),
+    ({"alphas": ["a"]}, r"alphas must be a number of values.*got \['a'\]"),
+    ({"alphas": None}, "alphas must be a number of values.*got None"),
+    ({"alphas": [1.0, 1e300]}, r"alpha is 1e\+300, which is not between"),
+    ({"fit_intercept": "no"}, "fit_intercept must be True or False, got 'no'"),
     ({"alphas": [1.0, np.nan]}, "alpha must be a finite number > 0, got nan"),
     ({"eps": 0.0}, "eps must be a finite number > 0, got 0.0"),
     ({"eps": 1.0}, "eps must be below 1, got 1.0"),
@@ -186,10 +225,16 @@ SEARCH = [
 
 @pytest.mark.parametrize(("change", "message"), SEARCH)
 def test_paths_and_searches(change, message):
+    options = {"cv": 2, "kernel": never, **change}
     with pytest.raises(ValueError, match=message):
-        OutputKernelRegressorCV(**{"cv": 2, **change}).fit(X, Y)
+        OutputKernelRegressorCV(**options).fit(X, Y)
     with pytest.raises(ValueError, match=message):
-        output_kernel_path(X, Y, **change)
+        output_kernel_path(X, Y, **{"kernel": never, **change})
+
+
+def never(rows, others):
+    """Fail as a kernel: errors come before it is evaluated."""
+    raise AssertionError
 
 
 @pytest.mark.parametrize(
@@ -199,13 +244,26 @@ def test_paths_and_searches(change, message):
         ({"structures": ["frobenius", "lowrank"]}, "Unknown structure 'lowrank'"),
         ({"cv": 11}, "Cannot have number of splits n_splits=11"),
         ({"cv": 1}, "n_splits=1|at least one train/test split"),
+        (
+            {"structures": ["identity", Cluster(4)]},
+            "n_clusters must be at most.*got 4",
+        ),
+        ({"structures": [Sparse(3.0)]}, "mu must be a number from 0"),
+        ({"structures": "cluster"}, "'cluster' has no default for n_clusters"),
         ({"scoring": "r3"}, "'r3' is not a valid scoring value|r3"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
     ],
 )
 def test_searches(change, message):
+    options = {"kernel": never, "alphas": 2, "cv": 2, **change}
     with pytest.raises(ValueError, match=message):
-        OutputKernelRegressorCV(**{"alphas": 2, "cv": 2, **change}).fit(X, Y)
+        OutputKernelRegressorCV(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("given", [3, None, ["identity", 3], Sparse, [Sparse]])
+def test_structures_that_are_none(given):
+    with pytest.raises(TypeError, match="The structure must be a name"):
+        OutputKernelRegressorCV(never, given).fit(X, Y)
 
 
 def test_scores_that_are_not_numbers_are_refused():
@@ -225,3 +283,12 @@ def test_a_class_in_one_fold_only_is_an_error_of_nobody():
     with pytest.warns(UserWarning, match="least populated class"):
         model = OutputKernelClassifierCV(alphas=2, cv=3).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
+
+
+def test_targets_too_large_for_their_squares():
+    single = OutputKernelRegressor(normalize_y=False)
+    with pytest.raises(ValueError, match=r"y has entries up to .* Rescale the targets"):
+        single.fit(X, 1e150 * Y)
+    normalised = OutputKernelRegressor().fit(X, 1e150 * Y)
+    expected = OutputKernelRegressor().fit(X, Y).predict(X)
+    np.testing.assert_allclose(normalised.predict(X) / 1e150, expected, rtol=1e-6)

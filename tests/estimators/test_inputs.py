@@ -17,11 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from okl import (
+    KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    output_kernel_path,
 )
-from okl.kernels import Gaussian, Linear
+from okl.kernels import Columns, Gaussian, Laplacian, Linear
 from okl.structures import LowRank
 from tests.samples import draw, gaussian
 
@@ -128,6 +130,31 @@ class TestFrames:
         assert model.predict(X).shape == (20, 2)
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_kernels_on_columns_by_name(make, data):
+    X, Y = data
+    frame = make({"age": X[:, 0], "height": X[:, 1], "weight": X[:, 2]})
+    named = Columns(Gaussian(), ["weight", "age"]) + Columns(Linear(), "height")
+    numbered = Columns(Gaussian(), [2, 0]) + Columns(Linear(), [1])
+    expected = OutputKernelRegressor(numbered).fit(X, Y).predict(X)
+    model = OutputKernelRegressor(named).fit(frame, Y)
+    assert_allclose(model.predict(frame), expected, rtol=1e-12)
+    assert_allclose(pickle.loads(pickle.dumps(model)).predict(frame), expected)
+    assert model.kernel_.right.columns == [1]
+    path = output_kernel_path(frame, Y, kernel=named, alphas=[1.0])
+    assert_allclose(path[0].predict(frame), expected, rtol=1e-12)
+    search = OutputKernelRegressorCV(named, alphas=[1.0], cv=2).fit(frame, Y)
+    assert_allclose(search.predict(frame), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="but X has no names"):
+        OutputKernelRegressor(named).fit(X, Y)
+    with pytest.raises(ValueError, match=r"'weight', which is none .* 'age', 'height'"):
+        OutputKernelRegressor(named).fit(make({"age": X[:, 0], "height": X[:, 1]}), Y)
+    code = KernelAutoencoder(kernel=named).fit(frame)
+    assert_allclose(
+        code.transform(frame), KernelAutoencoder(kernel=numbered).fit_transform(X)
+    )
+
+
 def test_a_series_and_names_that_are_not_strings():
     X, Y, _ = draw(12, 2)
     model = OutputKernelRegressor().fit(X, pd.Series(Y[:, 0], name="north"))
@@ -152,6 +179,20 @@ def test_sparse_rows_equal_dense_rows(kernel, make, structure, data):
     assert sparse.certificate_.primal == pytest.approx(
         dense.certificate_.primal, rel=1e-8
     )
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Columns(Laplacian(), slice(0, 2))])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+def test_sparse_rows_with_wide_indices(kernel, layout, data):
+    # SciPy makes them where it joins and cuts arrays, and scikit-learn lets them pass
+    X, Y = data
+    X = X * (X > 0)
+    wide = sp.coo_array(X)
+    wide.coords = tuple(index.astype(np.int64) for index in wide.coords)
+    wide = wide.asformat(layout)
+    narrow = OutputKernelRegressor(kernel).fit(sp.csr_array(X), Y)
+    model = OutputKernelRegressor(kernel).fit(wide, Y)
+    assert_array_equal(model.predict(wide), narrow.predict(sp.csr_array(X)))
 
 
 VARIANTS = {

@@ -96,10 +96,21 @@ def test_multilabel_probabilities():
 def test_no_probabilities(loss):
     model = OutputKernelClassifier(loss=loss).fit(X, Y)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="predict_proba") as refused:
+    assert not hasattr(OutputKernelClassifierCV(loss=loss), "predict_log_proba")
+    advice = (
+        "^OutputKernelClassifier has predict_proba with loss='logistic' or "
+        f"loss='softmax' only; loss='{loss}' has no probabilities.$"
+    )
+    with pytest.raises(AttributeError, match=advice):
         model.predict_proba(X)
-    advice = "has no probabilities; use loss='logistic' or loss='softmax'"
-    assert advice in str(refused.value.__cause__)
+
+
+def test_probabilities_of_what_is_no_loss():
+    model = OutputKernelClassifier(loss="logit")
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba needs a loss: Unknown"):
+        model.predict_proba(X)
+    assert OutputKernelClassifier.predict_proba.__name__ == "predict_proba"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_data_frames_with_missing_cells():
 def test_a_search(cv):
     X, _, holed = sample(60)
     search = OutputKernelClassifierCV(
-        structures=["identity", "frobenius"], alphas=4, eps=1e-2, cv=cv
+        "rbf", ["identity", "frobenius"], alphas=4, eps=1e-2, cv=cv
     ).fit(X, holed)
     assert np.all((search.scores_ >= 0) & (search.scores_ <= 1))
     found = OutputKernelClassifier(
@@ -86,7 +86,8 @@ def test_a_search(cv):
     ).fit(X, holed)
     assert_allclose(search.decision_function(X), found.decision_function(X), atol=1e-3)
     # the first fold by hand
-    train, test = next(KFold(cv or 5).split(X))
+    folds = KFold(5, shuffle=True, random_state=0) if cv is None else KFold(cv)
+    train, test = next(folds.split(X))
     model = OutputKernelClassifier(
         search.kernel_, "identity", search.alphas_[0, 2]
     ).fit(X[train], holed[train])

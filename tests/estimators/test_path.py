@@ -109,6 +109,7 @@ def test_the_largest_alpha(intercept):
             fit_intercept=intercept,
             alphas=4,
             eps=1e-2,
+            normalize_y=False,
         )
         assert_allclose(path.alphas, largest * np.geomspace(1, 1e-2, 4), rtol=1e-10)
 

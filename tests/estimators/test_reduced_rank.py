@@ -244,6 +244,7 @@ def test_data_frames_and_a_search():
         ({"alpha": np.nan}, "alpha must be a finite number >= 0, got nan"),
         ({"alpha": np.inf}, "alpha must be a finite number >= 0, got inf"),
         ({"alpha": "1"}, "alpha must be a finite number >= 0, got '1'"),
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False, got 'no'"),
     ],
 )
 def test_bad_parameters(parameters, message):

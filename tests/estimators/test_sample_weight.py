@@ -65,7 +65,7 @@ def test_the_certificate_is_that_of_the_weighted_problem(structure, intercept):
     X, Y, _ = draw(N, M)
     weights = np.random.default_rng(0).uniform(0.1, 5.0, size=N)
     model = OutputKernelRegressor(
-        Gaussian(0.3), structure, 0.3, fit_intercept=intercept
+        Gaussian(0.3), structure, 0.3, fit_intercept=intercept, normalize_y=False
     ).fit(X, Y, sample_weight=weights)
     learned = structure not in ("identity", "mean")
     again = certify(
@@ -127,6 +127,27 @@ def test_classifiers(loss, structure, n_classes):
     repeated = sklearn.clone(model).fit(X[ROWS], y[ROWS])
     ours, theirs = weighted.decision_function(X), repeated.decision_function(X)
     assert_allclose(ours, theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])
+@pytest.mark.parametrize("tol", [1e-2, 1e-6])
+def test_weights_are_repeated_rows_as_far_as_the_certificates_say(loss, tol):
+    # the objective is strongly convex in f, with the modulus alpha: with L = I and
+    # k(x, x) = 1 no prediction is further from the optimal one than (2 gap / alpha)^1/2
+    X, _, _ = draw(N, M)
+    y, alpha = np.arange(N) % 2, 0.3
+    model = OutputKernelClassifier(
+        Gaussian(0.3), "identity", alpha, loss=loss, fit_intercept=False, tol=tol
+    )
+    weighted = sklearn.clone(model).fit(X, y, sample_weight=COUNTS)
+    repeated = sklearn.clone(model).fit(X[ROWS], y[ROWS])
+    gaps = [abs(fit.certificate_.gap) for fit in (weighted, repeated)]
+    far = weighted.decision_function(X) - repeated.decision_function(X)
+    assert np.abs(far).max() <= np.sqrt(2 * np.array(gaps) / alpha).sum() + 1e-9
+    exact = sklearn.clone(model).set_params(tol=1e-12).fit(X, y, sample_weight=COUNTS)
+    far = weighted.decision_function(X) - exact.decision_function(X)
+    close = np.sqrt(2 * abs(exact.certificate_.gap) / alpha)
+    assert np.abs(far).max() <= np.sqrt(2 * gaps[0] / alpha) + close + 1e-9
 
 
 def test_a_class_without_weight_is_not_there():
@@ -237,10 +258,12 @@ def test_a_given_score_takes_the_weights_of_the_rows():
 
     for scoring in ("neg_mean_squared_error", plain):
         search = OutputKernelRegressorCV(
-            Gaussian(gamma=0.3), alphas=[0.1], cv=3, scoring=scoring
+            Gaussian(gamma=0.3), alphas=[0.1], cv=3, scoring=scoring, normalize_y=False
         ).fit(X, Y, sample_weight=COUNTS)
         for fold, (train, test) in enumerate(KFold(3).split(X)):
-            single = OutputKernelRegressor(Gaussian(gamma=0.3), alpha=0.1)
+            single = OutputKernelRegressor(
+                Gaussian(gamma=0.3), alpha=0.1, normalize_y=False
+            )
             single.fit(X[train], Y[train], sample_weight=COUNTS[train])
             # a function of our own does not say that it takes weights
             weights = COUNTS[test] if scoring != plain else None

@@ -24,12 +24,16 @@ NEW = np.random.default_rng(9).normal(size=(7, 3))
 
 
 def written_out(kernel, X, new, L, alpha, weights=None, *, free_intercept=False):
-    """Return the variance of f + b (n_new, m): K (x) L formed, b by least squares."""
+    """Return the variance of f + b (n_new, m): K (x) L formed, b by least squares.
+
+    The noise alpha is a number, or one for each output.
+    """
     n, m = len(X), len(L)
     weights = np.ones((n, m)) if weights is None else np.broadcast_to(weights, (n, m))
     seen = weights.ravel() > 0
     system = np.kron(kernel(X), L)[np.ix_(seen, seen)]
-    system += np.diag(alpha / weights.ravel()[seen])
+    noise = np.broadcast_to(alpha, (n, m)).ravel()[seen]
+    system += np.diag(noise / weights.ravel()[seen])
     told = np.kron(kernel(new, X), L)[:, seen]
     variance = np.kron(kernel.diagonal(new), np.diag(L))
     variance -= np.einsum("ij,ji->i", told, np.linalg.solve(system, told.T))
@@ -136,12 +140,19 @@ def test_a_flat_prior_is_the_limit_of_a_large_constant(kind):
 )
 def test_without_intercept_and_relations_it_is_scikit_learns(kernel, theirs):
     X, Y, _ = draw(20, 3)
-    model = OutputKernelRegressor(kernel, "identity", 0.2, fit_intercept=False)
-    mean, std = model.fit(X, Y).predict(NEW, return_std=True)
-    process = GaussianProcessRegressor(theirs, alpha=0.2, optimizer=None).fit(X, Y)
-    expected_mean, expected = process.predict(NEW, return_std=True)
-    assert_allclose(mean, expected_mean, atol=1e-8)
-    assert_allclose(std, expected, atol=1e-8)
+    # scikit-learn's normalisation subtracts the mean, ours does so with an intercept
+    Y = (Y - Y.mean(axis=0)) * [1.0, 100.0, 0.01]
+    for normalize in (False, True):
+        model = OutputKernelRegressor(
+            kernel, "identity", 0.2, fit_intercept=False, normalize_y=normalize
+        )
+        mean, std = model.fit(X, Y).predict(NEW, return_std=True)
+        process = GaussianProcessRegressor(
+            theirs, alpha=0.2, optimizer=None, normalize_y=normalize
+        ).fit(X, Y)
+        expected_mean, expected = process.predict(NEW, return_std=True)
+        assert_allclose(mean, expected_mean, rtol=1e-6, atol=1e-8)
+        assert_allclose(std, expected, rtol=1e-6, atol=1e-8)
 
 
 STRUCTURES = [
@@ -171,8 +182,9 @@ def test_every_structure_with_its_own_output_kernel(structure, missing, b):
     ).fit(X, Y)
     mean, std = model.predict(NEW, return_std=True)
     assert_allclose(mean, model.predict(NEW))
+    noise = 0.4 * model.y_scale_**2
     expected = written_out(
-        Gaussian(0.3), X, NEW, model.output_kernel_, 0.4, weights, free_intercept=b
+        Gaussian(0.3), X, NEW, model.output_kernel_, noise, weights, free_intercept=b
     )
     assert_allclose(std**2, expected, atol=1e-10)
 
@@ -189,8 +201,9 @@ def test_weights_of_the_fit_are_those_of_the_process(structure, kind, b):
     ).fit(X, Y, sample_weight=weights[:, 0] if kind == "rows" else weights)
     _, std = model.predict(NEW, return_std=True)
     weights[3] = 0.0
+    noise = 0.4 * model.y_scale_**2
     expected = written_out(
-        Gaussian(0.3), X, NEW, model.output_kernel_, 0.4, weights, free_intercept=b
+        Gaussian(0.3), X, NEW, model.output_kernel_, noise, weights, free_intercept=b
     )
     assert_allclose(std**2, expected, atol=1e-10)
 
@@ -200,7 +213,8 @@ def test_the_mean_is_that_of_the_same_process():
     X, Y, _ = draw(12, 3)
     L, kernel = psd(3, 5), Gaussian(0.3)
     model = OutputKernelRegressor(kernel, Fixed(L), 0.2, fit_intercept=False).fit(X, Y)
-    system = np.kron(kernel(X), L) + 0.2 * np.eye(36)
+    L = model.output_kernel_
+    system = np.kron(kernel(X), L) + np.diag(np.tile(0.2 * model.y_scale_**2, 12))
     expected = np.kron(kernel(NEW, X), L) @ np.linalg.solve(system, Y.ravel())
     assert_allclose(model.predict(NEW).ravel(), expected, atol=1e-9)
 
@@ -306,9 +320,12 @@ def test_the_estimator_that_chooses_alpha_uses_what_it_chose():
 def test_models_of_a_path_have_their_own_alpha():
     X, Y, _ = draw(20, 3)
     Y[3, 1] = np.nan
-    path = output_kernel_path(X, Y, kernel=Gaussian(0.3), alphas=[0.1, 1.0])
+    # the objective grows by about alpha / 2 times the squared change of L, so that L
+    # is known to the root of the tolerance
+    options = {"kernel": Gaussian(0.3), "tol": 1e-12}
+    path = output_kernel_path(X, Y, alphas=[0.1, 1.0], **options)
     for model in path:
-        alone = OutputKernelRegressor(Gaussian(0.3), alpha=model.alpha).fit(X, Y)
+        alone = OutputKernelRegressor(alpha=model.alpha, **options).fit(X, Y)
         expected = alone.predict(NEW, return_std=True)[1]
         assert_allclose(model.predict(NEW, return_std=True)[1], expected, rtol=1e-4)
 
@@ -420,8 +437,9 @@ def test_long_form_is_the_target_matrix(b, structure, weighted):
     observed = (codes[:, None] == np.arange(3)).astype(float)
     if weighted:
         observed *= weights[:, None]
+    noise = 0.2 * model.y_scale_**2
     expected = written_out(
-        Gaussian(0.3), X, NEW, model.output_kernel_, 0.2, observed, free_intercept=b
+        Gaussian(0.3), X, NEW, model.output_kernel_, noise, observed, free_intercept=b
     )
     assert_allclose(std, np.sqrt(expected), atol=1e-10)
     own = np.array(["b", "a", "c", "c", "a", "b", "b"])

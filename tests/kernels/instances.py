@@ -82,6 +82,7 @@ INSTANCES = [
     Instance(Linear(), features),
     Instance(Matern(), features),
     Instance(Matern(2.0, 0.5), features),
+    Instance(Matern("scale", 2.5), features),
     Instance(Matern([1.0, 0.5, 3.0], 2.5), features),
     Instance(Constant(2), features),
     Instance(Sum(Gaussian(), Linear()), features),

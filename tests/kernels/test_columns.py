@@ -5,7 +5,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from okl.kernels import Columns, Gaussian, Linear, Polynomial
+from okl.kernels import (
+    Average,
+    Columns,
+    Gaussian,
+    Linear,
+    PerOutput,
+    Polynomial,
+    number_columns,
+)
 
 rng = np.random.default_rng(9)
 X = rng.normal(size=(8, 4))
@@ -75,3 +83,34 @@ def test_inner_kernel_is_checked():
         Columns("rbf", [0]).resolve(X)
     with pytest.raises(ValueError, match="gamma of Gaussian must be finite and > 0"):
         Columns(Gaussian(-1), [0]).resolve(X)
+
+
+def test_names_become_numbers_wherever_they_are():
+    names = ["a", "b", "c", "d"]
+    given = 2 * Columns(Linear(), ["c", "a"]) + Average(
+        [Columns(Gaussian(0.5), "d"), Columns(Linear(), slice(0, 2)), Gaussian(0.1)]
+    )
+    expected = 2 * Columns(Linear(), [2, 0]) + Average(
+        [Columns(Gaussian(0.5), [3]), Columns(Linear(), slice(0, 2)), Gaussian(0.1)]
+    )
+    found = number_columns(given, names)
+    assert repr(found) == repr(expected)
+    assert_allclose(found.resolve(X)(X, Z), expected(X, Z))
+    assert given.left.right.columns == ["c", "a"]
+    per_output = PerOutput([Columns(Linear(), np.array(["b"])), Linear()])
+    assert number_columns(per_output, names).kernels[0].columns == [1]
+
+
+def test_inside_of_columns_names_are_those_of_what_was_selected():
+    nested = Columns(Columns(Linear(), ["d"]), ["b", "d"])
+    found = number_columns(nested, np.array(["a", "b", "c", "d"], dtype=object))
+    assert_allclose(found(X, Z), Linear()(X[:, [3]], Z[:, [3]]))
+    with pytest.raises(ValueError, match="columns of Columns has 'a', which"):
+        number_columns(Columns(Columns(Linear(), ["a"]), ["b"]), ["a", "b"])
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(ValueError, match=r"has 'age', .* of X: 'a', 'b'."):
+        number_columns(Columns(Linear(), ["a", "age"]), ["a", "b"])
+    with pytest.raises(ValueError, match="but X has no names: fit an"):
+        Columns(Linear(), "age").resolve(X)

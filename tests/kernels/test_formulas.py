@@ -91,6 +91,19 @@ def test_scale_of_constant_rows_is_one(value, to_array):
     assert Gaussian().resolve(constant).gamma == 1.0
 
 
+@pytest.mark.parametrize("to_array", [np.asarray, sparse.csr_array])
+def test_scale_of_a_length_is_half_the_mean_squared_distance_squared(to_array):
+    offset = X + np.array([0.0, 30.0, -5.0, 0.0])
+    distances = ((offset[:, None] - offset) ** 2).sum(axis=-1)
+    kernel = Matern("scale").resolve(to_array(offset))
+    assert kernel.length_scale**2 == pytest.approx(distances.mean() / 2, rel=1e-12)
+    counts = np.arange(len(X)) % 4
+    repeated = Matern("scale").resolve(to_array(np.repeat(offset, counts, axis=0)))
+    weighted = Matern("scale").resolve(to_array(offset), counts.astype(float))
+    assert weighted.length_scale == pytest.approx(repeated.length_scale, rel=1e-12)
+    assert Matern("scale").resolve(to_array(np.full((6, 3), 0.1))).length_scale == 1.0
+
+
 def test_scale_of_sparse_rows_does_not_cancel():
     shifted = X + 1e7
     gamma = Gaussian().resolve(sparse.csr_array(shifted)).gamma

@@ -54,6 +54,12 @@ def test_unresolved_scale_is_not_called(Kernel):
         Kernel()(X, X[:2])
 
 
+def test_unresolved_scale_of_a_length_is_not_called():
+    message = r"length_scale='scale' of Matern depends on .*call resolve\(X\)"
+    with pytest.raises(ValueError, match=message):
+        Matern("scale")(X)
+
+
 @pytest.mark.parametrize("length_scale", [0, -1.0, np.inf, None, "1", [1, 2, -3]])
 def test_length_scale_that_is_not_positive(length_scale):
     message = "length_scale of Matern must be finite and > 0"

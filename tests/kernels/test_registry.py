@@ -50,6 +50,13 @@ def test_every_kernel_has_a_line_in_the_api_table():
         assert f'``"{name}"``' in okl.kernels.__doc__
 
 
+def test_an_alias_is_understood_but_not_listed():
+    assert type(as_kernel("gaussian")) is Gaussian
+    assert KERNELS["gaussian"] is KERNELS["rbf"] is Gaussian
+    assert "gaussian" in KERNELS
+    assert "gaussian" not in list(KERNELS)
+
+
 def test_names():
     assert list(KERNELS) == ["laplacian", "linear", "matern", "poly", "rbf"]
     for name, cls in KERNELS.items():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from okl import OutputKernelRegressor
 from okl.plotting import OutputGraphDisplay
 
 # Correlations, strongest first: (1, 3) -0.8, (0, 2) 0.5, (0, 1) 0.3, (2, 3) -0.1.
@@ -243,3 +244,15 @@ def test_bad_top_k(top_k):
 def test_bad_threshold(threshold):
     with pytest.raises(ValueError, match=r"threshold is .*; expected a number"):
         OutputGraphDisplay(L4).plot(threshold=threshold)
+
+
+def test_outputs_in_unlike_units_are_related_all_the_same():
+    # beside a variance of 1e24 a covariance of one looks like rounding
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2))
+    Y = X @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(20, 3))
+    model = OutputKernelRegressor("linear", alpha=0.1)
+    alike = edges(OutputGraphDisplay.from_estimator(model.fit(X, Y)))
+    unlike = model.fit(X, Y * [1e12, 1.0, 1e-12])
+    assert edges(OutputGraphDisplay.from_estimator(unlike)) == alike
+    assert len(alike) == 3

@@ -27,7 +27,8 @@ def test_heat_map_shows_the_reordered_correlation(clustered):
     assert sorted(display.order_) == list(range(12))
     expected = correlation(L)[np.ix_(display.order_, display.order_)]
     np.testing.assert_allclose(image(display), expected, atol=1e-12)
-    assert display.im_.get_clim() == (-1, 1)
+    strongest = np.abs(expected - np.eye(12)).max()
+    np.testing.assert_allclose(display.im_.get_clim(), (-strongest, strongest))
     assert row_labels(display) == [str(i) for i in display.order_]
 
 
@@ -36,7 +37,43 @@ def test_heat_map_of_the_covariance_in_its_own_order(clustered):
     display = OutputKernelDisplay(L).plot(kind="covariance", reorder=False)
     np.testing.assert_array_equal(image(display), L)
     low, high = display.im_.get_clim()
-    assert high == -low == np.abs(L).max()
+    assert high == -low == np.abs(L - np.diag(np.diag(L))).max()
+    assert display.colorbar_.extend == "max"  # larger variances have the last colour
+
+
+def rendered(display):
+    """Return the colours of the entries, as they come out on the axes."""
+    display.figure_.canvas.draw()
+    pixels = np.asarray(display.figure_.canvas.buffer_rgba())[..., :3] / 255
+    n = len(display.order_)
+    rows, columns = np.indices((n, n))
+    centres = np.column_stack([columns.ravel(), rows.ravel()])
+    x, y = display.ax_.transData.transform(centres).round().astype(int).T
+    return pixels[len(pixels) - 1 - y, x].reshape(n, n, 3)
+
+
+def test_weak_relations_have_all_colours_and_the_diagonal_none():
+    L = np.eye(3)
+    L[0, 1] = L[1, 0] = 0.2
+    L[1, 2] = L[2, 1] = -0.1
+    display = OutputKernelDisplay(L).plot(reorder=False)
+    assert display.im_.get_clim() == (-0.2, 0.2)
+    assert display.colorbar_.extend == "neither"
+    colours = rendered(display)
+    for entry, value in [((0, 1), 1.0), ((1, 2), 0.25), ((0, 2), 0.5)]:
+        expected = plt.get_cmap("RdBu_r")(value)[:3]
+        np.testing.assert_allclose(colours[entry], expected, atol=0.01)
+    diagonal = colours[np.arange(3), np.arange(3)]
+    np.testing.assert_allclose(diagonal, 0.8, atol=0.01)  # grey
+
+
+def test_relations_of_no_account_stay_pale():
+    L = np.eye(3)
+    L[0, 1] = L[1, 0] = 1e-3
+    for kind in ("correlation", "covariance"):
+        display = OutputKernelDisplay(5 * L).plot(kind=kind)
+        limit = 0.1 if kind == "correlation" else 0.5
+        np.testing.assert_allclose(display.im_.get_clim(), (-limit, limit))
 
 
 def test_order_brings_groups_together_and_ignores_scales():

@@ -34,6 +34,7 @@ def check(seed, structure):
         fit_intercept=intercept,
         alphas=7,
         eps=1e-4,
+        normalize_y=False,
     )
     allowed = {"optimal"} if structure.rank is None else {"optimal", "rank_limited"}
     assert {certificate.status for certificate in path.certificates} <= allowed
@@ -41,7 +42,11 @@ def check(seed, structure):
     assert max(model.n_iter_ for model in path) <= 100
     position = seed % 7
     cold = OutputKernelRegressor(
-        "precomputed", structure, path.alphas[position], fit_intercept=intercept
+        "precomputed",
+        structure,
+        path.alphas[position],
+        fit_intercept=intercept,
+        normalize_y=False,
     ).fit(K, Y)
     warm = path.certificates[position]
     assert warm.dual <= cold.certificate_.primal * (1 + 1e-9)
@@ -53,7 +58,13 @@ def check(seed, structure):
 def frobenius(seed):
     K, Y, intercept = hard(seed)
     path = output_kernel_path(
-        K, Y, kernel="precomputed", fit_intercept=intercept, alphas=7, eps=1e-4
+        K,
+        Y,
+        kernel="precomputed",
+        fit_intercept=intercept,
+        alphas=7,
+        eps=1e-4,
+        normalize_y=False,
     )
     return path, intercept, K, Y
 
@@ -78,7 +89,11 @@ def test_frobenius(seed):
     path, intercept, K, Y = frobenius(seed)
     assert {certificate.status for certificate in path.certificates} == {"optimal"}
     cold = OutputKernelRegressor(
-        "precomputed", "frobenius", path.alphas[seed % 7], fit_intercept=intercept
+        "precomputed",
+        "frobenius",
+        path.alphas[seed % 7],
+        fit_intercept=intercept,
+        normalize_y=False,
     ).fit(K, Y)
     assert_allclose(
         cold.certificate_.primal, path.certificates[seed % 7].primal, rtol=2e-6

@@ -11,8 +11,10 @@ imported when a command runs, so ``import okl`` needs none of them.
 
 from __future__ import annotations
 
+import signal
 import sys
 from io import TextIOWrapper
+from typing import NoReturn
 
 
 def main() -> None:
@@ -21,6 +23,8 @@ def main() -> None:
         # A name that the terminal cannot show must not end in a traceback.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    # Clean up as after Ctrl-C when a scheduler, or `kill`, ends the process.
+    signal.signal(signal.SIGTERM, _stop)
     try:
         from okl.cli.app import app
 
@@ -33,3 +37,8 @@ def main() -> None:
         print(f"okl: {reason}. The command line needs its extra:", file=sys.stderr)
         print('    pip install "okl[cli]"', file=sys.stderr)
         sys.exit(2)
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    """Leave all work, with the exit code that shells give a process so ended."""
+    sys.exit(128 + number)

@@ -18,7 +18,9 @@ import pandas as pd
 from pandas.api import types
 
 from okl.cli.errors import UserError, listing
+from okl.cli.text_columns import strays
 
+_LARGEST = 1e150
 Kind = Literal["number", "boolean", "text"]
 
 
@@ -59,12 +61,15 @@ def kind_of(column: pd.Series) -> Kind | None:
 def check_complete(
     table: pd.DataFrame, names: Iterable[str], may_be_empty: Collection[str] = ()
 ) -> None:
-    """Refuse empty cells and infinite numbers, naming their columns."""
-    incomplete = []
+    """Refuse empty cells and numbers that are infinite or too large, naming columns."""
+    incomplete, large = [], []
     for name in names:
         absent = table[name].isna() & (name not in may_be_empty)
         if kind_of(table[name]) == "number":
-            absent |= np.isinf(table[name].to_numpy(np.float64, na_value=np.nan))
+            numbers = table[name].to_numpy(np.float64, na_value=np.nan)
+            absent |= np.isinf(numbers)
+            if (np.abs(numbers) > _LARGEST).any():
+                large.append(name)
         if absent.any():
             incomplete.append(f"{name} ({int(absent.sum())})")
     if incomplete:
@@ -72,6 +77,11 @@ def check_complete(
             f"missing or infinite values in {listing(incomplete)}: the number of rows "
             f"in brackets, of {len(table)}. Fill them or remove the rows or columns; "
             "text such as NA, None or null counts as missing in CSV files."
+        )
+    if large:
+        raise UserError(
+            f"the columns {listing(large)} have numbers beyond {_LARGEST:g}, whose "
+            "squares overflow; choose another unit."
         )
 
 
@@ -103,8 +113,10 @@ def plain(
             truth_values = kind == "boolean" and not column.isna().any()
             columns[name] = column.astype(bool if truth_values else float)
         else:
+            text_in_numbers = kind == "number" and found == "text"
+            strange = f": {strays(column)}" if text_in_numbers else ""
             raise UserError(
                 f"the column {name} holds {found or column.dtype} values; expected "
-                f"{kind} values, as in the table the model was fitted to."
+                f"{kind} values, as in the table the model was fitted to{strange}."
             )
     return pd.DataFrame(columns, index=table.index)

@@ -20,6 +20,7 @@ from okl.cli.targets import (
     coded,
     infer_task,
 )
+from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,11 @@ def take_apart(
     check_observed(table[names])
     kinds = kinds_of(table)
     target_kinds = {name: kinds[name] for name in names}
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    # classes may have any names, if it was said that they are classes
+    said = names if task == "classification" else []
+    check_text_is_meant(table[[name for name in texts if name not in said]])
+    warn_of_many_values(table[[name for name in texts if name not in names]])
     if task is None:
         task, reason = infer_task(target_kinds)
         if task == "regression" and are_zeros_and_ones(table[names]).all():

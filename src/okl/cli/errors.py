@@ -2,14 +2,21 @@
 
 A `UserError` is one line: what came, what was expected, what to do. The command line
 prints it and exits with code 2. Any other exception is a bug, and keeps its traceback.
+
+Messages quote names and cells of tables, which may hold anything, the escape codes
+that colour a terminal or hide its lines included. They are shown, not obeyed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _LONGEST = 300  # characters of another library's message
+# Control codes, separators of lines, marks that turn the direction of writing, and
+# halves of characters, which no file can hold.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class UserError(Exception):
@@ -28,13 +35,18 @@ def refusing(prefix: str, *kinds: type[Exception]) -> Iterator[None]:
         raise UserError(f"{prefix}: {reason}") from error
 
 
+def shown(text: object) -> str:
+    r"""Return a text with its control codes spelt out, a line break as ``\n``."""
+    return _CONTROL.sub(lambda code: ascii(code[0])[1:-1], str(text))
+
+
 def one_line(text: object) -> str:
     """Return a text without line breaks: other libraries' errors may have many."""
-    return " ".join(str(text).split())
+    return shown(" ".join(str(text).split()))
 
 
 def listing(names: Iterable[object], most: int = 12) -> str:
     """Join names for a message, not more than can be read."""
-    texts = [str(name) for name in names]
+    texts = [shown(name) for name in names]
     rest = len(texts) - most
     return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from okl.cli.data import Data, take_apart
+from okl.cli.forecast import forecast
+from okl.cli.outputs import scores_of_outputs
 from okl.cli.pictures import draw
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import missing_cells, write_report
-from okl.cli.search import Outcome, search_structures, splitter
+from okl.cli.search import Candidate, Outcome, prepare, search_structures
 from okl.cli.settings import parse_settings
 from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
-from okl.cli.tables import read_table
+from okl.cli.tables import read_table, write_matrix
 from okl.cli.targets import Task
+from okl.cli.verdict import to_keep
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Fit:
         The table, taken apart.
     outcome : Outcome
         The structures compared, each fitted on all rows.
+    kept : Candidate
+        The one that is saved.
     models : list of TableModel
         One per candidate of the outcome.
     report : str
@@ -39,6 +43,7 @@ class Fit:
 
     data: Data
     outcome: Outcome
+    kept: Candidate
     models: list[TableModel]
     report: str
 
@@ -51,9 +56,9 @@ def fit_table(
     task: Task | None = None,
     task_column: str | None = None,
     structures: Sequence[str] = ("frobenius",),
-    kernel: str = "rbf",
+    kernels: Sequence[str] = (),
     assignments: Sequence[str] = (),
-    n_folds: int = 5,
+    n_folds: int | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> Fit:
     """Fit a model to a table, and write it with its report into a folder.
@@ -71,10 +76,11 @@ def fit_table(
     task_column : str, optional
         For a table in long form, with one target: the column that says which task, or
         output, it is of.
-    structures, kernel, assignments
+    structures, kernels, assignments
         What the options ``--structure``, ``--kernel`` and ``--set`` say.
-    n_folds : int, default=5
-        Folds of the cross-validation.
+    n_folds : int, optional
+        Folds of the cross-validation; by default 5 where structures are compared, and
+        rows are left out one by one to compare kernels, where that is exact.
     note : callable
         Takes a line to show before the work begins.
 
@@ -87,45 +93,47 @@ def fit_table(
     UserError
         For anything that the user can mend; then nothing is written.
     """
-    settings = parse_settings(kernel, structures, assignments)
+    settings = parse_settings(kernels, structures, assignments)
     with staged_folder(out) as folder:
         data = take_apart(read_table(table), targets, task, task_column)
-        splitter(data, n_folds)
+        search = prepare(data, settings, n_folds)
         note(f"task: {data.task} ({data.reason})")
         if data.missing:
             note(f"missing targets: {missing_cells(data)}")
         encoder = encoder_for(data.feature_kinds)
         X = encoder.fit_transform(data.features)
-        outcome = search_structures(data, X, settings, n_folds)
+        note(f"search: {forecast(data, X, search)}")
+        outcome = search_structures(data, X, search)
         models = [
             TableModel(
-                Pipeline([("columns", encoder), ("model", candidate.predictor)]),
+                Pipeline([("columns", encoder), ("model", candidate.model)]),
                 data.feature_kinds,
                 data.target_kinds,
                 None if data.ids is None else (data.ids.name, data.ids.kind),
             )
             for candidate in outcome.candidates
         ]
+        kept = to_keep(outcome)
         outputs = output_names(data, outcome)
         score_name = name_of_score(data, outcome)
-        save_model(
-            models[outcome.candidates.index(outcome.chosen)], folder / "model.skops"
-        )
-        output_kernel = outcome.chosen.model.output_kernel_
-        pd.DataFrame(output_kernel, index=outputs, columns=outputs).to_csv(
-            folder / "output_kernel.csv"
-        )
+        save_model(models[outcome.candidates.index(kept)], folder / "model.skops")
+        write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
         report = write_report(
             source=table.name,
             data=data,
             outcome=outcome,
+            kept=kept,
             n_encoded=X.shape[1],
             outputs=outputs,
-            relations=draw(folder, outcome, outputs, score_name),
+            scores={
+                candidate: scores_of_outputs(data, X, outcome, candidate)
+                for candidate in (outcome.baseline, kept)
+            },
+            relations=draw(folder, outcome, kept, outputs, score_name),
             score_name=score_name,
         )
         (folder / "report.txt").write_text(report, encoding="utf-8")
-    return Fit(data, outcome, models, report)
+    return Fit(data, outcome, kept, models, report)
 
 
 def output_names(data: Data, outcome: Outcome) -> list[str]:

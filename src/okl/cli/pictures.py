@@ -15,7 +15,8 @@ import matplotlib.pyplot as plt
 import networkx  # noqa: F401  (the graph needs it: found missing before the fit)
 import numpy as np
 
-from okl.cli.search import Outcome
+from okl.cli.errors import shown
+from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.plotting import (
     OutputGraphDisplay,
@@ -36,21 +37,25 @@ class Relation:
 
 
 def draw(
-    folder: Path, outcome: Outcome, outputs: Sequence[str], score_name: str
+    folder: Path,
+    outcome: Outcome,
+    kept: Candidate,
+    outputs: Sequence[str],
+    score_name: str,
 ) -> list[Relation]:
     """Write the pictures; return the relations drawn, the strongest first."""
     matplotlib.use("agg")
-    model, search = outcome.chosen.model, outcome.search
-    heat_map = OutputKernelDisplay.from_estimator(model, output_names=outputs)
-    _spread_colours(heat_map)
+    model, candidates = kept.model, outcome.candidates
+    names = [shown(name) for name in outputs]
+    heat_map = OutputKernelDisplay.from_estimator(model, output_names=names)
     _save(heat_map, folder / "output_kernel.png")
-    graph = OutputGraphDisplay.from_estimator(model, output_names=outputs)
+    graph = OutputGraphDisplay.from_estimator(model, output_names=names)
     _save(graph, folder / "output_graph.png")
     path = RegularizationPathDisplay(
-        search.alphas_,
-        search.scores_,
-        structure_labels=[label(c.structure) for c in outcome.candidates],
-        chosen=outcome.chosen.place,
+        [candidate.alphas for candidate in candidates],
+        [candidate.path for candidate in candidates],
+        structure_labels=[label(candidate.structure) for candidate in candidates],
+        chosen=(candidates.index(kept), kept.column),
         score_name=score_name,
     ).plot()
     _show_best_scores(path)
@@ -59,20 +64,6 @@ def draw(
         Relation(outputs[i], outputs[j], float(weight))
         for (i, j), weight in zip(graph.edges_, graph.weights_, strict=True)
     ]
-
-
-def _spread_colours(heat_map: Any) -> None:
-    """Let the colours span the correlations off the diagonal.
-
-    Those of classes are small, and would all look white beside the ones on the
-    diagonal. Below 0.1 they should.
-    """
-    shown = np.array(heat_map.im_.get_array())
-    np.fill_diagonal(shown, 0.0)
-    limit = max(np.abs(shown).max(), 0.1)
-    if len(shown) > 1 and limit < 0.9:
-        heat_map.im_.set_clim(-limit, limit)
-        heat_map.colorbar_.set_label("correlation (beyond the scale: 1, the diagonal)")
 
 
 def _show_best_scores(path: Any) -> None:

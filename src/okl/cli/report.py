@@ -7,17 +7,22 @@ it relates most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill, indent
+from typing import Any
+
+import numpy as np
 
 import okl
 from okl.cli.columns import Kind
 from okl.cli.data import Data
-from okl.cli.errors import listing, one_line
+from okl.cli.errors import listing, one_line, shown
+from okl.cli.outputs import name_of_scores
 from okl.cli.pictures import Relation
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
-from okl.cli.verdict import Estimate, gain, verdict
+from okl.cli.verdict import Estimate, gain, verdict, with_error
 
 FILES = {
     "model.skops": "the model, for okl predict",
@@ -27,8 +32,8 @@ FILES = {
     "path.png": "scores of all structures and alphas",
     "report.txt": "this report",
 }
-_WIDTH = 80
-_MOST_RELATIONS = 10
+_WIDTH, _LONGEST = 80, 100
+_MOST_RELATIONS, _MOST_OUTPUTS = 10, 20
 
 
 def write_report(
@@ -36,8 +41,10 @@ def write_report(
     source: str,
     data: Data,
     outcome: Outcome,
+    kept: Candidate,
     n_encoded: int,
     outputs: Sequence[str],
+    scores: Mapping[Candidate, np.ndarray],
     relations: Sequence[Relation],
     score_name: str,
 ) -> str:
@@ -51,10 +58,14 @@ def write_report(
         What was learned from.
     outcome : Outcome
         What the search found.
+    kept : Candidate
+        The one that is saved.
     n_encoded : int
         Number of columns that the kernel sees.
     outputs : sequence of str
         Names of the outputs.
+    scores : dict from Candidate to array (n_outputs,)
+        Of identity and of the saved model, the held-out scores of each output.
     relations : sequence of Relation
         The strongest first.
     score_name : str
@@ -62,8 +73,9 @@ def write_report(
     """
     search = outcome.search
     n_folds = search.scores_.shape[-1]
+    tried = dict.fromkeys(kernel_label(k) for k in search.cv_results_["param_kernel"])
     settings = {
-        "kernel": one_line(repr(search.kernel_)),
+        "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
         "alphas": f"{search.alphas_.shape[1]} for each structure",
         "folds": f"{n_folds}, shuffled, the same for all structures",
         "score": f"held-out {score_name}",
@@ -71,12 +83,16 @@ def write_report(
     sections = [
         _section(f"okl {okl.__version__}: report of a fit", [], underline="="),
         _section("Data", _pairs(_describe(source, data, n_encoded, outputs))),
-        _section("Search", [*_pairs(settings), "", *_comparison(outcome)]),
+        _section("Search", [*_pairs(settings), "", *_comparison(outcome, kept)]),
         _section(
             "Did learning the relations pay?",
             [fill(line, _WIDTH - 2) for line in verdict(outcome, len(outputs))],
         ),
-        _section("Certificate of the saved model", _certificate(outcome.chosen)),
+        _section(
+            f"Held-out scores of the outputs: {name_of_scores(data)}",
+            _of_outputs(outputs, scores, kept),
+        ),
+        _section("Certificate of the saved model", _certificate(kept)),
         _section("Strongest relations", _strongest(relations)),
         _section("Files", _pairs(FILES)),
     ]
@@ -89,13 +105,13 @@ def _describe(
     n_samples, n_features = data.features.shape
     texts = _of_kind(data.feature_kinds, "text")
     values = [f"{name} ({data.features[name].nunique()} values)" for name in texts]
-    scaled = ", standardised" if data.task == "regression" else ""
+    scaled = ", normalised" if data.task == "regression" else ""
     described = {
-        "table": f"{source}, {n_samples} rows",
+        "table": f"{shown(source)}, {n_samples} rows",
         "targets": f"{len(data.target_kinds)}{scaled}: {listing(data.target_kinds, 6)}",
         "tasks": ""
         if data.ids is None
-        else f"one a row, in the column {data.ids.name}",
+        else f"one a row, in the column {shown(data.ids.name)}",
         "outputs": f"{len(outputs)}: {listing(outputs, 10)}",
         "missing": missing_cells(data),
         "task": f"{data.task} ({data.reason})",
@@ -126,34 +142,57 @@ def _of_kind(kinds: dict[str, Kind], kind: str) -> list[str]:
     return [name for name, found in kinds.items() if found == kind]
 
 
-def _comparison(outcome: Outcome) -> list[str]:
-    rows = [["", "structure", "alpha", "mean score", "minus identity", "rank"]]
+def kernel_label(kernel: Any) -> str:
+    """Write a kernel in a line, its numbers to three digits."""
+    text = one_line(repr(kernel))
+    return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda n: f"{float(n[0]):.3g}", text)
+
+
+def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
+    rows = [["  structure", "kernel", "alpha", "mean score", "minus identity", "rank"]]
     for candidate in outcome.candidates:
         is_baseline = candidate is outcome.baseline
+        difference = gain(candidate, outcome.baseline)
         rows.append(
             [
-                "*" if candidate is outcome.chosen else "",
-                label(candidate.structure),
+                f"{'*' if candidate is kept else ' '} {label(candidate.structure)}",
+                kernel_label(candidate.model.kernel),
                 f"{candidate.model.alpha:.3g}",
-                _with_error(Estimate.of(candidate.scores), "{:.4f}"),
-                "" if is_baseline else _with_error(gain(candidate, outcome.baseline)),
+                with_error(Estimate.of(candidate.scores)),
+                "" if is_baseline else with_error(difference, signed=True),
                 f"{candidate.model.rank_}",
             ]
         )
     return [
         *_aligned(rows),
         "",
-        "* the saved model. Each structure is at its best alpha; ± is one standard",
-        "error over the folds, of the paired difference in the column beside it.",
+        "* the saved model. Each structure has its own best kernel and alpha; ± is one",
+        "standard error over the folds, of the paired difference in the column beside.",
     ]
 
 
-def _with_error(estimate: Estimate, form: str = "{:+.4f}") -> str:
-    return f"{form.format(estimate.mean)} ± {estimate.error:.4f}"
+def _of_outputs(
+    outputs: Sequence[str], scores: Mapping[Candidate, np.ndarray], kept: Candidate
+) -> list[str]:
+    """List the outputs, or those whose scores differ most from identity."""
+    columns = list(scores.items())
+    own = scores[kept]
+    order = np.arange(len(own))
+    if len(own) > _MOST_OUTPUTS:
+        difference = own - columns[0][1]
+        size = np.abs(np.nan_to_num(difference if difference.any() else own))
+        order = np.sort(np.argsort(-size, kind="stable")[:_MOST_OUTPUTS])
+    rows = [["", *(label(candidate.structure) for candidate, _ in columns)]]
+    for j in order.tolist():
+        numbers = (values[j] for _, values in columns)
+        written = ["-" if np.isnan(number) else f"{number:.4f}" for number in numbers]
+        rows.append([shown(outputs[j]), *written])
+    rest = len(own) - len(order)
+    return [*_aligned(rows), *([f"and {rest} more, which differ less"] if rest else [])]
 
 
-def _certificate(chosen: Candidate) -> list[str]:
-    certificate = chosen.model.certificate_
+def _certificate(kept: Candidate) -> list[str]:
+    certificate = kept.model.certificate_
     return [
         *_pairs(
             {
@@ -173,7 +212,8 @@ def _strongest(relations: Sequence[Relation]) -> list[str]:
     return [
         "Correlations of the output kernel:",
         *(
-            f"{relation.correlation:+.2f}  {relation.first} -- {relation.second}"
+            f"{relation.correlation:+.2f}  "
+            f"{shown(relation.first)} -- {shown(relation.second)}"
             for relation in relations[:_MOST_RELATIONS]
         ),
     ]
@@ -186,7 +226,11 @@ def _section(title: str, lines: Iterable[str], underline: str = "-") -> str:
 
 def _pairs(pairs: dict[str, str]) -> list[str]:
     width = max(map(len, pairs)) + 2
-    return [f"{name:{width}}{text}" for name, text in pairs.items()]
+    beside = " " * width
+    return [
+        fill(f"{name:{width}}{text}", _LONGEST, subsequent_indent=beside)
+        for name, text in pairs.items()
+    ]
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

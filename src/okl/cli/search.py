@@ -1,13 +1,12 @@
-"""Every structure at its best alpha, compared on the same folds.
+"""Every structure with its own best kernel and alpha, compared on the same folds.
 
 Beside the structures asked for, ``identity`` (outputs that share nothing) is always
-searched, by the same cross-validation with as many alphas: the difference to it says
-whether learning the relations paid. Each structure is then fitted on all rows at the
-alpha of its best mean score, and the best of those asked for is the one to keep.
+searched, on the same folds with the same kernels and as many alphas: the difference to
+it says whether learning the relations paid. Each structure is then fitted on all rows
+with the kernel and at the alpha of its best mean score.
 
-Folds are shuffled with a fixed seed, because tables are often sorted. Regression
-targets are standardised like the features, since the errors of all outputs are added;
-predictions come back in the units of the table.
+Folds are shuffled with a fixed seed, because tables are often sorted. Targets are
+normalised by the estimators; predictions are in the units of the table.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 from okl import (
     OutputKernelClassifier,
@@ -30,35 +28,40 @@ from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
-from okl.cli.units import StandardisedTargets
+from okl.model_selection.folds import N_FOLDS
 from okl.structures import Identity, Structure
 
-_SHARED = ("loss", "fit_intercept", "tol", "max_iter")
+_SHARED = ("loss", "fit_intercept", "normalize_y", "tol", "max_iter", "max_memory")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
-    """One structure at its best alpha.
+    """One structure with its best kernel, at its best alpha.
 
     Attributes
     ----------
     structure : Structure
         The structure.
-    place : tuple of two ints
-        Its row and the column of its alpha in the grid of the search.
-    scores : array (n_folds,)
-        The held-out scores.
+    alphas : array (n_alphas,)
+        The grid with the kernel.
+    path : array (n_alphas, n_folds)
+        The held-out scores there.
+    column : int
+        Which alpha is the best.
     model : OutputKernelRegressor or OutputKernelClassifier
-        Fitted on all rows; of regression targets, standardised ones.
-    predictor : estimator
-        The model, or around it what returns to the units of the targets.
+        Fitted on all rows.
     """
 
     structure: Structure
-    place: tuple[int, int]
-    scores: np.ndarray
+    alphas: np.ndarray
+    path: np.ndarray
+    column: int
     model: Any
-    predictor: Any
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The held-out scores at the alpha (n_folds,)."""
+        return self.path[self.column]
 
     @property
     def score(self) -> float:
@@ -73,16 +76,19 @@ class Outcome:
     Attributes
     ----------
     search : OutputKernelRegressorCV or OutputKernelClassifierCV
-        The fitted search: grids, scores, resolved kernel.
+        The fitted search.
     candidates : list of Candidate
         The structures asked for, then identity if it was not among them.
-    chosen : Candidate
-        The best of those asked for.
+    ids : dict of str to array
+        The task of each row, for tables in long form.
+    folds : KFold or StratifiedKFold
+        What the structures were compared on.
     """
 
     search: Any
     candidates: list[Candidate]
-    chosen: Candidate
+    ids: Mapping[str, np.ndarray]
+    folds: KFold | StratifiedKFold
 
     @property
     def baseline(self) -> Candidate:
@@ -102,63 +108,88 @@ def splitter(data: Data, n_folds: int) -> KFold | StratifiedKFold:
     return kind(n_folds, shuffle=True, random_state=0)
 
 
-def search_structures(
-    data: Data, X: np.ndarray, settings: Settings, n_folds: int
-) -> Outcome:
-    """Search structures and alphas on the encoded rows, and fit each structure.
+def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
+    """Return the search, not fitted.
 
     Raises
     ------
     UserError
-        For parameters that the estimators refuse.
+        For parameters that are of no use to the task.
     """
     structures = list(settings.structures)
     if not any(isinstance(structure, Identity) for structure in structures):
         structures.append(Identity())
     regression = data.task == "regression"
     estimator = OutputKernelRegressorCV if regression else OutputKernelClassifierCV
-    search = estimator(
-        settings.kernel,
-        structures,
-        cv=splitter(data, n_folds),
+    foreign = sorted(set(settings.search) - set(estimator().get_params(deep=False)))
+    if foreign:
+        raise UserError(
+            f"--set {foreign[0]} is for targets that are numbers, and here the task is "
+            f"{data.task}; leave it out."
+        )
+    folds = splitter(data, n_folds or N_FOLDS)
+    # without a number of folds kernels are compared by leave-one-out where that is
+    # exact, but structures on folds: they are compared pair by pair
+    alone = len(structures) == 1
+    return estimator(
+        structures=structures,
+        kernels=settings.kernels,
+        cv=folds if n_folds or alone else None,
         **settings.search,
-    ).set_callbacks(FoldProgress())
-    y = StandardScaler().fit_transform(data.y) if regression else data.y
+    )
+
+
+def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
+    """Search kernels, structures and alphas on the encoded rows; fit each structure.
+
+    Raises
+    ------
+    UserError
+        For parameters that the estimators refuse.
+    """
+    search = search.set_callbacks(FoldProgress())
+    ids = {} if data.ids is None else {"task": data.ids.values}
     # Parameters are checked by the estimators, before they start to work.
     with refusing("cannot fit", ValueError, TypeError, MemoryError):
-        ids = {} if data.ids is None else {"task": data.ids.values}
-        search.fit(X, y, **ids)
+        search.fit(X, data.y, **ids)
         candidates = [
-            _candidate(search, row, structure, X, data, ids)
-            for row, structure in enumerate(structures)
+            _candidate(search, row, X, data.y, ids)
+            for row in range(len(search.structures))
         ]
-    asked = candidates[: len(settings.structures)]
-    return Outcome(search, candidates, max(asked, key=lambda c: c.score))
+    n_folds = search.scores_.shape[-1]
+    return Outcome(search, candidates, ids, splitter(data, n_folds))
 
 
 def _candidate(
-    search: Any,
-    row: int,
-    structure: Structure,
-    X: Any,
-    data: Data,
-    ids: Mapping[str, np.ndarray],
+    search: Any, row: int, X: Any, y: Any, ids: Mapping[str, np.ndarray]
 ) -> Candidate:
-    regression = data.task == "regression"
-    means = search.scores_[row].mean(axis=-1)
-    column = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
-    shared: Mapping[str, Any] = {name: getattr(search, name) for name in _SHARED}
-    kind = OutputKernelRegressor if regression else OutputKernelClassifier
-    model = kind(
-        search.kernel_,
-        structure,
-        float(search.alphas_[row, column]),
-        **shared,
+    """Fit a structure with the kernel and at the alpha of its best mean score."""
+    table = search.cv_results_
+    last = np.flatnonzero(table["stage"] == 2)
+    # of each kernel every structure, of each structure every alpha
+    shape = (-1, len(search.structures), search.alphas_.shape[1])
+    of_structure = last.reshape(shape)[:, row, :]
+    means = table["mean_test_score"][of_structure]
+    means = np.where(np.isnan(means), -np.inf, means)
+    which, column = np.unravel_index(np.argmax(means), means.shape)
+    places = of_structure[which]
+    n_folds = search.scores_.shape[-1]
+    path = np.stack(
+        [table[f"split{fold}_test_score"][places] for fold in range(n_folds)], axis=-1
     )
-    if regression:
-        predictor = StandardisedTargets(model).fit(X, data.y, **ids)
-        model = predictor.regressor_
-    else:
-        predictor = model.fit(X, data.y, **ids)
-    scores = search.scores_[row, column]
-    return Candidate(structure, (row, column), scores, model, predictor)
+    structure = search.structures[row]
+    parameters = search.get_params(deep=False)
+    kind = (
+        OutputKernelRegressor
+        if isinstance(search, OutputKernelRegressorCV)
+        else OutputKernelClassifier
+    )
+    alphas = table["param_alpha"][places]
+    model = kind(
+        table["param_kernel"][places[0]],
+        structure,
+        float(alphas[column]),
+        **{name: parameters[name] for name in _SHARED if name in parameters},
+    )
+    model.fit(X, y, **ids)
+    return Candidate(structure, alphas, path, int(column), model)

@@ -1,4 +1,4 @@
-"""From words on the command line to a kernel, structures and search parameters.
+"""From words on the command line to kernels, structures and search parameters.
 
 ``--kernel`` and ``--structure`` are names of `okl.kernels` and `okl.structures`;
 ``--set name=value`` sets any of their parameters, or one of the search, by
@@ -20,7 +20,7 @@ from okl.kernels import KERNELS, Kernel, as_kernel
 from okl.structures import STRUCTURES, Structure
 
 # Parameters of the search that have an option of their own.
-_OPTIONS = {"kernel", "structures", "cv"}
+_OPTIONS = {"kernel", "kernels", "structures", "cv"}
 
 
 @dataclass(frozen=True)
@@ -29,25 +29,29 @@ class Settings:
 
     Attributes
     ----------
-    kernel : Kernel
-        The input kernel.
+    kernels : list of Kernel, or None
+        Those to choose from, each once; None for the default ones.
     structures : list of Structure
         Those asked for, each once.
     search : dict
         Other parameters of the estimators that choose by cross-validation.
     """
 
-    kernel: Kernel
+    kernels: list[Kernel] | None
     structures: list[Structure]
     search: dict[str, Any]
 
 
 def parse_settings(
-    kernel: str, structures: Sequence[str], assignments: Iterable[str]
+    kernels: Sequence[str], structures: Sequence[str], assignments: Iterable[str]
 ) -> Settings:
     """Build the settings; refuse unknown names, listing the known ones."""
+    assignments = list(assignments)
+    if not kernels and any(text.startswith("kernel__") for text in assignments):
+        kernels = ["rbf"]  # a parameter of the kernel that nobody named
+    named = [_known(name, KERNELS, "--kernel") for name in dict.fromkeys(kernels)]
     settings = Settings(
-        as_kernel(_known(kernel, KERNELS, "--kernel")),
+        [as_kernel(name) for name in named] or None,
         [
             _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
             for name in dict.fromkeys(structures)
@@ -92,14 +96,15 @@ def _set(settings: Settings, name: str, value: Any) -> None:
     owner, nested, parameter = name.partition("__")
     objects: Sequence[Kernel | Structure] = []
     if nested and owner in ("kernel", "structure"):
-        among = [settings.kernel] if owner == "kernel" else settings.structures
+        kernels = settings.kernels or []
+        among = kernels if owner == "kernel" else settings.structures
         objects = [thing for thing in among if parameter in thing.get_params()]
     elif name in _search_parameters():
         settings.search[name] = value
         return
     if not objects:
         raise UserError(
-            f"--set does not know {name}. With this kernel and these structures it "
+            f"--set does not know {name}. With these kernels and structures it "
             f"knows: {listing(_known_names(settings), 40)}."
         )
     for thing in objects:
@@ -111,7 +116,9 @@ def _search_parameters() -> set[str]:
 
 
 def _known_names(settings: Settings) -> list[str]:
-    names = {f"kernel__{name}" for name in settings.kernel.get_params()}
+    names: set[str] = set()
+    for kernel in settings.kernels or []:
+        names |= {f"kernel__{name}" for name in kernel.get_params()}
     for structure in settings.structures:
         names |= {f"structure__{name}" for name in structure.get_params()}
     return sorted(names | _search_parameters())

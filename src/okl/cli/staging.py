@@ -1,20 +1,25 @@
 """Write results whole, or not at all.
 
 Results are written into a hidden folder beside their destination and moved there when
-all of them are complete. Whatever goes wrong before that, an error or Ctrl-C, leaves
-the destination as it was. The hidden folder is made first of all: a destination that
-cannot be written is known before any work.
+all of them are complete. Whatever goes wrong before that, an error, a full disk or
+Ctrl-C, leaves the destination as it was. The hidden folder is made first of all: a
+destination that cannot be written is known before any work.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from okl.cli.errors import UserError, refusing
+from okl.cli.workspace import workspace
+
+# A full disk, a quota, a limit on the size of files (ulimit -f), a broken disk, and one
+# that became read-only. Any other error of a file is no matter of the destination.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
 @contextmanager
@@ -52,16 +57,21 @@ def staged_file(destination: Path) -> Iterator[Path]:
 @contextmanager
 def _workspace(folder: Path, destination: Path) -> Iterator[Path]:
     """Yield an empty folder on the same file system as a folder that may not exist."""
-    with refusing(f"cannot write {destination}", OSError):
-        home = next(place for place in [folder, *folder.parents] if place.exists())
-        if not home.is_dir():
+    with ExitStack() as stack:
+        with refusing(f"cannot write {destination}", OSError):
+            home = next(place for place in [folder, *folder.parents] if place.exists())
+            if not home.is_dir():
+                raise UserError(
+                    f"cannot write {destination}: {home} is a file. Give another name, "
+                    "or move the file away."
+                )
+            files = stack.enter_context(workspace(home))
+        try:
+            yield files
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
             raise UserError(
-                f"cannot write {destination}: {home} is a file. Give another name, or "
-                "move the file away."
-            )
-        workspace = TemporaryDirectory(prefix=".okl-", dir=home)
-    with workspace:
-        # Temporary folders are private; one inside has the usual permissions.
-        files = Path(workspace.name) / "files"
-        files.mkdir()
-        yield files
+                f"cannot write {destination}: {os.strerror(error.errno)}. Nothing was "
+                "written; make room, or give another --out."
+            ) from error

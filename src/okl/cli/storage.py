@@ -9,8 +9,9 @@ without risk.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import skops.io
@@ -22,11 +23,16 @@ from okl._tasks import LongCoefficients, Tasks
 from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
-from okl.cli.units import StandardisedTargets
+from okl.estimators.score_function import ScoreFunction
+from okl.estimators.units import Units
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
-from okl.posterior import PredictiveVariance
+from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.structures import STRUCTURES
+
+# Of the files that `save_model` writes; one more whenever an older file would be read
+# wrongly, or not at all. The first format had no number.
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -42,12 +48,16 @@ class TableModel:
         The columns and what they hold, in order.
     task_column : tuple of two str, or None
         For a model of tables in long form, the column of the tasks and what it holds.
+    format : int
+        That of the file.
     """
 
     pipeline: Pipeline
     features: dict[str, Kind]
     targets: dict[str, Kind]
     task_column: tuple[str, Kind] | None = None
+    # not a class attribute, which a model read from an older file would have as well
+    format: int = field(default_factory=lambda: FORMAT)
 
     def predict(self, table: pd.DataFrame) -> pd.DataFrame:
         """Predict the targets of each row of a table that has all features.
@@ -81,7 +91,8 @@ def load_model(path: Path) -> TableModel:
     Raises
     ------
     UserError
-        If there is no such file, it is damaged, or it holds anything else.
+        If there is no such file, it is damaged, it is of another version of okl, or it
+        holds anything else.
     """
     if not path.is_file():
         hint = "it is a folder" if path.is_dir() else "there is no such file"
@@ -92,14 +103,22 @@ def load_model(path: Path) -> TableModel:
     # A file from elsewhere may be wrong in any way, so any exception means that.
     with refusing(f"{path} is no complete model of okl fit", Exception):
         foreign = set(skops.io.get_untrusted_types(file=path)) - trusted_types()
-        if foreign:
+        formerly_ours = {name for name in foreign if name.startswith("okl.")}
+        if foreign - formerly_ours:
             raise UserError(
                 f"it holds {listing(sorted(foreign))}, which okl does not write and "
                 "does not load"
             )
-        model = skops.io.load(path, trusted=sorted(trusted_types()))
-        if not isinstance(model, TableModel):
+        model: Any = None
+        if not formerly_ours:
+            model = skops.io.load(path, trusted=sorted(trusted_types()))
+        if not (formerly_ours or isinstance(model, TableModel)):
             raise UserError(f"it holds a {type(model).__name__}")
+    if formerly_ours or vars(model).get("format") != FORMAT:
+        raise UserError(
+            f"the model {path} was written by another version of okl, in a format that "
+            "this one does not read. Run okl fit again, or okl predict of that version."
+        )
     return model
 
 
@@ -115,8 +134,11 @@ def trusted_types() -> set[str]:
         OutputKernelClassifier,
         OutputKernelRegressor,
         PredictiveVariance,
-        StandardisedTargets,
+        ScoreFunction,
+        SeparateVariances,
         TableModel,
+        TaskVariances,
         Tasks,
+        Units,
     ]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}

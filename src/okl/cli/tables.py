@@ -4,17 +4,27 @@ A table has named columns and at least one row. CSV knows no types, so they are 
 from the cells: a column of numbers is numbers, one of True and False is truth values,
 any other is text. Whoever knows better says which columns are text: "007" is then no
 number.
+
+What is written may be opened in a spreadsheet, which runs text such as ``=A1`` as a
+formula, wherever the name or the class of that text came from. In CSV and TSV such text
+is written with an apostrophe before it, which spreadsheets take for "this is text".
 """
 
 from __future__ import annotations
 
+import gzip
+import re
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from okl.cli.encoding import check_encoding
 from okl.cli.errors import UserError, listing, refusing
 
 # The separator of each text format; Parquet has none.
@@ -25,6 +35,10 @@ _SEPARATORS = {
     ".tsv.gz": "\t",
     ".parquet": None,
 }
+# Text that a spreadsheet runs: a sign alone, or a number, is none. The wide signs are
+# those of East Asian keyboards.
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 # What pandas, pyarrow and gzip raise for files that are not what their names say.
 _UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
 
@@ -69,9 +83,7 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
         else:
             table = _read_text(path, suffix, text_columns)
     table.columns = table.columns.map(str)
-    twice = table.columns[table.columns.duplicated()].unique()
-    if len(twice):
-        raise UserError(f"{path} has two columns named {listing(twice)}; rename one.")
+    _check_names(path, list(table.columns))
     if table.empty:
         raise UserError(f"{path} has no rows; expected a header and at least one row.")
     return table
@@ -83,27 +95,73 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     if suffix == ".parquet":
         table.to_parquet(path, engine="pyarrow", index=False)
     else:
-        table.to_csv(path, sep=_SEPARATORS[suffix], index=False)
+        _inert(table).to_csv(path, sep=_SEPARATORS[suffix], index=False)
+
+
+def write_matrix(matrix: np.ndarray, names: Sequence[str], path: Path) -> None:
+    """Write a square matrix as CSV, its rows and columns named."""
+    labels = [as_text(name) for name in names]
+    pd.DataFrame(matrix, index=labels, columns=labels).to_csv(path)
+
+
+def as_text(cell: Any) -> Any:
+    """Return a cell such that no spreadsheet takes it for a formula."""
+    if not isinstance(cell, str) or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def _inert(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose names and cells no spreadsheet takes for formulas."""
+    texts = table.select_dtypes(exclude=["number", "bool"]).columns
+    inert = table.assign(**{name: table[name].map(as_text) for name in texts})
+    return inert.set_axis([as_text(name) for name in table], axis="columns")
 
 
 def _read_text(path: Path, suffix: str, text_columns: Iterable[str]) -> pd.DataFrame:
+    compressed = suffix.endswith(".gz")
+    with gzip.open(path) if compressed else path.open("rb") as lines:
+        check_encoding(path, lines)
+    how: dict[str, Any] = {
+        "sep": _SEPARATORS[suffix],
+        "compression": "gzip" if compressed else None,
+        "index_col": False,
+    }
+    # pandas renames the second of two columns of one name, so their names are read as
+    # if they were cells. Columns without a name are numbered, and may be several.
+    names = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **how)
+    _check_names(path, list(filter(None, names.iloc[0])))
     with warnings.catch_warnings():
         # Cells beyond the header would be left out, with no more than this warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             return pd.read_csv(
                 path,
-                sep=_SEPARATORS[suffix],
-                compression="gzip" if suffix.endswith(".gz") else None,
                 dtype=dict.fromkeys(text_columns, str),
-                index_col=False,
                 low_memory=False,  # one type for the whole of a column
+                **how,
             )
         except pd.errors.ParserWarning:
             raise UserError(
                 f"{path} has rows with more cells than its first line has names; name "
                 "every column there."
             ) from None
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    """Refuse names that do not tell the columns apart."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UserError(
+            f"{path} has several columns named {listing(twice)}; give each column a "
+            "name of its own."
+        )
+    nul = [name for name in names if "\0" in name]
+    if nul:
+        raise UserError(
+            f"{path} has NUL characters in the names of columns, {listing(nul)}; "
+            "rename them."
+        )
 
 
 def _with_named_index(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,19 +1,29 @@
 """Did learning the relations pay? The answer that the held-out scores allow.
 
-A learned structure is compared with identity fold by fold: both saw the same rows, so
-the difference varies less than the scores. Its standard error takes the folds for
-independent, which they are not quite, since they share training rows. Only a
-difference beyond two standard errors is called one.
+A learned structure is compared with identity fold by fold, each with its own best
+kernel and alpha: both saw the same rows, so the difference varies less than the scores.
+A difference is called one if it is beyond two standard errors, and larger than a
+hundredth of what identity leaves to explain, since many folds would make even an effect
+significant that nobody could use. The standard error takes the folds for independent,
+which they are not quite, since they share training rows.
+
+The model to keep is the best of the structures that paid, and independent outputs where
+none did.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
+
+Answer = Literal["yes", "no", "not shown"]
+# The smallest effect, relative to what identity leaves to explain.
+_LEAST = 0.01
 
 
 @dataclass(frozen=True)
@@ -36,9 +46,39 @@ def gain(candidate: Candidate, baseline: Candidate) -> Estimate:
     return Estimate.of(candidate.scores - baseline.scores)
 
 
+def left_to_explain(outcome: Outcome) -> float:
+    """Return what identity falls short of the best possible score.
+
+    That is one for fractions such as R^2 and the accuracy, zero for negative errors.
+    """
+    scoring = outcome.search.scoring
+    negative = isinstance(scoring, str) and scoring.startswith("neg_")
+    return max((0.0 if negative else 1.0) - outcome.baseline.score, 0.0)
+
+
+def answer(candidate: Candidate, outcome: Outcome) -> Answer:
+    """Say whether a structure predicts better than independent outputs."""
+    difference = gain(candidate, outcome.baseline)
+    line = max(2 * difference.error, _LEAST * left_to_explain(outcome))
+    if difference.mean > line:
+        return "yes"
+    return "no" if difference.mean < -line else "not shown"
+
+
+def to_keep(outcome: Outcome) -> Candidate:
+    """Return the best structure that paid, identity where none did."""
+    paid = [c for c in related(outcome) if answer(c, outcome) == "yes"]
+    return max(paid, key=lambda c: c.score, default=outcome.baseline)
+
+
+def related(outcome: Outcome) -> list[Candidate]:
+    """Return the candidates that relate outputs."""
+    return [c for c in outcome.candidates if c is not outcome.baseline]
+
+
 def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
     """Say in words whether learning the relations paid, a line per structure."""
-    learned = [c for c in outcome.candidates if c is not outcome.baseline]
+    learned = related(outcome)
     if n_outputs == 1:
         return ["There is one output, so there are no relations to learn."]
     if not learned:
@@ -46,29 +86,47 @@ def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
             "Only identity was asked for, so no relations were learned; "
             "--structure frobenius or low_rank would learn them."
         ]
-    answers = [_answer(candidate, outcome.baseline) for candidate in learned]
+    least = _LEAST * left_to_explain(outcome)
+    answers = [_sentence(candidate, outcome) for candidate in learned]
     answers.append(
-        "Two standard errors are a rough line: the folds share training rows."
+        "A difference counts beyond two standard errors (a rough line: the folds share "
+        f"training rows) and beyond {least:.2g}, a hundredth of what independent "
+        "outputs leave to explain."
     )
-    if outcome.baseline.score > outcome.chosen.score:
+    kept = label(to_keep(outcome).structure)
+    if to_keep(outcome) is outcome.baseline:
         answers.append(
-            "The best mean score is that of identity; the saved model is the best of "
-            "the structures asked for. To save independent outputs: "
-            "--structure identity."
+            f"The saved model has independent outputs ({kept}), which nothing was "
+            "shown to improve on."
         )
+    else:
+        answers.append(f"The saved model is that of {kept}, the best that was.")
     return answers
 
 
-def _answer(candidate: Candidate, baseline: Candidate) -> str:
-    difference = gain(candidate, baseline)
-    change = f"{difference.mean:+.4f} ± {difference.error:.4f}"
-    if difference.mean > 2 * difference.error:
-        answer, comparison = "yes", "more than two standard errors above"
-    elif difference.mean < -2 * difference.error:
-        answer, comparison = "no", "more than two standard errors below"
-    else:
-        answer, comparison = "not shown", "within two standard errors of"
+_COMPARISONS: dict[Answer, str] = {
+    "yes": "is above",
+    "no": "is below",
+    "not shown": "does not differ enough from",
+}
+
+
+def _sentence(candidate: Candidate, outcome: Outcome) -> str:
+    said = answer(candidate, outcome)
+    change = with_error(gain(candidate, outcome.baseline), signed=True)
     return (
-        f"{label(candidate.structure)}: {answer}. The score is {comparison} that of "
+        f"{label(candidate.structure)}: {said}. The score {_COMPARISONS[said]} that of "
         f"independent outputs (identity): {change}."
     )
+
+
+def with_error(estimate: Estimate, *, signed: bool = False) -> str:
+    """Write a mean and its standard error, to digits that show the error.
+
+    Four digits after the point, more where the error is smaller.
+    """
+    digits = 4
+    if 0 < estimate.error < 1e-3:
+        digits = min(1 - int(np.floor(np.log10(estimate.error))), 10)
+    sign = "+" if signed else ""
+    return f"{estimate.mean:{sign}.{digits}f} ± {estimate.error:.{digits}f}"

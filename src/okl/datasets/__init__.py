@@ -1,8 +1,9 @@
-"""Synthetic data on which learning the relations of the outputs can be studied.
+"""Data sets on which learning the relations of the outputs can be studied.
 
 =============================== ===================================================
 function                        what it makes
 =============================== ===================================================
+`load_mosaic`                   a photograph, one colour recorded at each pixel
 `make_mixed_processes`          noisy time series that are mixtures of a few
 `make_split_classes`            Gaussian classes, some split into several labels
 =============================== ===================================================
@@ -10,4 +11,6 @@ function                        what it makes
 
 from okl.datasets.mixed_processes import MixedProcesses as MixedProcesses
 from okl.datasets.mixed_processes import make_mixed_processes as make_mixed_processes
+from okl.datasets.mosaic import Mosaic as Mosaic
+from okl.datasets.mosaic import load_mosaic as load_mosaic
 from okl.datasets.split_classes import make_split_classes as make_split_classes

@@ -1,6 +1,8 @@
 """The estimators, in scikit-learn's manner."""
 
 from okl.estimators.autoencoder import KernelAutoencoder as KernelAutoencoder
+from okl.estimators.certification import certify as certify
+from okl.estimators.certification import certify_model as certify_model
 from okl.estimators.classifier import OutputKernelClassifier as OutputKernelClassifier
 from okl.estimators.classifier_cv import (
     OutputKernelClassifierCV as OutputKernelClassifierCV,

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
+from sklearn.metrics import r2_score
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -33,9 +34,7 @@ from okl._validation import check_count
 from okl.estimators.base import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
-from okl.kernels import Kernel
 from okl.losses import Loss
-from okl.operators import multiply_rows
 from okl.problems import Observed
 from okl.solvers import Solver
 from okl.structures import LowRank
@@ -52,10 +51,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         \tfrac12 \|f\|_{K,L}^2 + \tfrac12 \operatorname{tr} L \right), \qquad
         f(x) = L \sum_i c_i\, k(x, x_i),
 
-    which is `OutputKernelRegressor` with the structure ``LowRank(p)`` and the rows
-    as their own targets. With V (n_features, p) an orthonormal basis of the range of
-    L and m the mean of the rows, the code of a row is z(x) = V'(f(x) + b - m), and
-    V z(x) + m = f(x) + b is its reconstruction.
+    which is `OutputKernelRegressor` with the structure ``LowRank(p)``,
+    ``normalize_y=False`` and the rows as their own targets. With V (n_features, p) an
+    orthonormal basis of the range of L and m the mean of the rows, the code of a row is
+    z(x) = V'(f(x) + b - m), and V z(x) + m = f(x) + b is its reconstruction.
 
     With ``kernel="linear"`` the components are those of `sklearn.decomposition.PCA`
     and the j-th code is its code times max(0, 1 - alpha / s_j^2), s_j being its
@@ -100,7 +99,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
     rank_ : int
         The rank of L: how many components are not zero.
     dual_coef_, intercept_, output_kernel_, output_kernel_factor_
-        As in `OutputKernelRegressor`, with the features as outputs:
+        As in `OutputKernelRegressor`, with the features, as they are, for outputs:
         reconstructions are ``K(X, X_fit_) @ dual_coef_ + intercept_``.
     certificate_ : Certificate
         Primal and dual value, gap and status. The gap is to the best L of *any*
@@ -203,7 +202,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         context = self._init_callback_context().call_on_fit_task_begin(
             estimator=self, X=X, y=None
         )
-        X = self._validate_rows(X, reset=True)
+        X, _, targets = self._enter(X, y, loss)
         if n_components > min(X.shape):
             raise ValueError(
                 f"n_components={n_components} is more than min(n_samples, n_features) "
@@ -211,10 +210,17 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
                 f"{X.shape[1]} features can have. Choose n_components <= "
                 f"{min(X.shape)}."
             )
-        self._fit(X, TrainingTargets(Observed(X, loss), one_dimensional=False))
+        self._fit(X, targets)
         self._set_components(X, n_components)
         context.call_on_fit_task_end(estimator=self, X=X, y=None)
         return self
+
+    def _enter(
+        self, X: Any, y: Any, loss: Loss, sample_weight: Any = None, task: Any = None
+    ) -> tuple[Any, Any, TrainingTargets]:
+        """Check what was given to fit; return X, and as targets the same."""
+        X = self._validate_rows(X, reset=True)
+        return X, y, TrainingTargets(Observed(X, loss), one_dimensional=False)
 
     def _set_components(self, X: np.ndarray, n_components: int) -> None:
         """Rotate to the principal axes of the reconstructions."""
@@ -238,22 +244,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         Theta V first: with a linear kernel and many features f(X) would need a matrix
         of n_features x n_features on the way.
         """
-        assert isinstance(self.kernel_, Kernel)
-        codes = multiply_rows(self.kernel_, X, self.X_fit_, self.dual_coef_ @ axes)
-        return codes + (self.intercept_ - self.mean_) @ axes
+        return self._function.products(X, axes) + (self.intercept_ - self.mean_) @ axes
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the codes of rows, V'(f(x) + b - m).
-
-        Parameters
-        ----------
-        X : array or DataFrame (n_samples, n_features)
-            Rows, of the training set or new.
-
-        Returns
-        -------
-        array (n_samples, n_components)
-        """
+        """Return the codes V'(f(x) + b - m) of rows, (n_samples, n_components)."""
         check_is_fitted(self)
         return self._codes(self._validate_rows(X, reset=False), self.components_.T)
 
@@ -283,6 +277,20 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
                 "returned."
             )
         return codes @ self.components_ + self.mean_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the part of the variance of rows that reconstructions explain.
+
+        R^2 of all features together, 1 - sum ||x - f(x) - b||^2 / sum ||x - mean||^2: 1
+        is perfect, 0 as good as the mean of these rows, of which there must be two. On
+        the training rows, with a linear kernel and alpha towards 0, it is the sum of
+        ``explained_variance_ratio_`` of `sklearn.decomposition.PCA`, whose own score is
+        a log likelihood. ``y`` is ignored.
+        """
+        check_is_fitted(self)
+        X = self._validate_rows(X, reset=False)
+        reconstructed = self.inverse_transform(self._codes(X, self.components_.T))
+        return float(r2_score(X, reconstructed, multioutput="variance_weighted"))
 
     @property
     def _n_features_out(self) -> int:

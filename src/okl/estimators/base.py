@@ -13,11 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import gen_batches, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -28,9 +27,13 @@ from sklearn.utils.validation import (
 from okl._memory import memory_budget, require_memory
 from okl._output_kernel import OutputKernel
 from okl._tasks import LongCoefficients
-from okl._validation import check_alpha, check_count, check_tolerance
+from okl._validation import check_alpha, check_count, check_flag, check_tolerance
 from okl.certificate import Certificate
+from okl.estimators.agreement import Agreement, certified_function
+from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.components import ComponentParameters
 from okl.estimators.long_form import codes_of
+from okl.estimators.score_function import of_own_tasks
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import (
     Training,
@@ -39,10 +42,9 @@ from okl.estimators.training import (
     is_precomputed,
     predictive_variance,
 )
-from okl.kernels import Kernel, PerOutput
+from okl.estimators.units import Units
 from okl.losses import LOSSES, Loss, as_loss
 from okl.model_selection.path import solve_path
-from okl.operators import multiply_rows
 from okl.problems import Formulation
 from okl.solvers import Solution, Solver, as_solver
 from okl.structures import Structure, as_structure
@@ -53,15 +55,15 @@ FIT_DEPTH = 4
 
 
 def warn_unless_certified(certificate: Certificate, depth: int) -> None:
-    """Warn with the gap reached if the iterations ended before the tolerance.
+    """Warn with the gap reached if it is above the tolerance.
 
     The warning points at the caller ``depth`` calls up.
     """
-    if certificate.status == "max_iter":
+    if certificate.failed:
         warnings.warn(certificate.message, ConvergenceWarning, stacklevel=depth + 1)
 
 
-class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
+class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
     """Base of the estimators: from rows to scores.
 
     Shapes: X is (n_samples, n_features), targets and scores are
@@ -137,27 +139,33 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
         alpha: float,
         targets: TrainingTargets,
     ) -> None:
-        """Set the fitted attributes from the solution of a problem."""
-        dual_coef = formulation.coefficients(solution.dual_coef)
-        intercept = formulation.intercept(dual_coef, solution.intercept)
+        """Set the fitted attributes from the solution of a problem.
+
+        The function that was found is mapped to the units of the user, L when it is
+        asked for; all else, as the certificate, is that of the normalised targets.
+        """
+        self._units = targets.units or Units.as_given(targets.observed.n_outputs)
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
-        self.kernel_ = training.kernel
-        self.X_fit_ = training.rows
+        agreement = Agreement(formulation, solution, alpha, self.tol, self.max_iter)
+        function, self.certificate_ = certified_function(training, agreement, targets)
+        self._function = function
+        self.kernel_ = function.kernel
+        self.X_fit_ = function.rows
         self.structure_ = formulation.problem.structure
         self._variance = predictive_variance(
             training, formulation, self._output_kernel, alpha, targets.observed
         )
         self.rank_ = self._output_kernel.rank
         self.n_iter_ = solution.n_iter
-        self.certificate_ = solution.certificate
         self.history_ = solution.history
-        one_dimensional = targets.one_dimensional
-        self._theta = dual_coef[:, 0] if one_dimensional else dual_coef
         point = solution.dual_point
         if point is not None:
             self.dual_point_ = point[:, 0] if point.shape[1] == 1 else point
         elif hasattr(self, "dual_point_"):
             del self.dual_point_  # of a fit with another loss
+        theta, intercept = function.dual_coef, function.intercept
+        one_dimensional = targets.one_dimensional
+        self._theta = theta[:, 0] if one_dimensional else theta
         if intercept is None:
             self.intercept_: Any = 0.0
         else:
@@ -165,26 +173,28 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """C L (n_samples, n_outputs) or (n_samples,); in long form computed here."""
+        """C L D (n_samples, n_outputs) or (n_samples,); in long form computed here."""
         self._fitted_output_kernel()
         return self._theta.dense() if self._is_long else self._theta
 
     @property
     def output_kernel_(self) -> np.ndarray:
-        """L (n_outputs, n_outputs), computed when asked for."""
+        """D L D (n_outputs, n_outputs), computed when asked for."""
         kernel = self._fitted_output_kernel()
         n_outputs = 1 if len(self._theta.shape) == 1 else self._theta.shape[1]
         require_memory(
-            8 * n_outputs**2,
+            2 * 8 * n_outputs**2,
             f"The output kernel of {n_outputs} outputs",
             "Use output_kernel_factor_, which has n_outputs x rank_ entries.",
         )
-        return kernel.matrix()
+        return self._units.output_kernel(kernel.matrix())
 
     @property
     def output_kernel_factor_(self) -> np.ndarray:
-        """B (n_outputs, rank_) with L = B B', computed when asked for."""
-        return self._fitted_output_kernel().factor()
+        """D B (n_outputs, rank_) with L = B B', computed when asked for."""
+        factor = self._fitted_output_kernel().factor()
+        factor *= self._units.scale[:, None]
+        return factor
 
     def _fitted_output_kernel(self) -> OutputKernel:
         try:
@@ -211,25 +221,11 @@ class OutputKernelModel(CallbackSupportMixin, BaseEstimator):
             return evaluate(X)
         self._require_long_form()
         codes = codes_of(self.output_names_, task, X)
-        own = np.empty(X.shape[0])
-        # a block of all tasks at a time
-        budget = int(get_config()["working_memory"] * 2**20)
-        block = max(1, budget // (8 * self._theta.shape[1]))
-        for rows in gen_batches(X.shape[0], block):
-            every = evaluate(X[rows])
-            own[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
-        return own
+        return of_own_tasks(evaluate, X, codes, self._theta.shape[1])
 
     def _evaluate(self, X: Any) -> np.ndarray:
         """Return the scores of rows that were checked."""
-        theta = self._theta
-        if len(theta.shape) == 1:
-            theta = theta[:, None]
-        if isinstance(self.kernel_, Kernel | PerOutput):
-            products = multiply_rows(self.kernel_, X, self.X_fit_, theta)
-        else:
-            products = X @ theta
-        return products.reshape(-1, *self._theta.shape[1:]) + self.intercept_
+        return self._function(X).reshape(-1, *self._theta.shape[1:])
 
     @property
     def _is_long(self) -> bool:
@@ -281,6 +277,7 @@ class SingleFit(OutputKernelModel):
     def _checked_loss(self) -> Loss:
         """Check what can be checked before looking at the data."""
         check_alpha(self.alpha)
+        check_flag(self.fit_intercept, "fit_intercept")
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         memory_budget(self.max_memory)
@@ -296,7 +293,16 @@ class SingleFit(OutputKernelModel):
         structure.validate(observed.n_outputs)
         check_kernel_per_output(self.kernel, [structure], observed)
         budget = memory_budget(self.max_memory)
-        training = Training.of(self.kernel, X, targets.row_weights, budget)
+        weights = targets.row_weights
+        training = Training.of(
+            self.kernel,
+            X,
+            weights,
+            budget,
+            fit_intercept=self.fit_intercept,
+            names=getattr(self, "feature_names_in_", None),
+        )
+        warn_of_column_scales(self, training.kernel, X, weights, FIT_DEPTH)
         inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
         formulation = observed.formulate(inputs, structure)
         (solution,) = solve_path(
@@ -313,4 +319,4 @@ class SingleFit(OutputKernelModel):
             alpha=float(self.alpha),
             targets=targets,
         )
-        warn_unless_certified(solution.certificate, FIT_DEPTH)
+        warn_unless_certified(self.certificate_, FIT_DEPTH)

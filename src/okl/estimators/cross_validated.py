@@ -1,14 +1,17 @@
-"""Choosing alpha and the structure by cross-validation, then refitting.
+"""Choosing the kernel, the structure and alpha by held-out scores, then refitting.
 
-Scorers expect a fitted estimator. What the folds have are held-out scores of many
-models, so a stand-in, whose X is those scores, faces the scorer for each of them.
+Without folds from the user, rows are left out one by one in closed form wherever that
+is exact: the squared loss, complete targets, known output kernels. A learned output
+kernel has seen the row that is left out, and takes folds, which all structures share.
+`okl.estimators.search` has what is searched, and on what.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -19,56 +22,33 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
 
 from okl._memory import memory_budget
-from okl._tasks import Tasks
-from okl._validation import check_count, check_tolerance
+from okl._validation import check_count, check_flag, check_tolerance
 from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
     warn_unless_certified,
 )
+from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.scoring import check_scorer
+from okl.estimators.search.candidates import candidates, check_candidates
+from okl.estimators.search.judge import Judge
+from okl.estimators.search.notes import notes
+from okl.estimators.search.stages import Search
+from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.training import (
-    Training,
-    as_input_kernel,
-    check_kernel_per_output,
-    is_precomputed,
-)
+from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
-from okl.model_selection.held_out import score_fold
-from okl.model_selection.path import alpha_grid, solve_path
+from okl.model_selection.folds import splitter_of
+from okl.model_selection.path import check_alphas, solve_path
 from okl.structures import Structure, as_structure
-
-
-@dataclass(frozen=True)
-class _Judge:
-    """Scores held-out predictions as a scorer would score a fitted estimator."""
-
-    scorer: Any
-    stand_in: BaseEstimator
-    y: np.ndarray
-    metadata: dict[str, Any]
-    tasks: Tasks | None = None
-
-    def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
-        metadata = {
-            name: _safe_indexing(value, test) for name, value in self.metadata.items()
-        }
-        if self.tasks is not None:
-            own = self.tasks.codes[test][:, None]
-            predictions = np.take_along_axis(predictions, own, axis=1)
-        return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
 
 
 class CrossValidated(OutputKernelModel):
@@ -76,13 +56,16 @@ class CrossValidated(OutputKernelModel):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = None,
         structures: Any = "frobenius",
         *,
+        kernels: Any = None,
         alphas: int | Sequence[float] = 25,
         eps: float = 1e-5,
         cv: Any = None,
         scoring: Any = None,
+        search: str = "staged",
+        random_state: Any = 0,
         n_jobs: int | None = None,
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
@@ -92,10 +75,13 @@ class CrossValidated(OutputKernelModel):
     ) -> None:
         self.kernel = kernel
         self.structures = structures
+        self.kernels = kernels
         self.alphas = alphas
         self.eps = eps
         self.cv = cv
         self.scoring = scoring
+        self.search = search
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.loss = loss
         self.fit_intercept = fit_intercept
@@ -107,7 +93,8 @@ class CrossValidated(OutputKernelModel):
         """Route metadata of fit to the splitter and the scorer."""
         to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(splitter=check_cv(self.cv), method_mapping=to_split)
+        splitter = splitter_of(self.cv, random_state=self.random_state)
+        router.add(splitter=splitter, method_mapping=to_split)
         if self.scoring is not None:
             to_score = MethodMapping().add(caller="fit", callee="score")
             scorer = check_scoring(self, scoring=self.scoring)
@@ -115,16 +102,19 @@ class CrossValidated(OutputKernelModel):
         return router
 
     def _checked_loss(self) -> Loss:
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_alphas(self.alphas, self.eps)
         check_tolerance(self.tol)
         check_count(self.max_iter, "max_iter")
         memory_budget(self.max_memory)
-        if not is_precomputed(self.kernel):
-            as_input_kernel(self.kernel)
+        check_candidates(self.kernel, self.kernels)
+        if self.search not in ("staged", "full"):
+            raise ValueError(f"search must be 'staged' or 'full', got {self.search!r}.")
         return self._loss_for_the_task()
 
     def _checked_structures(self, n_outputs: int) -> list[Structure]:
         given = self.structures
-        if isinstance(given, str | Structure):
+        if isinstance(given, str) or not isinstance(given, Iterable):
             given = [given]
         structures = [clone(as_structure(structure)) for structure in given]
         if not structures:
@@ -143,87 +133,84 @@ class CrossValidated(OutputKernelModel):
         stand_in: BaseEstimator,
         params: dict[str, Any],
     ) -> None:
-        """Score every structure at every alpha, then refit the best on all rows."""
+        """Choose by held-out scores, then refit the best on all rows."""
         observed = targets.observed
-        tasks = observed.tasks
+        if X.shape[0] < 2:
+            raise ValueError(
+                f"{type(self).__name__} holds rows out and needs two at least; got "
+                f"n_samples = {X.shape[0]}."
+            )
         structures = self._checked_structures(observed.n_outputs)
-        check_kernel_per_output(self.kernel, structures, observed)
+        names = getattr(self, "feature_names_in_", None)
+        kernels = candidates(self.kernel, self.kernels, X, targets.row_weights, names)
+        for kernel in kernels:
+            check_kernel_per_output(kernel, structures, observed)
         scorer = check_scoring(self, scoring=self.scoring)
+        check_scorer(self, scorer, y)
+        tasks = observed.tasks
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
         splitting, scoring = self._routed(params, scorer, targets.score_weights, ids)
-        stratified = is_classifier(self) and y.ndim == 1
-        splitter = check_cv(self.cv, y, classifier=stratified)
-        folds = list(splitter.split(X, y, **splitting))
-        judge = _Judge(scorer, stand_in, y, scoring, tasks)
-
-        budget = memory_budget(self.max_memory)
-        training = Training.of(self.kernel, X, targets.row_weights, budget)
-        inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
-        formulations = [observed.formulate(inputs, s) for s in structures]
-        self.alphas_ = np.stack(
-            [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
+        stratify = is_classifier(self) and y.ndim == 1
+        splitter = splitter_of(
+            self.cv, y, stratify=stratify, random_state=self.random_state
         )
-
-        context = self._init_callback_context(max_subtasks=len(folds) + 1)
+        one_out = Experiment(
+            X,
+            targets,
+            Judge(scorer, stand_in, y, scoring, tasks, targets.units),
+            folds=None,
+            alphas=self.alphas,
+            eps=self.eps,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            budget=memory_budget(self.max_memory),
+        )
+        first = second = one_out
+        in_closed_form = self.cv is None and one_out.takes_leave_one_out(kernels)
+        known = all("known" in s.capabilities for s in structures)
+        if not (in_closed_form and known):
+            second = replace(one_out, folds=list(splitter.split(X, y, **splitting)))
+            first = one_out if in_closed_form else second
+        search = Search(
+            kernels, structures, first, second, staged=self.search == "staged"
+        )
+        context = self._init_callback_context(max_subtasks=search.n_steps + 1)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        jobs = (
-            delayed(score_fold)(
-                inputs.plain,
-                observed,
-                structures,
-                self.alphas_,
-                train,
-                test,
-                judge,
-                fit_intercept=self.fit_intercept,
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            for train, test in folds
-        )
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
-        outcomes = []
-        for _ in folds:
-            task = context.subcontext(task_name="fold")
-            task.call_on_fit_task_begin(estimator=self)
-            outcomes.append(next(results))
-            task.call_on_fit_task_end(estimator=self)
-        self.scores_ = np.stack([outcome.scores for outcome in outcomes], axis=-1)
-        largest_gap = max(outcome.largest_gap for outcome in outcomes)
-        if largest_gap > 0:
-            warnings.warn(
-                "Some fits of the cross-validation ended at max_iter with relative "
-                f"duality gaps up to {largest_gap:.2g}, above tol; their scores are "
-                "those of approximate models. Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=FIT_DEPTH,
-            )
 
-        means = self.scores_.mean(axis=-1)
-        if np.all(np.isnan(means)):
+        @contextmanager
+        def step(name: str) -> Iterator[None]:
+            task = context.subcontext(task_name=name)
+            task.call_on_fit_task_begin(estimator=self)
+            yield
+            task.call_on_fit_task_end(estimator=self)
+
+        trial, results = search.run(self.random_state, step)
+        self.cv_results_ = results.table()
+        self.scores_, self.alphas_ = trial.scores, trial.alphas
+        if np.all(np.isnan(trial.means)):
             raise ValueError(
                 "Every mean score of the cross-validation is NaN; check the scoring "
                 "and that every fold has rows to score."
             )
-        row, column = np.unravel_index(np.nanargmax(means), means.shape)
-        self.best_score_ = float(means[row, column])
-        self.alpha_ = float(self.alphas_[row, column])
+        row, column = trial.place
+        self.best_score_ = trial.best
+        self.alpha_ = float(trial.alphas[row, column])
 
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        formulation = trial.formulations[row]
         (solution,) = solve_path(
-            formulations[row].problem,
-            [self.alpha_],
-            tol=self.tol,
-            max_iter=self.max_iter,
+            formulation.problem, [self.alpha_], tol=self.tol, max_iter=self.max_iter
         )
         self._adopt(
-            training,
-            formulations[row],
-            solution,
-            alpha=self.alpha_,
-            targets=targets,
+            trial.training, formulation, solution, alpha=self.alpha_, targets=targets
         )
+        weights = targets.row_weights
+        warn_of_column_scales(self, trial.training.kernel, X, weights, FIT_DEPTH)
+        for category, message in notes(self, trial, results.largest_gap, second, y):
+            warnings.warn(message, category, stacklevel=FIT_DEPTH)
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)

@@ -13,10 +13,11 @@ from okl._memory import memory_budget
 from okl._validation import check_tolerance
 from okl.certificate import Certificate
 from okl.estimators.base import warn_unless_certified
+from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training, check_kernel_per_output
-from okl.model_selection.path import alpha_grid, solve_path
+from okl.model_selection.path import alpha_grid, check_alphas, solve_path
 from okl.problems import Formulation
 from okl.solvers import Solution
 from okl.structures import Structure, as_structure
@@ -81,6 +82,7 @@ def output_kernel_path(
     alphas: int | Sequence[float] = 25,
     eps: float = 1e-5,
     fit_intercept: bool = True,
+    normalize_y: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
     max_memory: float | None = None,
@@ -100,13 +102,14 @@ def output_kernel_path(
         Weights of the loss of the rows, or of each target.
     task : array (n_samples,), optional
         For data in long form, the task of each row, as in `OutputKernelRegressor.fit`.
-    kernel, structure, fit_intercept, tol, max_iter, max_memory
+    kernel, structure, fit_intercept, normalize_y, tol, max_iter, max_memory
         As in `OutputKernelRegressor`.
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max down
         to ``eps`` times alpha_max: sqrt(||Y'KY||_2) for a learned output kernel,
         ||K||_2 times the largest ||L||_2 that there may be for one that is known or
-        bounded (trace ball, clusters), K and Y centred if there is an intercept.
+        bounded (trace ball, clusters), Y normalised, and K and Y centred if there is an
+        intercept.
     eps : float, default=1e-5
         The smallest alpha relative to the largest.
 
@@ -132,10 +135,12 @@ def output_kernel_path(
     0
     """
     check_tolerance(tol)
+    check_alphas(alphas, eps)
     estimator = OutputKernelRegressor(
         kernel,
         structure,
         fit_intercept=fit_intercept,
+        normalize_y=normalize_y,
         tol=tol,
         max_iter=max_iter,
         max_memory=max_memory,
@@ -146,23 +151,27 @@ def output_kernel_path(
     resolved = clone(as_structure(structure))
     resolved.validate(observed.n_outputs)
     check_kernel_per_output(kernel, [resolved], observed)
-    training = Training.of(kernel, X, targets.row_weights, memory_budget(max_memory))
+    training = Training.of(
+        kernel,
+        X,
+        targets.row_weights,
+        memory_budget(max_memory),
+        fit_intercept=fit_intercept,
+        names=getattr(estimator, "feature_names_in_", None),
+    )
+    warn_of_column_scales(estimator, training.kernel, X, targets.row_weights, depth=2)
     inputs = observed.inputs(training.operator, fit_intercept=fit_intercept)
     formulation = observed.formulate(inputs, resolved)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
-    certificates = [solution.certificate for solution in solutions]
-    warn_unless_certified(max(certificates, key=_by_failure), depth=2)
-    return OutputKernelPath(
-        grid,
-        certificates,
-        estimator,
-        training,
-        formulation,
-        solutions,
-        targets,
+    certificates: list[Certificate] = []
+    path = OutputKernelPath(
+        grid, certificates, estimator, training, formulation, solutions, targets
     )
+    certificates.extend(model.certificate_ for model in path)
+    warn_unless_certified(max(certificates, key=_by_failure), depth=2)
+    return path
 
 
 def _by_failure(certificate: Certificate) -> tuple[bool, float]:
-    return certificate.status == "max_iter", certificate.relative_gap
+    return certificate.failed, certificate.relative_gap

@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from okl._validation import check_count, check_not_negative
+from okl._validation import check_count, check_flag, check_not_negative
 from okl.estimators.targets import regression_targets, set_output_names
 
 _EPS = np.finfo(np.float64).eps
@@ -43,8 +43,9 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     over B (n_features, n_outputs) and the intercept b, in closed form. The factors are
     those of `sklearn.linear_model.Ridge`, which it equals where the rank is no bound;
     with ``alpha=0`` it is `sklearn.linear_model.LinearRegression` with a bound on the
-    rank. For ``alpha=0`` it is also what `OutputKernelRegressor` with a linear kernel
-    and ``structure=LowRank(rank)`` tends to as its own alpha goes to zero.
+    rank. For ``alpha=0`` it is also what `OutputKernelRegressor` with a linear kernel,
+    ``structure=LowRank(rank)`` and ``normalize_y=False`` tends to as its own alpha goes
+    to zero.
 
     Parameters
     ----------
@@ -126,6 +127,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         rank = check_count(self.rank, "rank")
         alpha = check_not_negative(self.alpha, "alpha")
+        check_flag(self.fit_intercept, "fit_intercept")
         names = y
         X, y = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64

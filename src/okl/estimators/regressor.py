@@ -4,147 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from okl.estimators.base import OutputKernelModel, SingleFit
-from okl.estimators.long_form import enter_long_form
-from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
-from okl.estimators.training import is_for_one_output, is_precomputed
-from okl.estimators.weights import checked_weights, of_rows
+from okl.estimators.base import SingleFit
+from okl.estimators.regression import RegressionMixin
 from okl.losses import Loss
-from okl.metrics import r2_score
-from okl.problems import Observed
-
-
-class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
-    """From numbers to targets, and from scores to predictions."""
-
-    _task = "regression"
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare several outputs, unless the kernel is of one only."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = not is_for_one_output(self.kernel)
-        return tags
-
-    def _enter(
-        self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
-    ) -> tuple[Any, np.ndarray, TrainingTargets]:
-        """Check what was given to fit; return X, y and the targets."""
-        names = y
-        X, y = self._validate_numbers(X, y)
-        if y.shape[1:] == (1,) and is_for_one_output(self.kernel):
-            y = column_or_1d(y, warn=True)
-        set_output_names(self, names)
-        y, tasks = enter_long_form(self, y, task)
-        targets, weights = observed_targets(y, sample_weight, tasks)
-        return (
-            X,
-            y,
-            TrainingTargets(
-                Observed(targets, loss, weights, tasks),
-                one_dimensional=y.ndim == 1 and tasks is None,
-                row_weights=of_rows(weights),
-                score_weights=checked_weights(sample_weight, targets.shape),
-            ),
-        )
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
-    ) -> float:
-        """Return the mean R^2 of the outputs over their observed targets.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Rows.
-        y : array (n_samples, n_outputs) or (n_samples,)
-            Targets; NaN where they were not observed.
-        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
-            Weights of the rows, or of each target.
-        task : array (n_samples,), optional
-            After a fit in long form, the task of each row. The score is R^2 of y and
-            ``predict(X, task)`` over all rows: that of a task alone says little where
-            a task has a few rows. `okl.metrics.r2_score` has their mean, which is the
-            score of the target matrix.
-        """
-        self._require_task(task)
-        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
-
-    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
-        """Predict the targets, and say how sure that is.
-
-        The standard deviation is that of f + b in the Gaussian process whose mean the
-        model is: f has the prior covariance k(x, x') L, with L taken as given (a
-        learned L is not certain, so that the true spread is larger), targets have
-        noise of variance alpha / weight, and the intercept a flat prior. Noise is not
-        added: a new target has the variance ``std**2 + alpha``. Where the noise is
-        known to have the variance s2, multiply ``std`` by ``sqrt(s2 / alpha)``, which
-        leaves the predictions as they are.
-
-        The first call decomposes the kernel matrix of the training rows; targets
-        observed in different rows, as they are in long form, take a larger system for
-        each block of outputs that L ties together.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
-        return_std : bool, default=False
-            Whether to return the standard deviation; for ``loss="squared"``.
-        task : array (n_samples,), optional
-            After a fit in long form, the one task to predict in each row; None for all
-            tasks.
-
-        Returns
-        -------
-        prediction : array (n_samples, n_outputs) or (n_samples,)
-        std : array of the same shape
-            Only if ``return_std``.
-
-        Raises
-        ------
-        ValueError
-            For a task that was not there in the fit; or if the standard deviation is
-            asked of another loss, or of a precomputed kernel, which does not know
-            k(x, x) of new rows.
-        MemoryError
-            If what the standard deviation needs cannot fit.
-        """
-        if return_std:
-            deviation = self._standard_deviation(X, task)
-            return self._scores(X, task), deviation
-        return self._scores(X, task)
-
-    def _standard_deviation(self, X: Any, task: Any = None) -> np.ndarray:
-        """Return the standard deviation of f + b, of the dimension of the targets."""
-        check_is_fitted(self)
-        if is_precomputed(self.kernel_):
-            raise ValueError(
-                "return_std=True needs k(x, x) of new rows, which "
-                "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
-                "okl.kernels, the matrix over training and new rows, and row numbers "
-                "as X."
-            )
-        if self._variance is None:
-            raise ValueError(
-                "return_std=True is for loss='squared', the loss of Gaussian noise; "
-                f"this model was fitted with loss={self.loss!r}."
-            )
-        X = self._validate_rows(X, reset=False)
-        deviation = np.sqrt(self._of_own_tasks(self._variance, X, task))
-        if task is not None:
-            return deviation
-        return deviation.reshape(-1, *self._theta.shape[1:])
+from okl.solvers import Solver
+from okl.structures import Structure
 
 
 class OutputKernelRegressor(RegressionMixin, SingleFit):
     r"""Kernel regression of several outputs that learns how they are related.
 
-    With K the kernel matrix of the rows and L the output kernel, it minimises
+    Each output is normalised first: its mean is subtracted (if there is an intercept)
+    and it is divided by its standard deviation, so that the unit that it is written in
+    has no say in what is learned. With y_i the normalised targets, K the kernel matrix
+    of the rows and L the output kernel, the fit minimises
 
     .. math::
 
@@ -153,7 +28,10 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         f(x) = L \sum_i c_i\, k(x, x_i),
 
     over f, L and the free intercept b: jointly convex, and solved to a relative
-    duality gap of ``tol``, which is reported in ``certificate_``.
+    duality gap of ``tol``, which is reported in ``certificate_``. The model is then
+    mapped back, so that predictions, coefficients, intercept and output kernel are in
+    the units of the targets that were given. ``normalize_y=False`` fits to the targets
+    as they are, which is the objective of the papers.
 
     Parameters
     ----------
@@ -166,11 +44,18 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         is kernel ridge regression of each output by itself.
     alpha : float, default=1.0
         Strength of the regularisation, > 0; for ``"identity"`` that of
-        `sklearn.kernel_ridge.KernelRidge`.
+        `sklearn.kernel_ridge.KernelRidge`, whose predictions the unit of a target does
+        not change.
     loss : str or Loss, default="squared"
         The loss V: ``"squared"`` or ``"huber"``, see `okl.losses`.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
+    normalize_y : bool, default=True
+        Whether to normalise each output before the fit, by the mean and the standard
+        deviation of its observed targets, weighted as the loss is; without an intercept
+        by the root mean square alone. A constant output is divided by one. The loss
+        (``Huber.delta``), the structure (matrices of ``Fixed``, ``Graph`` and
+        ``Mean``), alpha and the certificate are those of normalised outputs.
     solver : str or Solver, default="auto"
         See `okl.solvers`.
     tol : float, default=1e-6
@@ -185,31 +70,47 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     Attributes
     ----------
     dual_coef_ : array (n_samples, n_outputs) or (n_samples,)
-        C L: predictions are ``K(X, X_fit_) @ dual_coef_ + intercept_``; in long form
+        Predictions are ``kernel_(X, X_fit_) @ dual_coef_ + intercept_``, in the units
+        of the targets: C L D, with D the diagonal matrix of ``y_scale_``. In long form
         computed when asked for.
     intercept_ : array (n_outputs,) or float
-        b; 0.0 without an intercept.
+        b D + ``y_mean_``; 0.0 without an intercept.
     output_kernel_ : array (n_outputs, n_outputs)
-        L, computed when asked for.
+        D L D, the covariance of outputs in their units, computed when asked for. L,
+        which the structure speaks of, is
+        ``output_kernel_ / np.outer(y_scale_, y_scale_)``.
     output_kernel_factor_ : array (n_outputs, rank_)
-        B with L = B B', computed when asked for.
+        D B with L = B B', computed when asked for.
     rank_ : int
         The rank of L.
+    y_mean_, y_scale_ : array (n_outputs,) or float
+        What was subtracted from each output, and what it was divided by, before the
+        fit; zeros and ones for ``normalize_y=False``. A constant output has a scale of
+        one.
     certificate_ : Certificate
-        Primal and dual value, gap and status of this very model; `okl.certify`
-        computes it again from the attributes.
+        Primal and dual value, gap and status of this very model, of the normalised
+        targets, with the loss of the scores that `predict` gives on the training rows;
+        ``okl.certify(model, X, y)`` computes it again.
     history_ : list of dict
-        Primal, dual, relative gap and seconds of each iteration.
+        Primal, dual, relative gap and seconds of each iteration, for the normalised
+        targets.
     n_iter_ : int
         Iterations, 1 for a closed form.
     kernel_, structure_ : Kernel or "precomputed", Structure
-        As used, with data-dependent parameters resolved.
+        As used, with data-dependent parameters resolved. With an intercept, linear
+        kernels on dense rows are seen from the means of the training rows,
+        ``kernel_.center``; so is ``intercept_``.
     X_fit_ : array or sparse matrix (n_samples, n_features) or None
         The training rows; None for a precomputed kernel.
     output_names_ : array (n_outputs,)
         The column names of y, if it was a DataFrame; in long form the ids of the tasks.
     n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    Notes
+    -----
+    With the Huber loss two fits to one problem, such as with weights and with the rows
+    repeated, agree as far as ``tol`` says; see the notes of `OutputKernelClassifier`.
 
     References
     ----------
@@ -232,6 +133,33 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     >>> model.output_kernel_.shape
     (2, 2)
     """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        structure: str | Structure = "frobenius",
+        alpha: float = 1.0,
+        *,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        normalize_y: bool = True,
+        solver: str | Solver = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        max_memory: float | None = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            structure,
+            alpha,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            max_memory=max_memory,
+        )
+        self.normalize_y = normalize_y
 
     @with_callbacks
     def fit(

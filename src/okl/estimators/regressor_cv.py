@@ -1,7 +1,8 @@
-"""Regression that chooses alpha and the structure by itself."""
+"""Regression that chooses kernel, structure and alpha by itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.regressor import RegressionMixin
+from okl.estimators.regression import RegressionMixin
+from okl.losses import Loss
 from okl.metrics import r2_score
 
 
@@ -27,32 +29,52 @@ class _HeldOutRegressor(RegressorMixin, BaseEstimator):
 
 
 class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
-    """`OutputKernelRegressor` that chooses alpha and the structure by itself.
+    """`OutputKernelRegressor` that chooses kernel, structure and alpha by itself.
 
-    Every structure is tried at every alpha of its own grid, on the same folds, with
-    one eigendecomposition of the kernel matrix a fold; the best is refitted on all
-    rows. Kernel parameters (``gamma="scale"``) and grids come from all training
-    rows; the folds take blocks of one kernel matrix.
+    Every structure is tried at every alpha of its own grid, on the same held-out rows,
+    with one eigendecomposition of the kernel matrix a fold; the best is refitted on all
+    rows. Kernel parameters (``gamma="scale"``), what targets are normalised by
+    (``y_mean_``, ``y_scale_``) and grids come from all training rows; the folds take
+    blocks of one kernel matrix. Scores are those of predictions in the units of the
+    targets.
+
+    More than two kernels are first tried with independent outputs
+    (``structure="identity"``), on at most 2000 rows, and the best two go on.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="rbf"
-        As in `OutputKernelRegressor`.
+    kernel : str, Kernel or callable, default=None
+        The only kernel to try, as in `OutputKernelRegressor`; None for ``kernels``.
     structures : str, Structure or list of them, default="frobenius"
         The structures to try.
+    kernels : list of str, Kernel or callable, default=None
+        The kernels to choose from. None, without a ``kernel`` either, stands for seven:
+        linear, Gaussian with gamma 1/4, 1 and 4 times ``"scale"``, and Matern with nu
+        5/2 and length_scale 1/2, 1 and 2 times ``"scale"``; for sparse rows it is
+        linear.
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max of the
         structure down to ``eps`` times it; see `output_kernel_path`.
     eps : float, default=1e-5
         The smallest alpha relative to the largest.
     cv : int, splitter or iterable, default=None
-        As in `sklearn.model_selection.GridSearchCV`; None for 5 folds.
+        As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
+        None for leave-one-out in closed form where all structures are known, the loss
+        is squared and all targets were observed (as `sklearn.linear_model.RidgeCV`
+        does), and for five shuffled folds otherwise. The first stage, whose outputs are
+        independent, leaves rows out one by one also where the second takes folds.
     scoring : str or callable, default=None
-        As there; None for the mean R^2 over outputs. A callable is given held-out
-        predictions in the place of the rows of X, and a stand-in that returns them.
+        As there; None for the mean R^2 over outputs. With missing targets it is a
+        scorer of `okl.metrics`. A callable is given held-out predictions in the place
+        of the rows of X, and a stand-in that returns them. Of rows left out one by one
+        all predictions are scored together.
+    search : {"staged", "full"}, default="staged"
+        ``"full"`` tries every kernel with every structure, on all rows.
+    random_state : int, RandomState instance or None, default=0
+        Of the default folds, and of the 2000 rows of the first stage.
     n_jobs : int, default=None
         Folds in parallel, by joblib.
-    loss, fit_intercept, tol, max_iter, max_memory
+    loss, fit_intercept, normalize_y, tol, max_iter, max_memory
         As in `OutputKernelRegressor`.
 
     Attributes
@@ -61,14 +83,31 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         The alpha chosen.
     structure_ : Structure
         The structure chosen.
+    kernel_ : Kernel, PerOutput or "precomputed"
+        The kernel chosen.
     alphas_ : array (n_structures, n_alphas)
-        The grid of each structure, decreasing.
+        The grid of each structure with the kernel chosen, decreasing; for
+        normalised targets.
     scores_ : array (n_structures, n_alphas, n_folds)
-        The held-out scores.
+        The held-out scores with the kernel chosen; n_folds is one where rows were left
+        out one by one.
     best_score_ : float
         The largest mean over folds.
-    dual_coef_, intercept_, output_kernel_, certificate_, ...
+    cv_results_ : dict of arrays
+        One entry for each kernel, structure and alpha that was tried, in the form of
+        `sklearn.model_selection.GridSearchCV`: ``stage`` (1 or 2), ``param_kernel``,
+        ``param_structure``, ``param_alpha``, ``params``, ``split0_test_score``, ...,
+        ``mean_test_score``, ``std_test_score`` and ``rank_test_score``.
+    dual_coef_, intercept_, output_kernel_, y_mean_, y_scale_, certificate_, ...
         Those of `OutputKernelRegressor` refitted on all rows.
+
+    Notes
+    -----
+    With n rows, a trial of one kernel costs a kernel matrix and, for the squared loss,
+    an eigendecomposition of the matrix (about 10 n^3 operations) for each fold and one
+    for all rows, beside the fits that the structures take. By default that is seven
+    decompositions of at most 2000 rows in the first stage, and two trials in the
+    second. Two kernel matrices are held at a time.
 
     Examples
     --------
@@ -78,9 +117,50 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     >>> X = rng.normal(size=(60, 3))
     >>> Y = X[:, :1] + 0.1 * rng.normal(size=(60, 4))
     >>> model = OutputKernelRegressorCV(structures=["identity", "low_rank"]).fit(X, Y)
+    >>> type(model.kernel_).__name__
+    'Linear'
     >>> model.structure_
     LowRank()
     """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        structures: Any = "frobenius",
+        *,
+        kernels: Any = None,
+        alphas: int | Sequence[float] = 25,
+        eps: float = 1e-5,
+        cv: Any = None,
+        scoring: Any = None,
+        search: str = "staged",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        normalize_y: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        max_memory: float | None = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            structures,
+            kernels=kernels,
+            alphas=alphas,
+            eps=eps,
+            cv=cv,
+            scoring=scoring,
+            search=search,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            max_memory=max_memory,
+        )
+        self.normalize_y = normalize_y
 
     @with_callbacks
     def fit(
@@ -91,7 +171,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         task: Any = None,
         **params: Any,
     ) -> OutputKernelRegressorCV:
-        """Choose alpha and structure, then fit on all rows.
+        """Choose kernel, structure and alpha, then fit on all rows.
 
         Parameters
         ----------
@@ -104,7 +184,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
             scores of the folds.
         task : array (n_samples,), optional
             The task of each row, as in `OutputKernelRegressor.fit`; folds are of rows,
-            and a task without rows in a training part has an intercept of zero there.
+            and a task without rows in a training part has an intercept of zero there,
+            which is its ``y_mean_`` if targets are normalised.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 

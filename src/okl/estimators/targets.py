@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from okl._tasks import Tasks
+from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss
 from okl.losses.base import Kind
@@ -25,20 +26,35 @@ class TrainingTargets:
     Attributes
     ----------
     observed : Observed
-        What the problem is made of; its weights hold those of rows, of entries and of
-        classes.
+        What the problem is made of, with targets in ``units``; its weights hold those
+        of rows, of entries and of classes.
     one_dimensional : bool
         Whether the model has one output without a dimension of its own.
     row_weights : array (n_samples,) or None
         Those that the scale of a kernel counts, which classes have no say in.
     score_weights : array (n_samples,), (n_samples, n_outputs or 1) or None
         Those of held-out scores.
+    units : Units or None
+        What maps a model of the observed targets to the units of the user; None where
+        the targets are as they were given, or classes.
     """
 
     observed: Observed
     one_dimensional: bool
     row_weights: np.ndarray | None = None
     score_weights: np.ndarray | None = None
+    units: Units | None = None
+
+    def restrict(self, rows: np.ndarray) -> TrainingTargets:
+        """Return those of some rows."""
+        return replace(
+            self,
+            observed=self.observed.restrict(rows),
+            row_weights=None if self.row_weights is None else self.row_weights[rows],
+            score_weights=None
+            if self.score_weights is None
+            else self.score_weights[rows],
+        )
 
 
 def set_output_names(estimator: Any, y: Any) -> None:

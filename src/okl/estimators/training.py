@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from okl._output_kernel import OutputKernel
-from okl._validation import check_gram
-from okl.kernels import Kernel, PerOutput, as_kernel
+from okl._validation import check_gram, check_magnitude
+from okl.kernels import Kernel, PerOutput, as_kernel, number_columns
 from okl.operators import Dense, Operator, operator_of
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.problems import Formulation, Observed
@@ -27,13 +28,13 @@ class Training:
         The kernel matrix, or one per output; it owns its memory.
     kernel : Kernel, PerOutput or "precomputed"
         With its data-dependent parameters resolved.
-    rows : array, sparse matrix or None
-        What new rows are compared with; None for a precomputed kernel.
+    X : array or sparse matrix
+        The rows as `predict` takes them; the kernel matrix if it is precomputed.
     """
 
     operator: Operator
     kernel: Kernel | PerOutput | str
-    rows: Any
+    X: Any
 
     @classmethod
     def of(
@@ -42,21 +43,45 @@ class Training:
         X: Any,
         row_weights: np.ndarray | None = None,
         budget: float = float("inf"),
+        *,
+        fit_intercept: bool,
+        names: Sequence[str] | None = None,
     ) -> Training:
         """Evaluate a kernel, given as estimators take it, on the rows of X.
 
-        Weights (n_samples,) count for ``gamma="scale"``; the budget is that of
-        `operator_of`.
+        Weights (n_samples,) count for ``gamma="scale"`` and for the means that a kernel
+        is seen from where the intercept is free; the budget is that of `operator_of`.
+        Names are those of the columns of X, if they have any.
+
+        Raises
+        ------
+        ValueError
+            For parameters of the kernel, a given matrix, or entries of X that cannot be
+            used.
         """
+        check_magnitude(
+            X.data if issparse(X) else X,
+            "X has entries up to",
+            "Rescale X, for instance by standardising its columns.",
+        )
         if is_precomputed(kernel):
+            matrix = X
             if check_gram(X, "The precomputed kernel") > 0:
                 # some algorithms read a half of it, others all
-                X = (X + X.T) / 2
+                matrix = (X + X.T) / 2
             beside = budget / X.nbytes
-            given = Dense(X, owned=False, trusted=False, beside=beside)
-            return cls(given, "precomputed", None)
-        resolved = as_input_kernel(kernel).resolve(X, row_weights)
+            given = Dense(matrix, owned=False, trusted=False, beside=beside)
+            return cls(given, "precomputed", X)
+        numbered = number_columns(as_input_kernel(kernel), names)
+        resolved = numbered.resolve(X, row_weights)
+        if fit_intercept:
+            resolved = resolved.centered(X, row_weights)
         return cls(operator_of(resolved, X, budget), resolved, X)
+
+    @property
+    def rows(self) -> Any:
+        """What new rows are compared with; None for a precomputed kernel."""
+        return None if is_precomputed(self.kernel) else self.X
 
 
 def is_precomputed(kernel: Any) -> bool:

@@ -89,7 +89,8 @@ def class_weights(
     Raises
     ------
     ValueError
-        For label indicators, which have no classes, or unknown classes.
+        For label indicators, which have no classes, unknown classes, or weights that
+        are negative, not finite, or zero for all classes.
     """
     if class_weight is None:
         return None
@@ -106,5 +107,11 @@ def class_weights(
         y=labels[counted],
         sample_weight=None if rows is None else rows[counted],
     )
+    if not np.all(np.isfinite(of_class) & (of_class >= 0)) or not of_class.any():
+        given = dict(zip(classes.tolist(), of_class.tolist(), strict=True))
+        raise ValueError(
+            "class_weight must be finite and >= 0, and not zero for all classes; got "
+            f"{given}."
+        )
     codes = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
     return of_class[codes][:, None]

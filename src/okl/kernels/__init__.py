@@ -9,7 +9,7 @@ object                        name             k(x, z)
 ``Laplacian(gamma)``          ``"laplacian"``  exp(-gamma ||x - z||_1)
 ``Matern(length_scale, nu)``  ``"matern"``     p_nu(r) exp(-r), r a scaled distance
 ``Polynomial(degree, ...)``   ``"poly"``       (gamma x'z + coef0)^degree
-``Linear()``                  ``"linear"``     x'z
+``Linear(center)``            ``"linear"``     (x - center)'(z - center)
 ``Constant(value)``                            value
 ``k1 + k2``, ``k + 1``                         sum (`Sum`; a number is a `Constant`)
 ``k1 * k2``, ``30 * k``                        product (`Product`)
@@ -20,12 +20,14 @@ object                        name             k(x, z)
                                                Gaussian-process kernels
 ============================  ===============  =========================================
 
+``"gaussian"`` is understood as ``"rbf"``.
+
 ``PerOutput(kernels)`` gives each output a kernel of its own. It is no kernel, as it has
 no one matrix, but estimators take it as their ``kernel``.
 
 Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)``,
 ``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
-``gamma="scale"`` by its number on the training data. The estimators also take
+``gamma="scale"`` and ``length_scale="scale"`` by numbers. The estimators also take
 ``kernel="precomputed"``: X is then the kernel matrix, and no kernel is evaluated.
 """
 
@@ -40,6 +42,7 @@ from okl.kernels.base import Kernel as Kernel
 from okl.kernels.base import Product as Product
 from okl.kernels.base import Sum as Sum
 from okl.kernels.columns import Columns as Columns
+from okl.kernels.columns import number_columns as number_columns
 from okl.kernels.function import CallableKernel as CallableKernel
 from okl.kernels.gaussian import Gaussian as Gaussian
 from okl.kernels.gram import Gram as Gram
@@ -82,5 +85,4 @@ def as_kernel(spec: Any) -> Kernel:
         )
     if callable(spec) and not isinstance(spec, Kernel | type):
         return CallableKernel(spec)
-    # "precomputed" is no kernel, but belongs to the names that messages list.
-    return from_name(spec, {**KERNELS, "precomputed": Kernel}, Kernel)
+    return from_name(spec, KERNELS, Kernel, also=["precomputed"])

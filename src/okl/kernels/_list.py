@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from okl._component import Component
 from okl.kernels.base import Kernel, check_is_kernel
 
@@ -28,6 +30,14 @@ class KernelList(Component):
             )
         for i, kernel in enumerate(self.kernels):
             check_is_kernel(kernel, f"kernels[{i}] of {name}")
+
+    def of_one_width(self, n_features: int) -> list[np.ndarray]:
+        """Return the groups of all kernels, as `Kernel.of_one_width` has them."""
+        return [
+            group
+            for kernel in self.kernels
+            for group in kernel.of_one_width(n_features)
+        ]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; if deep, also ``kernels__0``, ``kernels__0__gamma``.

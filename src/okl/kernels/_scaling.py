@@ -36,6 +36,34 @@ def resolved_gamma(
     return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
 
+def resolved_length_scale(
+    kernel: BaseEstimator, X: Any, weights: np.ndarray | None = None
+) -> float | np.ndarray:
+    """Return the numbers that ``kernel.length_scale`` stands for on the training data.
+
+    ``"scale"`` is the root of n_features times the mean variance of the columns: half
+    the squared distance of two rows is this number squared on average. It is 1 where no
+    column varies; with weights, a row of weight two counts as two rows.
+    """
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    if not is_scale(kernel.length_scale):
+        return positive_per_feature(kernel, "length_scale", X.shape[1])
+    total = float(_column_variances(X, weights).sum())
+    return total**0.5 if total > 0 else 1.0
+
+
+def column_means(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the mean of each column, that of a constant one without rounding.
+
+    Rounding would be all that is left of such a column when its mean is taken off, and
+    a feature like any other.
+    """
+    if weights is not None and np.any(weights > 0):
+        X, weights = X[weights > 0], weights[weights > 0]
+    means = np.average(X, axis=0, weights=weights)
+    return np.where(np.ptp(X, axis=0) == 0, X[0], means)
+
+
 def rescaled(
     kernel: BaseEstimator, name: str, power: float, X: Any, Z: Any = None
 ) -> tuple[Any, Any]:
@@ -62,6 +90,30 @@ def rescaled(
     factors = positive_per_feature(kernel, name, X.shape[1]) ** power
     first = _times(X, factors)
     return first, first if Z is X else _times(Z, factors)
+
+
+def one_width(value: Any, n_features: int) -> list[np.ndarray]:
+    """Return the group of all columns if a parameter is one number, or a word."""
+    return [np.arange(n_features)] if np.ndim(value) == 0 else []
+
+
+def rescaled_differences(
+    kernel: BaseEstimator, name: str, power: float, X: Any, Z: Any = None
+) -> tuple[Any, Any]:
+    """Move both sets of rows to the means of the second one, then rescale the columns.
+
+    Parameters and result are those of `rescaled`. For kernels that see no more than
+    the differences of rows: scikit-learn takes distances from norms and products,
+    which leave no digits for rows that are far from the origin, and rows of a column
+    of dates in seconds are. Sparse rows stay where they are.
+    """
+    X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+    if sparse.issparse(X) or sparse.issparse(Z):
+        return rescaled(kernel, name, power, X, None if Z is X else Z)
+    means = column_means(Z)
+    factors = positive_per_feature(kernel, name, X.shape[1]) ** power
+    first = _times(X - means, factors)
+    return first, first if Z is X else _times(Z - means, factors)
 
 
 def symmetrized(K: np.ndarray) -> np.ndarray:
@@ -95,9 +147,24 @@ def _variance(X: Any, weights: np.ndarray | None) -> float:
     return float(np.average(distance**2, axis=0, weights=weights).mean())
 
 
+def _column_variances(X: Any, weights: np.ndarray | None) -> np.ndarray:
+    """Return the variance of each column (n_features,)."""
+    if sparse.issparse(X):
+        return mean_variance_axis(X, axis=0, weights=weights)[1]
+    # from a row that counts, so that a constant column has a variance of zero
+    X = X - X[0 if weights is None else np.argmax(weights)]
+    distances = X - np.average(X, axis=0, weights=weights)
+    return np.average(distances**2, axis=0, weights=weights)
+
+
 def _times(X: Any, factors: float | np.ndarray) -> Any:
     if not sparse.issparse(X):
         return X * factors
     # One factor per column even if all are equal, so that the result always comes
     # out of the same conversion: canonical, with sorted indices.
-    return X.multiply(np.broadcast_to(factors, (1, X.shape[1]))).tocsr()
+    scaled = X.multiply(np.broadcast_to(factors, (1, X.shape[1]))).tocsr()
+    if max(scaled.nnz, *scaled.shape) <= np.iinfo(np.int32).max:
+        # scikit-learn's city-block distance takes no others
+        scaled.indices = scaled.indices.astype(np.int32, copy=False)
+        scaled.indptr = scaled.indptr.astype(np.int32, copy=False)
+    return scaled

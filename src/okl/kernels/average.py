@@ -54,6 +54,11 @@ class Average(KernelList, Kernel):
         resolved = [kernel.resolve(X, weights) for kernel in self.kernels]
         return Average(resolved, self.weights)
 
+    def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
+        """Centre all kernels."""
+        centered = [kernel.centered(X, weights) for kernel in self.kernels]
+        return Average(centered, self.weights)
+
     def _weighted_sum(self, evaluate: Any) -> np.ndarray:
         weights = self._normalized_weights()
         total = evaluate(self.kernels[0])

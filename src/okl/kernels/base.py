@@ -69,6 +69,24 @@ class Kernel(Component, ABC):
         """
         return clone(self)
 
+    def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
+        """Return a kernel that gives the same models, evaluated around the rows of X.
+
+        Where an intercept is free, kernels that differ by a(x) + a(z), for any
+        function a, give the same predictions. A large common offset of the rows, such
+        as that of a date in seconds, would leave no digits for their differences; a
+        kernel whose origin can be moved returns one seen from their means. This is the
+        kernel itself (the default) where that is not possible or changes nothing.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            The training rows.
+        weights : array (n_samples,), optional
+            How much each row counts; None for one each.
+        """
+        return self
+
     def features(self, X: Matrix) -> Matrix | None:
         """Return Phi (n_samples, n_features) with K = Phi Phi', if there is one.
 
@@ -83,6 +101,15 @@ class Kernel(Component, ABC):
         equal ones.
         """
         return 1.0, self
+
+    def of_one_width(self, n_features: int) -> list[np.ndarray]:
+        """Return the columns of X that share a width: their numbers, group by group.
+
+        Where a kernel is a function of the distance of rows and one number scales it,
+        a column of large numbers hides the others. None (the default) for a kernel of
+        another kind, such as the linear one, and for one number per feature.
+        """
+        return []
 
     @property
     def is_psd(self) -> bool:
@@ -151,6 +178,11 @@ class _Pair(Kernel):
         self.left = left
         self.right = right
 
+    def of_one_width(self, n_features: int) -> list[np.ndarray]:
+        """Return the groups of both kernels."""
+        left, right = self.left, self.right
+        return left.of_one_width(n_features) + right.of_one_width(n_features)
+
     @property
     def is_psd(self) -> bool:
         """Whether both kernels are positive semi-definite by construction."""
@@ -182,6 +214,10 @@ class Sum(_Pair):
         """Return the sum of the two diagonals."""
         return self.left.diagonal(X) + self.right.diagonal(X)
 
+    def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
+        """Centre both summands."""
+        return Sum(self.left.centered(X, weights), self.right.centered(X, weights))
+
     def factored(self) -> tuple[float, Kernel]:
         """Return the factor of the first summand, and the sum without it."""
         (first, left), (second, right) = self.left.factored(), self.right.factored()
@@ -206,6 +242,15 @@ class Product(_Pair):
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return the product of the two diagonals."""
         return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
+        """Centre a kernel that is multiplied by a constant; no other product can be."""
+        left, right = self.left, self.right
+        if isinstance(left, Constant):
+            return Product(left, right.centered(X, weights))
+        if isinstance(right, Constant):
+            return Product(left.centered(X, weights), right)
+        return self
 
     def factored(self) -> tuple[float, Kernel]:
         """Return the product of both factors, and of what they leave."""

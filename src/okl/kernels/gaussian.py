@@ -9,7 +9,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from okl.kernels._scaling import rescaled, resolved_gamma, symmetrized
+from okl.kernels._scaling import (
+    one_width,
+    rescaled_differences,
+    resolved_gamma,
+    symmetrized,
+)
 from okl.kernels.base import Kernel, Matrix
 
 
@@ -27,13 +32,14 @@ class Gaussian(Kernel):
     """
 
     name = "rbf"
+    aliases = ("gaussian",)
 
     def __init__(self, gamma="scale"):
         self.gamma = gamma
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return the matrix; the one of X alone is exactly symmetric."""
-        X, Z = rescaled(self, "gamma", 0.5, X, Z)
+        X, Z = rescaled_differences(self, "gamma", 0.5, X, Z)
         K = rbf_kernel(X, Z, gamma=1.0)
         # scikit-learn adds the norms of rows and columns one after the other, so its
         # matrix is symmetric up to rounding only.
@@ -42,6 +48,10 @@ class Gaussian(Kernel):
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""
         return np.ones(np.shape(X)[0])
+
+    def of_one_width(self, n_features: int) -> list[np.ndarray]:
+        """Return all columns, unless each has a gamma of its own."""
+        return one_width(self.gamma, n_features)
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""

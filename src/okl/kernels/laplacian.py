@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from okl.kernels._scaling import rescaled, resolved_gamma
+from okl.kernels._scaling import one_width, rescaled_differences, resolved_gamma
 from okl.kernels.base import Kernel, Matrix
 
 
@@ -33,12 +33,16 @@ class Laplacian(Kernel):
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return exp(-sum_j gamma_j |x_ij - z_kj|) for all rows i, k."""
-        X, Z = rescaled(self, "gamma", 1.0, X, Z)
+        X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
         return laplacian_kernel(X, Z, gamma=1.0)
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""
         return np.ones(np.shape(X)[0])
+
+    def of_one_width(self, n_features: int) -> list[np.ndarray]:
+        """Return all columns, unless each has a gamma of its own."""
+        return one_width(self.gamma, n_features)
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""

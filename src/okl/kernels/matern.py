@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.metrics import DistanceMetric
-from sklearn.utils import check_array
 
-from okl.kernels._checks import positive_per_feature
-from okl.kernels._scaling import rescaled
+from okl.kernels._scaling import one_width, rescaled_differences, resolved_length_scale
 from okl.kernels.base import Kernel, Matrix
 
 # Coefficients of p_nu, constant term first.
@@ -28,8 +26,10 @@ class Matern(Kernel):
 
     Parameters
     ----------
-    length_scale : float or array-like of shape (n_features,), default=1.0
-        One number > 0 for all features, or one per feature.
+    length_scale : float, array-like of shape (n_features,) or "scale", default=1.0
+        One number > 0 for all features, or one per feature. ``"scale"`` is the root of
+        n_features times the mean variance of the columns of the training data; such a
+        kernel must be resolved before it is called.
     nu : {0.5, 1.5, 2.5}, default=1.5
         Smoothness.
     """
@@ -42,7 +42,7 @@ class Matern(Kernel):
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return p_nu(r) exp(-r) for all pairs of rows."""
-        X, Z = rescaled(self, "length_scale", -1.0, X, Z)
+        X, Z = rescaled_differences(self, "length_scale", -1.0, X, Z)
         # Not euclidean_distances: near zero it is only right to the square root of
         # the rounding error, and this kernel, unlike the Gaussian, is not flat there.
         r = DistanceMetric.get_metric("euclidean").pairwise(X, Z)
@@ -60,12 +60,14 @@ class Matern(Kernel):
         """Return ones."""
         return np.ones(np.shape(X)[0])
 
+    def of_one_width(self, n_features: int) -> list[np.ndarray]:
+        """Return all columns, unless each has a length_scale of its own."""
+        return one_width(self.length_scale, n_features)
+
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return a copy after checking nu and the length scale."""
+        """Return a copy whose length scale is numeric, after checking nu."""
         self._polynomial()
-        X = check_array(X, accept_sparse="csr", dtype=np.float64)
-        length_scale = positive_per_feature(self, "length_scale", X.shape[1])
-        return Matern(length_scale, self.nu)
+        return Matern(resolved_length_scale(self, X, weights), self.nu)
 
     def _polynomial(self) -> tuple[float, ...]:
         for nu, coefficients in POLYNOMIALS.items():

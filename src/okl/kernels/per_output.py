@@ -82,6 +82,10 @@ class PerOutput(KernelList):
         self._check_kernels()
         return PerOutput([kernel.resolve(X, weights) for kernel in self.kernels])
 
+    def centered(self, X: Matrix, weights: np.ndarray | None = None) -> PerOutput:
+        """Return the list of the kernels, each of them centred if it can be."""
+        return PerOutput([kernel.centered(X, weights) for kernel in self.kernels])
+
     def validate(self, n_outputs: int) -> None:
         """Raise ValueError unless there is one kernel for each output."""
         self._check_kernels()

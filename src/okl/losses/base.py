@@ -70,6 +70,8 @@ class Loss(Component, ABC):
           may be rotated, and the columns of a dual point scaled one by one;
         - ``"smooth"``: V has a second derivative (`curvature`), at most
           ``largest_curvature``;
+        - ``"location"``: V depends on y - f only, so that where the intercept is free
+          the targets may be moved;
         - ``"active"``: entries have their curvature each by itself, most of them none;
         - ``"proximal"``: V has kinks, and a Moreau envelope (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;

@@ -34,6 +34,10 @@ class Proximal(Separable):
     ) -> Array:
         """Return minus the derivative of `proximal_slopes` in the points."""
 
+    @abstractmethod
+    def slope_bounds(self, targets: Array) -> tuple[Array, Array]:
+        """Return the least and the largest slope at each entry."""
+
     def smoothed(self) -> Loss:
         """Return the envelope of sharpness one."""
         return Envelope(self)

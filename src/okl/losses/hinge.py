@@ -49,6 +49,11 @@ class Hinge(Margin, Proximal):
         inside = (pull > 0) & (pull < 1)
         return sharpness * namespace(points).astype(inside, points.dtype)
 
+    def slope_bounds(self, targets: Array) -> tuple[Array, Array]:
+        """Return 0 and y, the smaller first."""
+        xp = namespace(targets)
+        return xp.clip(targets, None, 0.0), xp.clip(targets, 0.0, None)
+
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return the margin, where the loss has every slope of its domain."""
         return targets + 0.0 * slopes

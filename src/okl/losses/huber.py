@@ -22,11 +22,15 @@ class Huber(Separable):
     Parameters
     ----------
     delta : float, default=1.35
-        Where the loss becomes linear, > 0, in the units of the targets.
+        Where the loss becomes linear, > 0. `OutputKernelRegressor` normalises outputs
+        first, and then it is in standard deviations of each; with
+        ``normalize_y=False`` it is in the units of the targets.
     """
 
     name: ClassVar[str | None] = "huber"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"smooth", "regression"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"smooth", "location", "regression"}
+    )
     largest_curvature: ClassVar[float] = 1.0
 
     def __init__(self, delta: float = 1.35) -> None:

@@ -115,8 +115,7 @@ class Softmax(Loss):
         size, rows = _size(scores, weights)
         shifted = _Shifted.of(targets, scores, weights)
         value, p = shifted.at(b)
-        reach = _REACH
-        last = float("inf")
+        reach, last = _REACH, float("inf")
         for _ in range(_STEPS):
             slope = xp.sum(_residuals(targets, p, weights), axis=0)
             step = Simplex(p, weights).solve_total(slope)
@@ -174,7 +173,7 @@ class Simplex:
     ----------
     probabilities : array (n_samples, n_classes)
         p.
-    weights : array (n_samples, 1), (n_samples, n_classes) or None
+    weights : array (n_samples, 1) or None
         w, of the rows.
     """
 

@@ -24,7 +24,14 @@ class Squared(Separable):
 
     name: ClassVar[str | None] = "squared"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"quadratic", "smooth", "regression", "classification", "multilabel"}
+        {
+            "quadratic",
+            "smooth",
+            "location",
+            "regression",
+            "classification",
+            "multilabel",
+        }
     )
     largest_curvature: ClassVar[float] = 1.0
 

@@ -4,19 +4,31 @@ The blocks of a fold come out of the one matrix of all rows. That matrix may be
 centred already: centring the block of the training rows again gives the same as
 centring the block of the raw matrix, and with coefficients that sum to zero the
 held-out predictions agree as well.
+
+With the squared loss, complete targets and a known output kernel there is nothing to
+iterate and nothing to certify: the coefficients are the targets in the eigenbases of K
+and L, divided. Held-out rows are taken into the eigenbasis once, and each alpha costs
+no more than to divide and to go back to the outputs. What such models would score on
+rows left out one by one needs no folds at all (`okl.model_selection.leave_one_out`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from okl._output_kernel import OutputKernel
+from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
 from okl.model_selection.path import solve_path
 from okl.operators import Operator
-from okl.problems import Observed
+from okl.problems import Formulation, Inputs, Observed
+from okl.solvers.alternation import in_outputs
 from okl.structures import Structure
+
+Judge = Callable[[np.ndarray, np.ndarray], float]
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ def score_fold(
     grids: np.ndarray,
     train: np.ndarray,
     test: np.ndarray,
-    judge: Callable[[np.ndarray, np.ndarray], float],
+    judge: Judge,
     *,
     fit_intercept: bool,
     tol: float,
@@ -74,14 +86,110 @@ def score_fold(
     gaps = [0.0]
     for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
         formulation = training.formulate(inputs, structure)
-        solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
-        for column, solution in enumerate(solutions):
+        if has_closed_form(formulation):
+            predicted = _divided(formulation, cross, alphas)
+        else:
+            predicted = _fitted(formulation, cross, alphas, gaps, tol, max_iter)
+        for column, predictions in enumerate(predicted):
+            scores[row, column] = judge(predictions, test)
+    return FoldScores(scores, max(gaps))
+
+
+def score_left_out(
+    inputs: Inputs,
+    formulations: Sequence[Formulation],
+    targets: np.ndarray,
+    grids: np.ndarray,
+    judge: Judge,
+    copies: np.ndarray | None,
+) -> FoldScores:
+    """Judge all rows at once, each predicted from all others, in closed form.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        The kernel on all rows.
+    formulations : sequence of Formulation
+        One of these inputs for each structure.
+    targets : array (n_samples, n_outputs)
+        Of all rows.
+    grids, judge
+        As in `score_fold`; rows without weight are not judged.
+    copies : array (n_samples,) or None
+        How many times each row is there.
+    """
+    rows = np.arange(len(targets))
+    if inputs.row_weights is not None:
+        rows = np.flatnonzero(inputs.row_weights > 0)
+    scores = np.empty(grids.shape)
+    for row, (formulation, alphas) in enumerate(zip(formulations, grids, strict=True)):
+        left_out = leave_one_out(inputs, formulation, alphas, copies)
+        for column, residuals in enumerate(left_out):
+            predictions = (targets - residuals)[rows]
+            scores[row, column] = judge(predictions, rows)
+    return FoldScores(scores, 0.0)
+
+
+def _fitted(
+    formulation: Formulation,
+    cross: Any,
+    alphas: Sequence[float],
+    gaps: list[float],
+    tol: float,
+    max_iter: int,
+) -> Iterator[np.ndarray]:
+    """Yield predictions of a path; write down the gaps of fits that did not end."""
+    solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
+    for alpha, solution in zip(alphas, solutions, strict=True):
+        if solution.certificate.failed:
+            gaps.append(solution.certificate.relative_gap)
+        predictions = _by_features(formulation, solution.output_kernel, alpha, cross)
+        if predictions is None:
             dual_coef = formulation.coefficients(solution.dual_coef)
             predictions = cross @ dual_coef
             intercept = formulation.intercept(dual_coef, solution.intercept)
             if intercept is not None:
                 predictions = predictions + intercept
-            scores[row, column] = judge(predictions, test)
-            if solution.certificate.status == "max_iter":
-                gaps.append(solution.certificate.relative_gap)
-    return FoldScores(scores, max(gaps))
+        yield predictions
+
+
+def _divided(
+    formulation: Formulation, cross: Any, alphas: Sequence[float]
+) -> Iterator[np.ndarray]:
+    """Yield predictions of the closed form; outside the range of K they are zero."""
+    problem = formulation.problem
+    known = problem.known()
+    assert known is not None
+    d, vectors = problem.spectrum.eigenvalues[:, None], problem.spectrum.vectors
+    directions = formulation.unscaled(vectors)
+    rows = cross @ directions
+    if formulation.kernel_means is not None:
+        rows = rows - formulation.kernel_means @ directions
+    inside = vectors.T @ known.coordinates(problem.targets)
+    for alpha in alphas:
+        of_features = _by_features(formulation, known, alpha, cross)
+        if of_features is not None:
+            yield of_features
+            continue
+        shrunk = known.eigenvalues / (d * known.eigenvalues + alpha)
+        predictions = in_outputs(rows @ (inside * shrunk), known)
+        if formulation.basis is not None:
+            predictions = predictions @ formulation.basis.T
+        if formulation.target_means is not None:
+            predictions = predictions + formulation.target_means
+        yield predictions
+
+
+def _by_features(
+    formulation: Formulation, kernel: OutputKernel, alpha: float, cross: Any
+) -> np.ndarray | None:
+    """Return held-out predictions of the best function for L, from features.
+
+    None where the kernel has no narrow ones, or the loss no closed form.
+    """
+    inside = formulation.problem.feature_coefficients(kernel, float(alpha))
+    if inside is None:
+        return None
+    coefficients, intercept = formulation.of_features(inside, cross.columns)
+    predictions = cross.rows @ coefficients
+    return predictions if intercept is None else predictions + intercept

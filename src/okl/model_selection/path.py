@@ -85,8 +85,8 @@ def _norm(problem: Problem) -> float:
     return max(float(largest[0]), 0.0)
 
 
-def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> Array:
-    """Return decreasing alphas: the given ones, or so many down to eps alpha_max.
+def check_alphas(alphas: int | Sequence[float], eps: float) -> Array | int:
+    """Return the given alphas, decreasing, or how many there are to be.
 
     Raises
     ------
@@ -98,10 +98,11 @@ def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> A
         check_positive(eps, "eps")
         if eps >= 1 and n_alphas > 1:
             raise ValueError(f"eps must be below 1, got {eps!r}.")
-        # a kernel or targets of zero leave nothing to scale by
-        top = largest_alpha(problem) or 1.0
-        return np.geomspace(top, eps * top if n_alphas > 1 else top, n_alphas)
-    given = np.asarray(alphas, dtype=np.float64)
+        return n_alphas
+    try:
+        given = np.asarray(alphas, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
     if given.ndim != 1 or given.shape[0] == 0:
         raise ValueError(
             "alphas must be a number of values or a sequence of values; got "
@@ -110,6 +111,22 @@ def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> A
     for alpha in given:
         check_alpha(float(alpha))
     return np.sort(given)[::-1]
+
+
+def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> Array:
+    """Return decreasing alphas: the given ones, or so many down to eps alpha_max.
+
+    Raises
+    ------
+    ValueError
+        If alphas or eps are out of range.
+    """
+    grid = check_alphas(alphas, eps)
+    if not isinstance(grid, int):
+        return grid
+    # a kernel or targets of zero leave nothing to scale by
+    top = largest_alpha(problem) or 1.0
+    return np.geomspace(top, eps * top if grid > 1 else top, grid)
 
 
 def solve_path(

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from okl._array import Array, epsilon, namespace
+from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
 from okl._threads import threads_for
 from okl.operators.by_task import ByTask
@@ -77,11 +78,16 @@ class Operator(ABC):
     beside : float
         How many more arrays of the size of the matrix may be formed: a factorisation
         takes one, a decomposition two.
+    largest_entry : float
+        That of the matrix as it was evaluated, before it was centred: its entries have
+        rounding errors of this times the machine epsilon. Zero where products are
+        taken with features, which are exact.
     """
 
     shared: ClassVar[bool] = True
     clipped: bool = False
     beside: float = float("inf")
+    largest_entry: float = 0.0
 
     @property
     @abstractmethod
@@ -152,6 +158,18 @@ class Operator(ABC):
             If an eigenvalue is negative beyond what rounding explains.
         """
 
+    def feature_coefficients(
+        self, targets: Array, output_kernel: OutputKernel, alpha: float
+    ) -> Array | None:
+        """Return W with f(x) = phi(x)'W for the squared loss and a given L.
+
+        W = Phi'C L (n_features, n_outputs) minimises ||Y - Phi W||^2 + alpha
+        tr(L^+ W'W). Rounded coefficients C L leave nothing of the entries of W that
+        belong to a large feature, and are small; here they are evaluated without.
+        None, the default, where no features are stored.
+        """
+        return None
+
     @abstractmethod
     def restrict(self, rows: Any) -> Operator:
         """Return a fresh operator of some of the rows."""
@@ -201,7 +219,8 @@ class KernelOperator(Operator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the decomposition behind: it is as large as the matrix."""
-        return {k: v for k, v in vars(self).items() if k != "spectrum"}
+        left = ("spectrum", "_singular")
+        return {k: v for k, v in vars(self).items() if k not in left}
 
     @abstractmethod
     def _decompose(self) -> Spectrum: ...

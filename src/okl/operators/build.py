@@ -84,6 +84,18 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
     )
 
 
+def _by_features(features: Any, dual_coef: Any, budget: int) -> bool:
+    """Tell whether to multiply by features (n_samples, n_features) one by one.
+
+    Their coefficients (n_features, n_outputs) are formed on the way: fewer than the
+    dual coefficients, or, where features are sparse, as many as fit.
+    """
+    n_samples, n_features = features.shape
+    if n_features <= n_samples:
+        return True
+    return issparse(features) and _FLOAT * n_features * dual_coef.shape[1] <= budget
+
+
 def multiply_rows(
     kernel: Kernel | PerOutput, X: Any, training: Any, dual_coef: np.ndarray
 ) -> np.ndarray:
@@ -108,9 +120,9 @@ def multiply_rows(
             result[:, term.outputs] = multiply_rows(term.kernel, X, training, scaled)
         return result
     features = kernel.features(training)
-    if features is not None:
-        return kernel.features(X) @ (features.T @ dual_coef)
     budget = int(get_config()["working_memory"] * 2**20)
+    if features is not None and _by_features(features, dual_coef, budget):
+        return kernel.features(X) @ (features.T @ dual_coef)
     block = max(1, budget // (_FLOAT * max(training.shape[0], 1)))
     result = np.empty((X.shape[0], dual_coef.shape[1]))
     for rows in gen_batches(X.shape[0], block):

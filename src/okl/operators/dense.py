@@ -13,6 +13,8 @@ from okl.operators.by_task import ByTask, DenseByTask
 # Of a product with so few columns, the time is that of reading the matrix, in blocks
 # that fit into a cache.
 _FEW, _BLOCK = 32, 512
+# Rounding errors of an entry, in machine epsilons of the largest.
+_ROUNDING = 4.0
 
 
 class Dense(KernelOperator):
@@ -35,6 +37,8 @@ class Dense(KernelOperator):
         K is the matrix with its rows and columns multiplied by these.
     beside : float, default=infinity
         See `Operator`.
+    largest_entry : float, optional
+        That of the matrix before it was centred; None for that of this one.
     """
 
     def __init__(
@@ -46,9 +50,15 @@ class Dense(KernelOperator):
         clipped: bool = False,
         roots: Array | None = None,
         beside: float = float("inf"),
+        largest_entry: float | None = None,
     ) -> None:
         self._matrix = matrix
         self.beside = beside
+        if largest_entry is None:
+            # of a PSD matrix it is on the diagonal
+            xp = namespace(matrix)
+            largest_entry = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
+        self.largest_entry = largest_entry
         self._roots = roots
         self._owned = owned
         self._trusted = trusted
@@ -104,17 +114,20 @@ class Dense(KernelOperator):
         matrix = self._matrix if self._owned else xp.asarray(self._matrix, copy=True)
         means = xp.mean(matrix, axis=0) if weights is None else matrix @ weights
         mean = xp.mean(means) if weights is None else means @ weights
-        largest = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         matrix -= means
         matrix -= (means - mean)[:, None]
         left = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
+        largest = self.largest_entry
         if left <= CENTERING_ROUNDING * epsilon(matrix) * largest:
+            if float(xp.max(matrix)) == float(xp.min(matrix)):
+                largest = 0.0  # entries are equal, and no digit of them was lost
             matrix[...] = 0.0
         centered = Dense(
             matrix,
             trusted=self._trusted,
             clipped=self.clipped,
             beside=self.beside,
+            largest_entry=largest,
         )
         return centered, means
 
@@ -127,13 +140,16 @@ class Dense(KernelOperator):
             clipped=self.clipped,
             roots=roots[:, None],
             beside=self.beside,
+            largest_entry=self.largest_entry * float(max(roots)) ** 2,
         )
 
     def verified(self) -> Dense:
         """Check a matrix that is not trusted, and clip what rounding made negative."""
         if self._trusted:
             return self
-        matrix = positive_part(self._matrix)
+        # what rounding may make of an eigenvalue of zero
+        rounding = _ROUNDING * epsilon(self._matrix) * self.largest_entry
+        matrix = positive_part(self._matrix, rounding * self.n_samples)
         clipped = matrix is not self._matrix
         return Dense(
             matrix,
@@ -141,6 +157,7 @@ class Dense(KernelOperator):
             clipped=clipped,
             roots=self._roots,
             beside=self.beside,
+            largest_entry=self.largest_entry,
         )
 
     def block(self, rows: Any, output: int | None = None) -> Array:
@@ -155,6 +172,7 @@ class Dense(KernelOperator):
             clipped=self.clipped,
             roots=None if self._roots is None else self._roots[rows, :],
             beside=self.beside,
+            largest_entry=self.largest_entry,
         )
 
     def cross(self, rows: Any, columns: Any) -> Array:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from okl._array import Array, epsilon, namespace, solve_definite
+from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import FeaturesByTask
@@ -51,10 +53,16 @@ class Features(KernelOperator):
         """Return what multiplies matrices with one entry a row, in feature space."""
         return FeaturesByTask(self._features, tasks)
 
+    @cached_property
+    def _singular(self) -> tuple[Array, Array, Array]:
+        """The thin singular value decomposition, with twice the digits of K's."""
+        svd = namespace(self._features).linalg.svd
+        left, values, right = svd(self._features, full_matrices=False)
+        return left, values, right
+
     def _decompose(self) -> Spectrum:
-        # the singular values themselves keep twice the digits of their squares
         xp = namespace(self._features)
-        left, values, _ = xp.linalg.svd(self._features, full_matrices=False)
+        left, values, _ = self._singular
         kept = Spectrum.above_rounding(
             xp.flip(values), xp.flip(left, axis=1), self.n_samples
         )
@@ -67,6 +75,17 @@ class Features(KernelOperator):
         gram = gram + shift * xp.eye(gram.shape[0], dtype=gram.dtype)
         inside = solve_definite(gram, self._features.T @ right, overwrite=True)
         return (right - self._features @ inside) / shift
+
+    def feature_coefficients(
+        self, targets: Array, output_kernel: OutputKernel, alpha: float
+    ) -> Array:
+        """Return W (n_features, n_outputs), ridge regression along the axes of L."""
+        left, values, right = self._singular
+        rotated = left.T @ output_kernel.coordinates(targets)
+        shrunk = values[:, None] ** 2 + alpha / output_kernel.eigenvalues
+        inside = right.T @ (values[:, None] * rotated / shrunk)
+        basis = output_kernel.basis
+        return inside if basis is None else inside @ basis.T
 
     def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
         """Return the centred features, and the means of the rows of K."""

@@ -67,6 +67,12 @@ class RowBlocks(KernelOperator):
         return int(self.rows.shape[0])
 
     @property
+    def largest_entry(self) -> float:  # type: ignore[override]
+        """That of the kernel matrix, which is on its diagonal."""
+        roots = 1.0 if self.roots is None else float(np.max(self.roots))
+        return float(np.max(self.kernel.diagonal(self.rows))) * roots**2
+
+    @property
     def work(self) -> float:
         """More than one for each entry, which is evaluated as well."""
         return _EVALUATION * float(self.n_samples) ** 2

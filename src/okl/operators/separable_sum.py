@@ -68,24 +68,22 @@ class SeparableSum(Operator):
         return min(term.operator.beside for term in self.terms)
 
     @property
+    def largest_entry(self) -> float:  # type: ignore[override]
+        """That of all matrices."""
+        return max(
+            term.operator.largest_entry * float(np.max(term.scales))
+            for term in self.terms
+        )
+
+    @property
     def work(self) -> float:
         """That of the average output."""
         total = sum(t.operator.work * len(t.outputs) for t in self.terms)
         return total / len(_places(self.terms))
 
-    def _each(self, multiply: Callable[[Term, Array], Array], right: Array) -> Array:
-        """Apply something to the columns of each term, multiplied by its scales."""
-        xp = namespace(right)
-        parts = []
-        for term in self.terms:
-            columns = xp.take(right, xp.asarray(term.outputs), axis=1)
-            scales = xp.asarray(term.scales, dtype=right.dtype)
-            parts.append(multiply(term, columns * scales))
-        return _gather(self.terms, parts)
-
     def __matmul__(self, right: Array) -> Array:
         """Return the products of each output's matrix with its column."""
-        return self._each(lambda term, columns: term.operator @ columns, right)
+        return _each(self.terms, lambda term, columns: term.operator @ columns, right)
 
     def diagonal(self) -> Array:
         """Return the diagonals, a column for each output (n_samples, n_outputs)."""
@@ -119,7 +117,7 @@ class SeparableSum(Operator):
             places = np.argsort(np.concatenate(order))
             return xp.take(xp.concat(parts, axis=1), xp.asarray(places), axis=1)
 
-        return self._each(solved, right)
+        return _each(self.terms, solved, right)
 
     def centered(self, weights: Array | None = None) -> tuple[SeparableSum, Array]:
         """Centre each matrix; the means are (n_samples, n_outputs)."""
@@ -155,6 +153,19 @@ class SeparableSum(Operator):
         """Return the blocks of all matrices, one row index set against another."""
         blocks = [term.operator.cross(rows, columns) for term in self.terms]
         return _Cross(_with(self, blocks))
+
+
+def _each(
+    terms: tuple[Term, ...], multiply: Callable[[Term, Array], Array], right: Array
+) -> Array:
+    """Apply something to the columns of each term, multiplied by its scales."""
+    xp = namespace(right)
+    parts = []
+    for term in terms:
+        columns = xp.take(right, xp.asarray(term.outputs), axis=1)
+        scales = xp.asarray(term.scales, dtype=right.dtype)
+        parts.append(multiply(term, columns * scales))
+    return _gather(terms, parts)
 
 
 def _scaled_columns(total: SeparableSum, arrays: list[Array]) -> Array:

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
 
+from okl.plotting._fitted import fitted_model
 from okl.plotting._output_names import check_output_names, output_names_of
 from okl.plotting._similarity import check_output_kernel
 
@@ -43,7 +44,10 @@ class OutputDisplay(ABC):
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator, with ``output_kernel_``.
+            A fitted estimator, with ``output_kernel_``; or a pipeline that ends in
+            one, a search (`GridSearchCV`) or a `TransformedTargetRegressor` over one.
+            Of a regressor, which has ``y_scale_``, it is drawn as that of normalised
+            outputs: a covariance of outputs in different units cannot be compared.
         output_names : sequence of length n_outputs, default=None
             Names of the outputs. If None, those the estimator knows: the columns of
             the targets, else the classes when there is one output per class, else
@@ -58,9 +62,9 @@ class OutputDisplay(ABC):
         display
             The display, drawn.
         """
-        message = "This %(name)s has no output_kernel_: call fit before drawing it."
-        check_is_fitted(estimator, "output_kernel_", msg=message)
-        L = estimator.output_kernel_
+        advice = "call fit before drawing it."
+        estimator = fitted_model(estimator, "output_kernel_", advice)
+        L = _of_normalised_outputs(estimator)
         if output_names is None:
             output_names = output_names_of(estimator, len(L))
         return cls(L, output_names=output_names).plot(ax, **plot_params)
@@ -68,3 +72,13 @@ class OutputDisplay(ABC):
     @abstractmethod
     def plot(self, ax: Any = None) -> Self:
         """Draw on axes, and return the display."""
+
+
+def _of_normalised_outputs(estimator: Any) -> np.ndarray:
+    """Return the output kernel with the units of the outputs, if any, taken out.
+
+    What is zero up to rounding can then be told by the largest entry.
+    """
+    L = estimator.output_kernel_
+    scale = getattr(estimator, "y_scale_", None)
+    return L if scale is None else L / np.outer(scale, scale)

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from okl.plotting._drawing import axes_or_new
+from okl.plotting._fitted import fitted_model
 
 FLOOR = float(np.finfo(float).eps)
 
@@ -79,7 +79,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator, with ``history_`` and ``tol``.
+            A fitted estimator, with ``history_`` and ``tol``; or a pipeline or search
+            with one inside.
         name : str, default=None
             What the curve is called in the legend, the class of the estimator if None.
         ax : matplotlib Axes, default=None
@@ -92,8 +93,8 @@ class ConvergenceDisplay:
         ConvergenceDisplay
             The display, drawn.
         """
-        message = "This %(name)s has no history_: call fit before drawing it."
-        check_is_fitted(estimator, "history_", msg=message)
+        advice = "call fit before drawing it."
+        estimator = fitted_model(estimator, "history_", advice)
         name = type(estimator).__name__ if name is None else name
         tol = getattr(estimator, "tol", None)
         return cls(estimator.history_, tol=tol, name=name).plot(ax, **params)

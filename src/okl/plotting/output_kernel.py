@@ -6,6 +6,10 @@ ordered so that neighbours are as close as possible [1]_) brings related outputs
 together, and groups show up as blocks on the diagonal. The order depends on the
 correlation only: the heat maps of correlation and covariance can be compared.
 
+Relations are often much weaker than what is on the diagonal. The colours span what is
+off it, and are those of relations only: the ones on the diagonal of a correlation are
+grey, larger variances on that of a covariance have the last colour.
+
 References
 ----------
 .. [1] Bar-Joseph, Gifford and Jaakkola, "Fast optimal leaf ordering for hierarchical
@@ -25,6 +29,9 @@ from okl.plotting._drawing import DIVERGING, axes_or_new
 from okl.plotting._output_names import shorten
 from okl.plotting._similarity import similarity
 
+# What relations are measured by at least, relative to the largest diagonal entry.
+LEAST_RELATION = 0.1
+NEUTRAL = "0.8"
 SMALLEST_FONT, LARGEST_FONT = 5.0, 10.0
 
 
@@ -43,8 +50,9 @@ class OutputKernelDisplay(OutputDisplay):
     order_ : ndarray of shape (n_outputs,)
         The output shown in each row.
     im_ : matplotlib AxesImage
-        The heat map. Its colours span [-1, 1] for the correlation; when L is almost
-        diagonal, ``im_.set_clim(-0.1, 0.1)`` brings out the small entries.
+        The heat map. Its colours end at the largest entry off the diagonal, or at a
+        tenth of the largest on it where relations are weaker; with
+        ``im_.set_clim(-1, 1)`` two correlations can be compared.
     colorbar_ : matplotlib Colorbar or None
         The scale of colours.
     ax_, figure_ : matplotlib Axes and Figure
@@ -92,16 +100,22 @@ class OutputKernelDisplay(OutputDisplay):
         side = float(np.clip(0.05 * n_outputs, 5.0, 10.0))
         ax = axes_or_new(ax, "OutputKernelDisplay.plot", figsize=(1.2 * side, side))
         order = closeness_order(self.output_kernel) if reorder else np.arange(n_outputs)
-        limit = 1.0 if kind == "correlation" else np.abs(values).max() or 1.0
+        limit = colour_limit(values)
+        # with itself every output has the correlation one, which relates nothing
+        alone = np.eye(n_outputs, dtype=bool) if kind == "correlation" else False
+        shown = np.ma.array(values, mask=alone)
         self.im_ = ax.imshow(
-            values[np.ix_(order, order)],
+            shown[np.ix_(order, order)],
             cmap=DIVERGING if cmap is None else cmap,
             vmin=-limit,
             vmax=limit,
         )
+        ax.set_facecolor(NEUTRAL)  # seen where nothing is drawn
         self.order_, self.ax_, self.figure_ = order, ax, ax.figure
-        self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax) if colorbar else None
-        if self.colorbar_:
+        self.colorbar_ = None
+        if colorbar:
+            extend = "max" if shown.filled(0.0).max() > limit else "neither"
+            self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax, extend=extend)
             self.colorbar_.set_label(kind)
         self._label_rows_and_columns()
         return self
@@ -122,6 +136,25 @@ class OutputKernelDisplay(OutputDisplay):
         upright = max(map(len, shown)) <= 2 and step == 1
         self.ax_.set_xticks(ticks, shown, rotation=0 if upright else 90, **style)
         self.ax_.set_yticks(ticks, shown, **style)
+
+
+def colour_limit(values: np.ndarray) -> float:
+    """Return where the colours end: at the strongest relation of two outputs.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_outputs, n_outputs)
+        Correlations or covariances.
+
+    Returns
+    -------
+    float
+        The largest absolute entry off the diagonal, but at least a tenth of the
+        largest on it, beside which weaker ones are pale; 1 where all is zero.
+    """
+    diagonal = np.diag(values)
+    strongest = np.abs(values - np.diag(diagonal)).max()
+    return float(max(strongest, LEAST_RELATION * diagonal.max())) or 1.0
 
 
 def closeness_order(L: np.ndarray) -> np.ndarray:

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from okl.plotting._drawing import axes_or_new
+from okl.plotting._fitted import fitted_model
 from okl.plotting._output_names import shorten
 from okl.plotting._path_scores import (
     chosen_point,
@@ -96,7 +96,7 @@ class RegularizationPathDisplay:
         ----------
         estimator : estimator
             A fitted cross-validated estimator, with ``alphas_``, ``scores_``,
-            ``alpha_`` and ``structure_``.
+            ``alpha_`` and ``structure_``; or a pipeline or search with one inside.
         ax : matplotlib Axes, default=None
             Axes to draw on, those of a new figure if None.
 
@@ -105,8 +105,8 @@ class RegularizationPathDisplay:
         RegularizationPathDisplay
             The display, drawn.
         """
-        message = "This %(name)s has no alphas_ and scores_: fit a CV estimator first."
-        check_is_fitted(estimator, ["alphas_", "scores_"], msg=message)
+        advice = "fit a CV estimator first."
+        estimator = fitted_model(estimator, ["alphas_", "scores_"], advice)
         labels = structure_labels_of(estimator)
         scoring = getattr(estimator, "scoring", None)
         display = cls(

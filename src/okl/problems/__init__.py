@@ -8,8 +8,8 @@ of its operator, where most solvers work.
 """
 
 from okl.problems.formulation import Formulation as Formulation
-from okl.problems.formulation import Inputs as Inputs
 from okl.problems.formulation import formulate as formulate
+from okl.problems.inputs import Inputs as Inputs
 from okl.problems.long_form import LongProblem as LongProblem
 from okl.problems.observed import Observed as Observed
 from okl.problems.problem import Problem as Problem

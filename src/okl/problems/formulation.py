@@ -5,7 +5,9 @@ Two things are done before a solver sees the data, and undone afterwards.
 *The intercept.* It is free and not penalised. For any loss K may be centred, HKH with
 H = I - 11'/n, because dual variables sum to zero. For the squared loss without weights,
 whatever the structure, the problem with an intercept is then exactly the one without
-for HY. With weights b stays, and only the rounding of large means is removed.
+for HY. With weights b stays, and only the rounding of large means is removed. Wherever
+the loss depends on y - f alone, targets are seen from the constants that fit them best,
+so that their offset has no influence on how a solver gets on.
 
 *Weights of rows.* With the squared loss they go into the data, whatever the structure:
 the problem of H W^(1/2) K W^(1/2) H and H W^(1/2) Y, where H = I - uu' and u is
@@ -18,91 +20,20 @@ directions (see `reduce_outputs`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
+from okl.bounds import rounding_reference
 from okl.losses import Loss
-from okl.operators import KernelOperator, OneTaskPerRow, Operator
+from okl.operators import KernelOperator, OneTaskPerRow
 from okl.operators.base import CENTERING_ROUNDING
+from okl.problems.inputs import Inputs
 from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term
 from okl.problems.reduction import reduce_outputs
 from okl.structures import Structure
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """An operator, centred if the intercept is free; shared by many problems.
-
-    Attributes
-    ----------
-    operator : KernelOperator
-        K, or HKH; with weights of rows H W^(1/2) K W^(1/2) H.
-    kernel_means : array (n_samples,) or None
-        The means of the rows of K, None without intercept; (n_samples, n_outputs) if
-        each output has its own K.
-    row_weights : array (n_samples,) or None
-        Those that the operator holds.
-    unweighted : Operator or None
-        The operator without the weights, if there are any.
-    """
-
-    operator: Operator
-    kernel_means: Array | None
-    row_weights: Array | None = None
-    unweighted: Operator | None = None
-
-    @classmethod
-    def of(
-        cls,
-        operator: Operator,
-        *,
-        fit_intercept: bool,
-        row_weights: Array | None = None,
-    ) -> Inputs:
-        """Centre the operator, which must not be used afterwards, if asked to.
-
-        What must be PSD is the matrix that the problem sees, HKH with an intercept.
-
-        Parameters
-        ----------
-        operator : KernelOperator
-            K.
-        fit_intercept : bool
-            Whether to centre it.
-        row_weights : array (n_samples,), optional
-            From `row_weights_of`: only for losses that take them as data.
-        """
-        share, means = None, None
-        if row_weights is not None:
-            share = row_weights / namespace(row_weights).sum(row_weights)
-        if fit_intercept:
-            operator, means = operator.centered(share)
-        operator = operator.verified()
-        if row_weights is None:
-            return cls(operator, means)
-        scaled = operator.scaled(namespace(row_weights).sqrt(row_weights))
-        return cls(scaled, means, row_weights, operator)
-
-    @property
-    def plain(self) -> Operator:
-        """The operator without weights: folds take their blocks of it."""
-        return self.operator if self.unweighted is None else self.unweighted
-
-
-def row_weights_of(
-    loss: Loss, weights: Array | None, tasks: Tasks | None = None
-) -> Array | None:
-    """Return weights (n_samples,) that may go into the data, None if they may not.
-
-    In long form they may not: every task has an intercept, and means, of its own.
-    """
-    if weights is None or weights.shape[1] > 1 or tasks is not None:
-        return None
-    if "quadratic" not in loss.capabilities:
-        return None
-    return weights[:, 0]
 
 
 @dataclass(frozen=True)
@@ -116,7 +47,8 @@ class Formulation:
     kernel_means : array or None
         As in `Inputs`.
     target_means : array (n_outputs,) or None
-        The column means of the targets, None where they were not centred.
+        The constants that were taken off the targets, those of the lowest loss: for the
+        squared loss their means. None where they were not centred.
     row_weights : array (n_samples,) or None
         Those that went into the data.
     basis : array (n_outputs, r) or None
@@ -131,14 +63,24 @@ class Formulation:
 
     def coefficients(self, dual_coef: Array) -> Array:
         """Return Theta of the model (n_samples, n_outputs) from the problem's."""
-        weights = self.row_weights
-        if weights is not None:
-            xp = namespace(weights)
-            dual_coef = xp.sqrt(weights)[:, None] * dual_coef
-            if self.kernel_means is not None:  # they sum to zero but for rounding
-                share = weights / xp.sum(weights)
-                dual_coef = dual_coef - share[:, None] * xp.sum(dual_coef, axis=0)
+        dual_coef = self.unscaled(dual_coef)
         return dual_coef if self.basis is None else dual_coef @ self.basis.T
+
+    def unscaled(self, dual_coef: Array) -> Array:
+        """Return what multiplies K for what multiplies the operator of the problem.
+
+        They differ by the weights of rows that the operator holds.
+        """
+        weights = self.row_weights
+        if weights is None:
+            return dual_coef
+        xp = namespace(weights)
+        dual_coef = xp.sqrt(weights)[:, None] * dual_coef
+        if self.kernel_means is None:
+            return dual_coef
+        # they sum to zero but for rounding
+        share = weights / xp.sum(weights)
+        return dual_coef - share[:, None] * xp.sum(dual_coef, axis=0)
 
     def intercept(
         self, dual_coef: Array, centered: Array | None = None
@@ -162,6 +104,44 @@ class Formulation:
         for part in (self.target_means, centered):
             offset = offset if part is None else offset + part
         return offset
+
+    def of_features(self, inside: Array, features: Array) -> tuple[Array, Array | None]:
+        """Return W of the model (n_features, n_outputs) from the problem's, and b.
+
+        Features are those of the kernel, (n_samples, n_features), not centred.
+        """
+        coefficients = inside if self.basis is None else inside @ self.basis.T
+        if self.kernel_means is None:
+            return coefficients, None
+        xp, weights = namespace(features), self.row_weights
+        if weights is None:
+            means = xp.mean(features, axis=0)
+        else:
+            means = (weights @ features) / xp.sum(weights)
+        return coefficients, self.target_means - means @ coefficients
+
+    def seen(self, scores: Array, rows: Any = None) -> Array:
+        """Return scores of the model as the problem sees them.
+
+        Parameters
+        ----------
+        scores : array (n_samples, n_outputs), or (n_samples, 1) in long form
+            Predictions of the model, with the intercept; in long form of each row's
+            own task.
+        rows : array of int, optional
+            The numbers of the rows they belong to; None for all.
+        """
+        xp = namespace(scores)
+        if self.target_means is not None:
+            means = self.problem.spread(self.target_means)
+            if self.problem.long and rows is not None:
+                means = xp.take(means, rows, axis=0)
+            scores = scores - means
+        weights = self.row_weights
+        if weights is not None:
+            weights = weights if rows is None else xp.take(weights, rows)
+            scores = xp.sqrt(weights)[:, None] * scores
+        return scores if self.basis is None else scores @ self.basis
 
     def output_kernel(self, output_kernel: OutputKernel) -> OutputKernel:
         """Return L of the model (n_outputs, n_outputs) from the problem's."""
@@ -200,10 +180,12 @@ def formulate(
         Whether to reduce the outputs where that is exact.
     """
     xp = namespace(targets)
-    zero = xp.zeros_like(targets)
-    reference = epsilon(targets) * loss.value(targets, zero, weights)
     free = inputs.kernel_means is not None
     rows = inputs.row_weights
+    target_means, given = None, targets
+    if free and "location" in loss.capabilities:
+        target_means, targets = _centered(loss, targets, weights, tasks)
+    reference = rounding_reference(loss, given, targets, weights)
     term = Term(inputs.operator, structure)
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
@@ -212,12 +194,8 @@ def formulate(
         long = LongProblem(
             loss, targets, (term,), free, reference, weights, rows=on_rows
         )
-        return Formulation(long, inputs.kernel_means, None, None, None)
-    quadratic, target_means = "quadratic" in loss.capabilities, None
-    if free and quadratic:
-        target_means, targets = _centered(
-            targets, weights if rows is None else rows[:, None]
-        )
+        return Formulation(long, inputs.kernel_means, target_means, None, None)
+    quadratic = "quadratic" in loss.capabilities
     if rows is None and not (quadratic and weights is None):
         problem = Problem(loss, targets, (term,), free, reference, weights)
         return Formulation(problem, inputs.kernel_means, target_means, None, None)
@@ -232,29 +210,31 @@ def formulate(
     return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
 
 
-def _centered(targets: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return the weighted means of the targets, and their differences from them.
+def _centered(
+    loss: Loss, targets: Array, weights: Array | None, tasks: Tasks | None
+) -> tuple[Array, Array]:
+    """Return the constants of the lowest loss, and the targets less these.
 
-    What has no weight becomes zero.
+    One constant for each output, or task. What has no weight becomes zero.
     """
     xp = namespace(targets)
-    if weights is None:
-        largest, means = _largest(targets), xp.mean(targets, axis=0)
-        centered = targets - means
+    zero = xp.zeros_like(targets)
+    if weights is not None:
+        targets = xp.where(weights > 0, targets, zero)
+    if tasks is not None:
+        constants = loss.best_shared(targets, zero, weights, tasks)
+        centered = targets - tasks.spread(constants)
     else:
-        seen, zero = weights > 0, xp.zeros_like(targets)
-        largest, total = (
-            _largest(xp.where(seen, targets, zero)),
-            xp.sum(weights, axis=0),
-        )
-        means = xp.sum(weights * targets, axis=0)
-        means = means / xp.where(total > 0, total, xp.ones_like(total))
-        centered = xp.where(seen, targets - means, zero)
+        constants = loss.best_intercept(targets, zero, weights)
+        centered = targets - constants
+    if weights is not None:
+        centered = xp.where(weights > 0, centered, zero)
     # what rounding leaves of a constant output is not to be learned
-    constant = _largest(centered) <= CENTERING_ROUNDING * epsilon(targets) * largest
+    rounding = CENTERING_ROUNDING * epsilon(targets) * _largest(targets)
+    constant = _largest(centered) <= rounding
     if bool(xp.any(constant)):
         centered = xp.where(constant, xp.zeros_like(centered), centered)
-    return means, centered
+    return constants, centered
 
 
 def _largest(rows: Array) -> Array:

@@ -94,10 +94,12 @@ class LongProblem(TargetColumn, Problem):
         rank_limited: bool = False,
         intercept: Array | float = 0.0,
         dual_point: Array | None = None,
+        predictions: Array | None = None,
     ) -> Certificate:
         """Certify a model of this problem: Theta from `theta`, L, b (n_tasks,).
 
-        And alpha c (n_samples, 1), for a loss with kinks.
+        And alpha c (n_samples, 1), for a loss with kinks. Predictions without
+        the intercept are K Theta, or given as they were evaluated.
         """
         observations = Observations(
             self.tasks,
@@ -110,7 +112,7 @@ class LongProblem(TargetColumn, Problem):
         )
         primal, dual = observations.bounds(
             dual_coef.column,
-            self.predictions(dual_coef),
+            self.predictions(dual_coef) if predictions is None else predictions,
             output_kernel,
             alpha=alpha,
             intercept=self.spread(intercept) if self.centered else 0.0,

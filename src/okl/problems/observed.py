@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from okl._array import Array
 from okl._tasks import Tasks
+from okl._validation import check_magnitude
 from okl.losses import Loss
 from okl.operators import Operator
-from okl.problems.formulation import Formulation, Inputs, formulate, row_weights_of
+from okl.problems.formulation import Formulation, formulate
+from okl.problems.inputs import Inputs, row_weights_of
 from okl.structures import Structure
 
 
@@ -37,6 +41,24 @@ class Observed:
         """How many outputs a model has: the tasks in long form."""
         return self.targets.shape[1] if self.tasks is None else self.tasks.n_tasks
 
+    @property
+    def complete(self) -> bool:
+        """Whether all outputs were observed in all rows, but for weights of rows."""
+        return self.tasks is None and (
+            self.weights is None or self.weights.shape[1] == 1
+        )
+
+    def unobserved(self) -> Array:
+        """Return the numbers of outputs without any target that counts."""
+        if self.weights is None and self.tasks is None:
+            return np.arange(0)
+        weights = self.weights
+        if weights is None:
+            weights = np.ones((self.targets.shape[0], 1))
+        sums = weights.sum(axis=0) if self.tasks is None else self.tasks.sums(weights)
+        sums = np.broadcast_to(sums, (self.n_outputs,))
+        return np.flatnonzero(sums == 0)
+
     def restrict(self, rows: Array) -> Observed:
         """Return what is observed of some rows."""
         weights, tasks = self.weights, self.tasks
@@ -48,7 +70,22 @@ class Observed:
         )
 
     def inputs(self, operator: Operator, *, fit_intercept: bool) -> Inputs:
-        """Return the operator as problems of these rows take it; see `Inputs.of`."""
+        """Return the operator as problems of these rows take it; see `Inputs.of`.
+
+        Raises
+        ------
+        ValueError
+            If entries of the kernel matrix, targets or weights are so large, or all so
+            small, that their products leave the range of floating point numbers.
+        """
+        check_magnitude(
+            operator.diagonal(),
+            "The kernel matrix has entries up to",
+            "Standardise the columns of X, or scale the kernel.",
+        )
+        check_magnitude(self.targets, "y has entries up to", "Rescale the targets.")
+        if self.weights is not None:
+            check_magnitude(self.weights, "Weights are up to", "Rescale the weights.")
         return Inputs.of(
             operator,
             fit_intercept=fit_intercept,

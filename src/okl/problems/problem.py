@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from okl._array import Array, namespace
+from okl._array import Array, epsilon, namespace
 from okl._output_kernel import OutputKernel
 from okl.bounds import bounds
 from okl.certificate import Certificate
@@ -21,6 +21,9 @@ from okl.operators import KernelOperator, Operator
 from okl.operators.base import Spectrum
 from okl.problems.target_matrix import TargetMatrix
 from okl.structures import Structure
+
+# A relative rounding error of predictions below this is left alone.
+_HARMLESS = 1e-11
 
 Weighting = Literal["none", "missing", "any"]
 
@@ -91,6 +94,11 @@ class Problem(TargetMatrix):
         return int(self.targets.shape[1])
 
     @property
+    def rank_is_bounded(self) -> bool:
+        """Whether L may not have as many positive eigenvalues as there are outputs."""
+        return self.structure.max_rank(self.n_outputs) < self.n_outputs
+
+    @property
     def exact(self) -> bool:
         """Whether the loss is quadratic, without weights."""
         return "quadratic" in self.loss.capabilities and self.weights is None
@@ -114,6 +122,21 @@ class Problem(TargetMatrix):
     def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
         """Return the problem of f alone for a given L, and the L it then has."""
         return self, kernel
+
+    def feature_coefficients(self, kernel: OutputKernel, alpha: float) -> Array | None:
+        """Return those of the best f for a given L, where they keep more digits.
+
+        Dual coefficients, and products with them, have rounding errors that a large
+        feature multiplies by its square. None where these are harmless, or where there
+        is no closed form; see `Operator.feature_coefficients`.
+        """
+        if not self.exact or kernel.rank == 0:
+            return None
+        xp = namespace(self.targets)
+        largest = float(xp.max(self.operator.diagonal())) * float(kernel.eigenvalues[0])
+        if epsilon(self.targets) * largest <= _HARMLESS * alpha:
+            return None
+        return self.operator.feature_coefficients(self.targets, kernel, alpha)
 
     def completed(self, targets: Array) -> Problem:
         """Return the problem of a quadratic loss with all targets observed."""
@@ -139,10 +162,12 @@ class Problem(TargetMatrix):
         rank_limited: bool = False,
         intercept: Array | float = 0.0,
         dual_point: Array | None = None,
+        predictions: Array | None = None,
     ) -> Certificate:
         """Certify a model of this problem: Theta (n_samples, n_outputs), L, b.
 
-        And alpha C (n_samples, n_outputs), for a loss with kinks.
+        And alpha C (n_samples, n_outputs), for a loss with kinks. Predictions without
+        the intercept are K Theta, or given as they were evaluated.
         """
         primal, dual = bounds(
             self.operator,
@@ -156,6 +181,7 @@ class Problem(TargetMatrix):
             intercept=intercept,
             free_intercept=self.centered,
             dual_point=dual_point,
+            products=predictions,
         )
         return Certificate.of(
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited

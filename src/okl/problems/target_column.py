@@ -45,6 +45,11 @@ class TargetColumn(TargetMatrix):
         """Return those of a model for each row's own task, without the intercept."""
         return Coupled(self.rows, theta.output_kernel) @ theta.column
 
+    def predictions_at(self, theta: LongCoefficients, rows: Any) -> Array:
+        """Return those of a model in some rows, given by number."""
+        predictions = self.predictions(theta)
+        return namespace(predictions).take(predictions, rows, axis=0)
+
     def sums(self, rows: Array) -> Array:
         """Return the sum over the rows of each task (n_tasks,)."""
         return self.tasks.sums(rows)

@@ -41,6 +41,11 @@ class TargetMatrix(ABC):
         """Return those of a model without its intercept."""
         return self.operator @ theta
 
+    def predictions_at(self, theta: Any, rows: Any) -> Array:
+        """Return those of a model in some rows, given by number."""
+        everywhere = namespace(rows).arange(self.operator.n_samples)
+        return self.operator.cross(rows, everywhere) @ theta
+
     def sums(self, rows: Array) -> Array:
         """Return the sum over all that share an intercept (n_outputs,)."""
         return namespace(rows).sum(rows, axis=0)

@@ -25,6 +25,7 @@ weights. ``"auto"`` takes the first that fits, see `okl.solvers.automatic`.
 """
 
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
+from okl.solvers.automatic import SOLVERS as SOLVERS
 from okl.solvers.automatic import as_solver as as_solver
 from okl.solvers.automatic import choose_solver as choose_solver
 from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton

@@ -185,11 +185,15 @@ class _Block:
 
     def solve(self, right: Array, sums: Array) -> Array:
         """Return e."""
-        free = self.inverse(right[:, None])[:, 0]
         if self.members is None:
-            return free
+            return self.inverse(right[:, None])[:, 0]
         xp = namespace(right)
         ones, total, empty = self._border
+        # the b that M e does not need: where M is all but singular, it would cancel
+        # between two large vectors below
+        counts = xp.clip(xp.sum(self.members, axis=0), 1.0, None)
+        right = right - self.members @ (self.members.T @ right / counts)
+        free = self.inverse(right[:, None])[:, 0]
         excess = self.members.T @ free - sums
         excess = xp.where(empty, xp.zeros_like(sums), excess)
         shift = xp.linalg.solve(total, excess[:, None])

@@ -12,8 +12,11 @@ The smooth problems go to `okl.solvers.semismooth_newton` where L is known, to
 where L is learned otherwise; in long form all of them, and without memory for a
 decomposition those with a learned L, to `okl.solvers.surrogate`.
 
-The model that is returned is the one of the dual point, alpha C = a, as soon as that is
-good enough: its dual variables are zero and at their bounds exactly.
+The model that is returned is the one of the dual point, alpha C = a, the entries of a
+between their bounds solved for (`okl.solvers.polishing`): its dual variables are zero,
+and at their bounds, exactly. The dense one of the last smooth problem stands in where
+that misses the tolerance and this does not: where L is learned, to a tolerance near to
+rounding or under a bound on its rank.
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.certificate import Certificate
 from okl.losses import Envelope
-from okl.losses.separable import unweighted
+from okl.losses.separable import unweighted, weighted
 from okl.problems import Problem
 from okl.solvers.base import Solver
+from okl.solvers.polishing import polished
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
@@ -55,6 +59,8 @@ _SMOOTH: tuple[type[Solver], ...] = (
 _STEPS = 200
 # What is left of the sharpness where a smooth problem was not solved.
 _DULLER = 0.1
+# The gap from which on the model of the dual point is tried.
+_ROUGH = 1e-3
 # Rounds without a smaller gap, after which rounding is in the way; and rounds within
 # the tolerance, after which the model of the dual point is not waited for.
 _PATIENCE, _ROUNDS_MORE = 3, 2
@@ -91,7 +97,8 @@ class AugmentedLagrangian(Solver):
         history = History(problem.reference)
         if start is None:
             start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
-        best, smallest, stalled, finished = None, float("inf"), 0, 0
+        best, sparse = None, None
+        smallest, stalled, finished = float("inf"), 0, 0
         sharpness, share = _FIRST, _MOST
         while True:
             envelope = _envelope(problem, start.multipliers, sharpness)
@@ -106,12 +113,12 @@ class AugmentedLagrangian(Solver):
             stalled = 0 if gap < smallest else stalled + 1
             if best is None or gap < smallest:
                 best, smallest = model, gap
-            if smallest <= tol:
-                finished += 1
+            limited = solution.certificate.status == "rank_limited"
+            if smallest <= max(tol, _ROUGH) or limited:
                 sparse = best.sparse(problem, alpha, tol=tol)
                 if sparse.certificate.status == "optimal":
-                    best = sparse
                     break
+            finished += smallest <= tol
             done = finished >= _ROUNDS_MORE or stalled >= _PATIENCE
             if done or len(history.records) >= max_iter:
                 break
@@ -122,6 +129,9 @@ class AugmentedLagrangian(Solver):
                 growth = next(by for most, by in growths if solution.n_iter <= most)
                 sharpness = min(growth * sharpness, _LARGEST)
             share = min(max(_SHARE * smallest, _LEAST * tol), _MOST)
+        if sparse is not None and sparse.is_as_good_as(best, tol):
+            best = sparse
+            history.add(best.certificate.primal, best.certificate.dual)
         return Solution(
             best.dual_coef,
             best.output_kernel,
@@ -181,20 +191,35 @@ class _Model(NamedTuple):
         )
 
     def sparse(self, problem: Problem, alpha: float, *, tol: float) -> _Model:
-        """Return the model of the dual point, Theta = a L / alpha.
+        """Return the model of the dual point, Theta = a L / alpha, a polished.
 
-        It is as good at the optimum only: elsewhere the kinks make it worse to first
-        order.
+        Or of a as it is, if that is nearer to the optimum: with an L that is not yet
+        the best one it may be.
         """
-        return self._certified(
-            problem,
-            self.multipliers,
-            problem.theta(self.multipliers / alpha, self.output_kernel),
-            self.output_kernel,
-            alpha,
-            tol=tol,
-            rank_limited=self.certificate.status == "rank_limited",
-        )
+        kernel = self.output_kernel
+
+        def model(multipliers: Array) -> _Model:
+            return self._certified(
+                problem,
+                multipliers,
+                problem.theta(multipliers / alpha, kernel),
+                kernel,
+                alpha,
+                tol=tol,
+                rank_limited=self.certificate.status == "rank_limited",
+            )
+
+        solved = model(polished(problem, kernel, self.multipliers, alpha))
+        if solved.certificate.status == "optimal":
+            return solved
+        return min(solved, model(self.multipliers), key=_gap)
+
+    def is_as_good_as(self, other: _Model, tol: float) -> bool:
+        """Tell whether it is optimal, or no farther from it than the other plus tol."""
+        here, there = self.certificate, other.certificate
+        if "optimal" in (here.status, there.status):
+            return here.status == "optimal"
+        return here.relative_gap <= there.relative_gap + tol
 
     @classmethod
     def _certified(
@@ -223,6 +248,10 @@ class _Model(NamedTuple):
         return cls(multipliers, dual_coef, kernel, intercept, certificate)
 
 
+def _gap(model: _Model) -> float:
+    return abs(model.certificate.relative_gap)
+
+
 def _smooth(problem: Problem) -> tuple[Solver, Problem]:
     """Return the first smooth problem, and what solves it and the others."""
     zero = namespace(problem.targets).zeros_like(problem.targets)
@@ -237,9 +266,20 @@ def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelop
     return Envelope(problem.loss, sharpness, shift)
 
 
-def _balanced(problem: Problem, rows: Array, active: Array) -> Array:
-    """Take what rounding left of the sums from the active entries."""
-    xp = namespace(rows)
-    active = xp.astype(active, rows.dtype)
-    share = problem.sums(rows) / xp.clip(problem.sums(active), 1.0, None)
-    return rows - active * problem.spread(share)
+def _balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
+    """Return a with sums of zero, its active entries moved, but not past a bound.
+
+    What rounding left of a sum is taken in proportion to the room that entries have:
+    where nothing but zeros sums to zero, as in a label that all rows have, they become
+    zeros.
+    """
+    xp = namespace(multipliers)
+    low, high = problem.loss.slope_bounds(problem.targets)
+    low, high = weighted(low, problem.weights), weighted(high, problem.weights)
+    excess = problem.sums(multipliers)
+    room = xp.where(problem.spread(excess) > 0, multipliers - low, high - multipliers)
+    room = xp.where(active, room, xp.zeros_like(room))
+    total = problem.sums(room)
+    safe = xp.where(total > 0, total, xp.ones_like(total))
+    share = xp.clip(excess / safe, -1.0, 1.0)
+    return multipliers - problem.spread(share) * room

@@ -64,10 +64,11 @@ class BlockCoordinateDescent(Solver):
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
-        bounded = _is_bounded(problem) and problem.targets.shape[1] > 0
         trace = "half_trace" in problem.structure.capabilities
         lacking = ["'half_trace' of the structure whose rank is bounded"]
-        return super().missing(problem) + lacking * (bounded and not trace)
+        return super().missing(problem) + lacking * (
+            problem.rank_is_bounded and not trace
+        )
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K."""
@@ -133,7 +134,7 @@ class _Turns:
 
     def __init__(self, prepared: Rotated, alpha: float, step_tol: float) -> None:
         self.prepared, self.alpha, self.step_tol = prepared, alpha, step_tol
-        self.bounded = _is_bounded(prepared.problem)
+        self.bounded = prepared.problem.rank_is_bounded
         self.seen = Extrapolation(_MEMORY)
         self.wanting = Wanting()
 
@@ -247,8 +248,3 @@ class _Turns:
         if kernel.rank <= rank or kernel.basis is None:
             return kernel
         return OutputKernel(kernel.eigenvalues[:rank], kernel.basis[:, :rank])
-
-
-def _is_bounded(problem: Problem) -> bool:
-    n_outputs = problem.targets.shape[1]
-    return problem.structure.max_rank(n_outputs) < n_outputs

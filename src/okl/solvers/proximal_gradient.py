@@ -95,9 +95,8 @@ class ProximalGradient(Solver):
         problem = prepared.problem
         history = History(problem.reference)
         bound = _largest_curvature(problem)
-        n_outputs = problem.targets.shape[1]
         # then the gap never closes, and the objective says which model is the best
-        bounded = problem.structure.max_rank(n_outputs) < n_outputs
+        bounded = problem.rank_is_bounded
         place = Place.first(problem) if start is None else start.under(problem)
         h, lowest, inner_start = bound, float("inf"), None
         best, smallest, stalled = None, float("inf"), 0

@@ -145,8 +145,7 @@ class _Search:
         self._share, self._closer = _MOST, 1.0
         self._smallest, self._stalled = float("inf"), 0
         # then the gap never closes, and the objective says which model is the best
-        most = problem.structure.max_rank(problem.n_outputs)
-        self._bounded = most < problem.n_outputs
+        self._bounded = problem.rank_is_bounded
 
     def begin(self, start: _Start) -> None:
         """Take the first model at the L of a neighbouring alpha."""

@@ -34,7 +34,6 @@ from okl._output_kernel import OutputKernel
 from okl.problems import Problem
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.base import Solver
-from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.proximal_gradient import Place, Prepared, ProximalGradient
 from okl.solvers.solution import History, Solution, certified
 from okl.solvers.wanting import Wanting, mean_on
@@ -65,13 +64,11 @@ class TraceNewton(Solver):
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
         capabilities = problem.structure.capabilities
-        n_outputs = problem.targets.shape[1]
         traced = capabilities & {"half_trace", "trace_ball"}
-        bounded = problem.structure.max_rank(n_outputs) < n_outputs
         return (
             super().missing(problem)
             + ["'half_trace' or 'trace_ball' of the structure"] * (not traced)
-            + ["a rank without bound"] * bounded
+            + ["a rank without bound"] * problem.rank_is_bounded
         )
 
     def prepare(self, problem: Problem) -> Prepared:
@@ -210,9 +207,10 @@ class _Steps:
         curvature = problem.loss.curvature(
             problem.targets, place.predictions, problem.weights
         )
-        known = NewtonCG().prepare_for(problem, kernel)
+        # the columns of K that precondition are chosen once, for any L
+        known = self.prepared.for_known._replace(problem=problem, known=kernel)
         system = ActiveSystem(known, curvature, alpha)
-        factor = kernel.factor()
+        factor, L = kernel.factor(), kernel.matrix()
         xp = namespace(factor)
         level = mean_on(kernel, moment) if self.ball else 1.0
         values, vectors = eigh(moment)
@@ -223,7 +221,7 @@ class _Steps:
             half = change @ factor.T
             along = half + half.T
             if self.ball:
-                along = along - 2 * inner(factor, change) * kernel.matrix()
+                along = along - 2 * inner(factor, change) * L
             moved = system.solve(-(image @ along), none, rtol=_INNER)
             turned = moved.T @ image
             turned = (turned + turned.T) @ factor

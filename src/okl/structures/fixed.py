@@ -17,7 +17,9 @@ class Fixed(Given):
     Parameters
     ----------
     output_kernel : array-like (n_outputs, n_outputs)
-        Symmetric and positive semi-definite.
+        Symmetric and positive semi-definite. The regressors normalise outputs first,
+        and then it is a covariance of normalised outputs; one in the units of the
+        targets takes ``normalize_y=False``.
     """
 
     def __init__(self, output_kernel: Any) -> None:

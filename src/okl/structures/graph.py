@@ -22,7 +22,9 @@ class Graph(Given):
 
     so that the squared norm of the predictor is ``sum_t gamma ||f_t||^2 +
     sum_{s<t} A_st ||f_s - f_t||^2``, each edge counted once (Evgeniou, Micchelli &
-    Pontil 2005, whose sum over ordered pairs counts it twice).
+    Pontil 2005, whose sum over ordered pairs counts it twice). The regressors normalise
+    outputs first, and then edges join normalised outputs; ``normalize_y=False`` joins
+    outputs as they are.
 
     Parameters
     ----------

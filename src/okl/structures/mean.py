@@ -25,7 +25,10 @@ class Mean(Given):
     gamma sum_t ||f_t - mean||^2``. The average of the outputs is regularised by
     alpha, and their spread around it by ``alpha (1 + gamma)``: gamma near 0 is
     `Identity`, a large gamma is one predictor for all outputs. It is also the
-    `Graph` that joins any two outputs with weight ``gamma / m``.
+    `Graph` that joins any two outputs with weight ``gamma / m``. The regressors
+    normalise outputs first, and then it is normalised outputs that are close to their
+    average; for outputs that are alike in the unit they share, such as one task at
+    many sites, pass ``normalize_y=False``.
 
     Evgeniou, Micchelli & Pontil (2005), *Learning multiple tasks with kernel
     methods*; Ciliberto, Rosasco & Villa (2015), *Learning multiple visual tasks while

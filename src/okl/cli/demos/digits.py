@@ -1,4 +1,4 @@
-"""``okl demo``: the main job on the digits of scikit-learn.
+"""``okl demo digits``: the digits of scikit-learn, where relations do not pay.
 
 1000 of the 1797 images (8 x 8 pixels, ten classes) are written to a table and fitted
 exactly as ``okl fit`` would; the others are predicted, by every structure that was
@@ -21,7 +21,7 @@ from okl.cli.tables import read_table, write_table
 _N_TRAIN = 1000
 
 
-def run_demo(out: Path, *, note: Callable[[str], None] = lambda line: None) -> str:
+def run_digits(out: Path, *, note: Callable[[str], None] = lambda line: None) -> str:
     """Write the tables, fit, and predict the other digits.
 
     Parameters

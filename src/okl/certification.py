@@ -1,0 +1,313 @@
+"""The certificate of a model, computed again from arrays: `okl.certify`.
+
+From what is public of a model, and by no operator or solver. See `okl.certificate` for
+what it proves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from okl._array import Array, epsilon, namespace
+from okl._output_kernel import OutputKernel
+from okl._validation import (
+    check_alpha,
+    check_gram,
+    check_tolerance,
+    positive_part,
+)
+from okl.bounds import bounds, rounding_reference
+from okl.certificate import Certificate
+from okl.losses import Loss, as_loss
+from okl.structures import Structure, as_structure
+
+
+def certify(
+    K: Any,
+    Y: Any,
+    dual_coef: Any,
+    *,
+    alpha: float,
+    structure: str | Structure,
+    output_kernel: Any = None,
+    output_kernel_factor: Any = None,
+    intercept: Any = None,
+    loss: str | Loss = "squared",
+    weights: Any = None,
+    dual_point: Any = None,
+    scores: Any = None,
+    tol: float = 1e-6,
+) -> Certificate:
+    """Compute primal, dual and gap of a model from its public attributes alone.
+
+    For a fitted estimator ``okl.certify(model, X, y, sample_weight=None, task=None)``
+    does all of it: give what was given to ``fit``. What is certified are then the
+    scores that `predict` is made of, see `okl.certify_model`.
+
+    Parameters
+    ----------
+    K : array (n_samples, n_samples)
+        The input kernel matrix of the training rows. For a kernel per output a list of
+        such matrices, or an array (n_outputs, n_samples, n_samples); only for
+        independent outputs, ``structure="identity"``.
+    Y : array (n_samples, n_outputs) or (n_samples,)
+        The targets as the loss codes them (-1 and +1 for classes); of a regressor
+        normalised, ``(Y - y_mean_) / y_scale_``, and the model with them:
+        ``dual_coef_ / y_scale_``, ``(intercept_ - y_mean_) / y_scale_`` and
+        ``output_kernel_ / np.outer(y_scale_, y_scale_)``.
+    dual_coef : array of the shape of Y
+        The coefficients Theta = C L: scores are ``K @ dual_coef + intercept``.
+    alpha : float
+        Strength of the regularisation.
+    structure : str or Structure
+        The penalty on the output kernel.
+    output_kernel, output_kernel_factor : array (n_outputs, n_outputs) or (n_outputs, p)
+        L, or a factor B with L = B B'; one of them for a learned structure,
+        neither for one that fixes L.
+    intercept : array (n_outputs,) or float, optional
+        The intercept, if one was fitted; None says that there is none.
+    loss : str or Loss, default="squared"
+        The loss.
+    weights : array of the shape of Y, or (n_samples, 1), optional
+        What multiplies the loss of each entry, or row; 0 for a missing target.
+    dual_point : array of the shape of Y, optional
+        alpha C, instead of what the gradient of the loss implies; a loss with kinks,
+        like the hinge, needs it: ``dual_point_`` of a fit. Outside the domain of the
+        dual, its lower bound is minus infinity.
+    scores : array of the shape of Y, optional
+        The scores as the model evaluates them, which rounding may make different from
+        ``K @ dual_coef + intercept``; their loss is then what counts.
+    tol : float, default=1e-6
+        The relative gap up to which the status is ``"optimal"``.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, K is not symmetric, L is missing, given twice or given
+        to a structure that fixes it, there are several K and a structure that is not
+        the identity, or a loss with kinks has no dual point.
+    """
+    check_alpha(alpha)
+    check_tolerance(tol)
+    structure, loss = as_structure(structure), as_loss(loss)
+    Y, dual_coef = _as_columns(_as_float(Y)), _as_columns(_as_float(dual_coef))
+    matrices = [_as_float(matrix) for matrix in _each_of(K)]
+    for matrix in matrices:
+        check_gram(matrix, "K")
+        if dual_coef.shape != Y.shape or matrix.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"K, Y and dual_coef must agree: got K {matrix.shape}, Y {Y.shape} "
+                f"and dual_coef {dual_coef.shape}."
+            )
+    n_outputs = Y.shape[1]
+    structure.validate(n_outputs)
+    if len(matrices) > 1:
+        _check_matrix_per_output(len(matrices), n_outputs, structure)
+    learned = output_kernel_of(output_kernel, output_kernel_factor, Y, structure)
+    xp = namespace(Y)
+    free = intercept is not None
+    offset: Array | float = 0.0
+    if free:
+        offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1, 1))
+        _check_outputs(offset, n_outputs, "intercept")
+        offset = offset[:, 0]
+    if weights is not None:
+        weights = _as_columns(_as_float(weights))
+        if weights.shape[0] != Y.shape[0] or weights.shape[1] not in (1, n_outputs):
+            raise ValueError(
+                f"weights must have the shape of Y, {tuple(Y.shape)}, or "
+                f"({Y.shape[0]}, 1); got {tuple(weights.shape)}."
+            )
+    dual_point = _checked_dual_point(dual_point, Y, loss)
+    pairs = [positive_gram(matrix, centered=free) for matrix in matrices]
+    if scores is None:
+        products = _operator([matrix for matrix, _ in pairs]) @ dual_coef
+    else:
+        products = _as_columns(_as_float(scores)) - offset
+    return judge(
+        _operator([seen for _, seen in pairs]),
+        Y,
+        dual_coef,
+        learned,
+        products,
+        alpha=alpha,
+        structure=structure,
+        loss=loss,
+        weights=weights,
+        intercept=offset,
+        free_intercept=free,
+        dual_point=dual_point,
+        tol=tol,
+    )
+
+
+def judge(
+    operator: Any,
+    targets: Array,
+    dual_coef: Array,
+    output_kernel: OutputKernel,
+    products: Array,
+    *,
+    loss: Loss,
+    weights: Array | None,
+    intercept: Array | float,
+    free_intercept: bool,
+    tol: float,
+    **options: Any,
+) -> Certificate:
+    """Return the certificate of arrays that were checked.
+
+    The operator is K, centred if the intercept is free, where dual points sum to zero;
+    the products are K Theta of the model. Options are those of `okl.bounds.bounds`.
+    """
+    given = targets
+    if free_intercept and "location" in loss.capabilities:
+        # a large offset of targets would make a value of rounded sums of zero
+        shift = loss.best_intercept(targets, 0.0 * targets, weights)
+        targets, intercept = targets - shift, intercept - shift
+    primal, dual = bounds(
+        operator,
+        targets,
+        dual_coef,
+        output_kernel,
+        loss=loss,
+        weights=weights,
+        intercept=intercept,
+        free_intercept=free_intercept,
+        products=products,
+        **options,
+    )
+    reference = rounding_reference(loss, given, targets, weights)
+    return Certificate.of(primal, dual, reference, tol=tol)
+
+
+def output_kernel_of(
+    output_kernel: Any, factor: Any, Y: Array, structure: Structure
+) -> OutputKernel:
+    """Return the one L that a structure fixes, or that was given."""
+    n_outputs = Y.shape[1]
+    given = [L for L in (output_kernel, factor) if L is not None]
+    if len(given) != (0 if "known" in structure.capabilities else 1):
+        raise ValueError(
+            "Give exactly one of output_kernel and output_kernel_factor for a learned "
+            f"structure, and none for one that fixes it; got {len(given)} for "
+            f"{structure}."
+        )
+    if output_kernel is not None:
+        matrix = _as_float(output_kernel)
+        check_gram(matrix, "output_kernel")
+        _check_outputs(matrix, n_outputs, "output_kernel")
+        return OutputKernel.from_matrix(matrix)
+    if factor is not None:
+        factor = _as_float(factor)
+        _check_outputs(factor, n_outputs, "output_kernel_factor")
+        # its singular values keep twice the digits of their squares
+        basis, values, _ = namespace(factor).linalg.svd(factor, full_matrices=False)
+        return OutputKernel(values**2, basis).on_range()
+    known = structure.known(Y)
+    assert known is not None
+    return known
+
+
+def _operator(matrices: list[Array]) -> Any:
+    """Return what multiplies coefficients from the left."""
+    return matrices[0] if len(matrices) == 1 else MatrixPerOutput(matrices)
+
+
+def _each_of(K: Any) -> Any:
+    """Return the matrices of a list or a stack of them, or the only one in a list."""
+    several = isinstance(K, list | tuple) and len(K) > 0 and np.ndim(K[0]) == 2
+    return K if several or getattr(K, "ndim", 2) == 3 else [K]
+
+
+@dataclass(frozen=True)
+class MatrixPerOutput:
+    """A matrix for each output, that multiplies its column."""
+
+    matrices: list[Array]
+    shared: ClassVar[bool] = False
+
+    def __matmul__(self, right: Array) -> Array:
+        products = [matrix @ right[:, j] for j, matrix in enumerate(self.matrices)]
+        return namespace(right).stack(products, axis=1)
+
+
+def _check_matrix_per_output(
+    n_matrices: int, n_outputs: int, structure: Structure
+) -> None:
+    if n_matrices != n_outputs:
+        raise ValueError(
+            f"A list of kernel matrices must have one per output, {n_outputs} here; "
+            f"got {n_matrices}."
+        )
+    if "identity" not in structure.capabilities:
+        raise ValueError(
+            "A kernel matrix per output needs structure='identity', got "
+            f"{structure}; give one matrix for all outputs."
+        )
+
+
+def _checked_dual_point(dual_point: Any, Y: Array, loss: Loss) -> Array | None:
+    """Return alpha C, which a loss with kinks must have."""
+    if dual_point is None:
+        if "smooth" in loss.capabilities:
+            return None
+        raise ValueError(
+            f"The loss {loss} has kinks, where its gradient implies no dual point: "
+            "give dual_point, for instance dual_point_ of a fitted estimator."
+        )
+    dual_point = _as_columns(_as_float(dual_point))
+    if dual_point.shape != Y.shape:
+        raise ValueError(
+            f"dual_point must have the shape of Y, {tuple(Y.shape)}; got "
+            f"{tuple(dual_point.shape)}."
+        )
+    return dual_point
+
+
+def _check_outputs(array: Array, n_outputs: int, name: str) -> None:
+    if array.ndim != 2 or array.shape[0] != n_outputs:
+        raise ValueError(
+            f"{name} must have one row per output, {n_outputs} here; got an array of "
+            f"shape {tuple(array.shape)}."
+        )
+
+
+def positive_gram(K: Array, *, centered: bool) -> tuple[Array, Array]:
+    """Return K, and K or HKH, with what makes that indefinite by rounding taken out."""
+    xp = namespace(K)
+    seen = _centered(K) if centered else K
+    matrix = np.asarray(seen)
+    rounding = epsilon(K) * K.shape[0] * float(xp.max(xp.abs(K)))
+    clipped = positive_part(matrix, rounding)
+    if clipped is matrix:
+        return K, seen
+    clipped = xp.asarray(clipped, dtype=K.dtype)
+    return K + (clipped - seen), clipped
+
+
+def _centered(K: Array) -> Array:
+    xp = namespace(K)
+    K = K - xp.mean(K, axis=0)
+    return K - xp.mean(K, axis=1, keepdims=True)
+
+
+def _as_float(array: Any) -> Array:
+    """Keep an array of any namespace; make anything else a float64 NumPy array."""
+    if hasattr(array, "__array_namespace__"):
+        xp = namespace(array)
+        if xp.isdtype(array.dtype, "real floating"):
+            return array
+        return xp.astype(array, xp.float64)
+    return np.asarray(array, dtype=np.float64)
+
+
+def _as_columns(array: Array) -> Array:
+    return array[:, None] if array.ndim == 1 else array

@@ -1,0 +1,1 @@
+"""What ``okl demo`` shows: where relations pay, and where they do not."""

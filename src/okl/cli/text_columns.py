@@ -1,0 +1,122 @@
+"""Columns of text that were perhaps not meant as text.
+
+A model sees text as one column of zeros and ones per value, so that a single stray cell
+turns a column of numbers into as many columns as it has values, and a column of dates
+into one per day. Nothing fails, and nothing is learned. Where the cells of a column are
+almost all numbers, or dates, the table is refused; where the guess is less sure, or the
+values of a text hardly repeat, there is a warning.
+
+Codes such as 7, 12 and 12b are text, and look like numbers as well. More than one in
+ten of them usually has a letter, and the letters differ, while strays are few, or all
+the same word for a value that is not known.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import pandas as pd
+from pandas.tseries.api import guess_datetime_format
+
+from okl.cli.errors import UserError, listing, shown
+
+_ALMOST_ALL, _MOST = 0.9, 0.5  # shares of cells
+_LOOKED_AT = 100  # different cells, for dates
+_LONGEST = 30  # characters of a cell that is quoted
+
+# A text with many values: more than this, each in few rows on average, or very many.
+_MANY, _ROWS_EACH, _VERY_MANY = 20, 5, 200
+
+
+def check_text_is_meant(table: pd.DataFrame) -> None:
+    """Refuse columns of text that are numbers or dates in almost all cells.
+
+    Columns of categories (from Parquet) are what someone declared them to be, and text
+    whose cells all look like numbers was declared text as well.
+
+    Raises
+    ------
+    UserError
+        Naming the columns, the first cell that is no number, and its row.
+    """
+    numbers, dates = [], []
+    for name, cells in _texts(table):
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            continue
+        are_numbers = _are_numbers(cells)
+        share = are_numbers.mean()
+        if share == 1:
+            continue
+        same = cells[~are_numbers].nunique() == 1
+        same &= cells[are_numbers].nunique() > _MANY
+        if share >= (_MOST if same else _ALMOST_ALL):
+            numbers.append(f"{shown(name)} ({strays(table[name])})")
+        elif share >= _MOST:
+            warnings.warn(
+                f"the column {name} is taken as text: {share:.0%} of its cells are "
+                f"numbers, but {strays(table[name])}",
+                stacklevel=2,
+            )
+        elif _are_dates(cells):
+            dates.append(f"{shown(name)} ({_quoted(cells, 0)})")
+    if numbers:
+        raise UserError(
+            f"there is text among the numbers of {listing(numbers)}; rows count from 1 "
+            "below the names. Write numbers there, or remove these rows or columns. If "
+            "the numbers are codes, begin each with a letter."
+        )
+    if dates:
+        raise UserError(
+            f"cannot use dates as they are, in the columns {listing(dates)}: each "
+            "would be a value of its own. Write the days since one of them, the month "
+            "or the day of the week, as numbers, or remove the columns."
+        )
+
+
+def warn_of_many_values(table: pd.DataFrame) -> None:
+    """Warn of columns of text whose values are many, and of few rows each."""
+    for name, cells in _texts(table):
+        n_values, n_rows = cells.nunique(), len(table)
+        few_rows_each = n_values > _MANY and n_rows < _ROWS_EACH * n_values
+        if few_rows_each or n_values > _VERY_MANY:
+            warnings.warn(
+                f"the text column {name} has {n_values} values in {n_rows} rows, and "
+                "becomes as many columns of zeros and ones. If it names or numbers the "
+                "rows (an identifier, a time), remove it",
+                stacklevel=2,
+            )
+
+
+def strays(column: pd.Series) -> str:
+    """Describe the cells of a column that are no numbers: the first, and how many."""
+    positions = (~_are_numbers(column) & column.notna()).to_numpy().nonzero()[0]
+    if not len(positions):
+        return "numbers written as text"
+    more = f" and {len(positions) - 1} more" if len(positions) > 1 else ""
+    return f"{_quoted(column, positions[0])} in row {positions[0] + 1}{more}"
+
+
+def _texts(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    for name in table:
+        cells = table[name].dropna()
+        if len(cells):
+            yield str(name), cells
+
+
+def _are_numbers(cells: pd.Series) -> pd.Series:
+    return pd.to_numeric(cells.astype(object), errors="coerce").notna()
+
+
+def _are_dates(cells: pd.Series) -> bool:
+    """Tell whether almost all cells name a day or a month of some year."""
+    looked_at = cells.astype(str).str.strip().drop_duplicates().head(_LOOKED_AT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of words that might be time zones
+        found = [guess_datetime_format(cell) is not None for cell in looked_at]
+    return sum(found) >= _ALMOST_ALL * len(found)
+
+
+def _quoted(cells: pd.Series, position: int) -> str:
+    text = shown(cells.iloc[position])
+    return f"'{text[:_LONGEST]}...'" if len(text) > _LONGEST else f"'{text}'"

@@ -1,0 +1,244 @@
+"""What is certified are the predictions of the model, as `predict` evaluates them.
+
+Solvers certify the scores that their own products give. These are taken with a centred
+kernel matrix, in a few outputs, along eigenvectors; `predict` takes others, and where
+kernel values are large, or all alike, the digits of one are not those of the other.
+Hence a model is compared with its solution in a few rows. Where they differ by more
+than the tolerance allows, all scores of `predict` are evaluated and certified instead.
+
+There is one remedy. A kernel with features has, with the squared loss and L given, a
+closed form for their coefficients, which keep the digits that a product of features and
+rounded dual coefficients loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from okl.certificate import Certificate
+from okl.estimators.score_function import ScoreFunction, of_own_tasks
+from okl.estimators.targets import TrainingTargets
+from okl.estimators.training import Training
+from okl.kernels import Kernel
+from okl.problems import Formulation
+from okl.solvers import Solution
+
+# Rows that are looked at, and the part of the tolerance that they may differ by.
+_ROWS, _PART = 32, 0.1
+# A model without a proof is not worse for a relative difference below this.
+_NOTICED = 1e-8
+
+
+def certified_function(
+    training: Training, agreement: Agreement, targets: TrainingTargets
+) -> tuple[ScoreFunction, Certificate]:
+    """Return the function that a solution stands for, and the certificate of that.
+
+    The function is in the units of the user, the certificate of normalised targets.
+
+    Parameters
+    ----------
+    training : Training
+        The training rows.
+    agreement : Agreement
+        The solution.
+    targets : TrainingTargets
+        What it was fitted to, and their units.
+    """
+    units, tasks = targets.units, targets.observed.tasks
+    function = agreement.function(training).in_units(units)
+
+    def scores(rows: Any) -> np.ndarray:
+        X = training.X[rows]
+        if tasks is None:
+            found = function(X)
+            return found if units is None else units.scores(found)
+        codes = tasks.codes[rows]
+        own = of_own_tasks(function, X, codes, tasks.n_tasks)[:, None]
+        return own if units is None else units.scores(own, codes)
+
+    certificate = agreement.solution.certificate
+    rounding = agreement.rounding(scores)
+    mended = agreement.mended(training)
+    if mended is not None:
+        agreement, function = mended[0], mended[1].in_units(units)
+    elif rounding.of_predictions <= _PART * agreement.tol:
+        if rounding.of_entries > agreement.tol and not certificate.failed:
+            certificate = certificate.limited_by_rounding(
+                agreement.tol, rounding.of_entries
+            )
+        return function, certificate
+    return function, agreement.certificate(scores(slice(None)))
+
+
+class Rounding(NamedTuple):
+    """By how much rounding changes the objective, relative to it.
+
+    Attributes
+    ----------
+    of_predictions : float
+        Predictions are not those that were certified.
+    of_entries : float
+        Entries of the kernel matrix were rounded when they were evaluated.
+    """
+
+    of_predictions: float
+    of_entries: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A solution beside the scores that `predict` gives on the training rows.
+
+    Attributes
+    ----------
+    formulation : Formulation
+        Whose problem was solved.
+    solution : Solution
+    alpha, tol : float
+        Of the fit.
+    max_iter : int
+        The number of iterations at which solvers give up.
+    """
+
+    formulation: Formulation
+    solution: Solution
+    alpha: float
+    tol: float
+    max_iter: int
+
+    def rounding(self, predict: Callable[[Any], np.ndarray]) -> Rounding:
+        """Return by how much rounding changes the objective, seen in a few rows.
+
+        Parameters
+        ----------
+        predict : callable
+            From row numbers to scores, those of each row's own task in long form.
+        """
+        problem, solution = self.formulation.problem, self.solution
+        rows = self._inspected()
+        found = self.formulation.seen(predict(rows), rows)
+        known = problem.predictions_at(solution.dual_coef, rows)
+        if solution.intercept is not None:
+            offsets = problem.spread(solution.intercept)
+            known = known + (offsets[rows] if problem.long else offsets)
+        targets, weights = problem.targets[rows], problem.weights
+        weights = None if weights is None else weights[rows]
+        loss = problem.loss.smoothed()
+        slopes = loss.negative_gradient(targets, known, weights)
+        steepest = np.maximum(
+            np.abs(slopes), np.abs(loss.negative_gradient(targets, found, weights))
+        )
+        difference = found - known
+        share = problem.operator.n_samples / len(rows)
+        # of the loss, which is convex; and of the norm of the dual point
+        seen = share * np.sum(np.abs(difference) * steepest)
+        stiffness = np.mean(problem.operator.diagonal())
+        stiffness *= np.max(solution.output_kernel.eigenvalues, initial=0.0)
+        seen += share * np.sum(difference**2) * stiffness / (2 * self.alpha)
+        scale = max(abs(solution.certificate.primal), problem.reference)
+        if scale == 0:
+            return Rounding(0.0, 0.0)
+        unseen = share * self._change_by_error(slopes)
+        unseen *= problem.operator.largest_entry
+        return Rounding(float(seen) / scale, unseen / scale)
+
+    def _change_by_error(self, slopes: np.ndarray) -> float:
+        """Return what errors E of K make of alpha tr(L C'EC) / 2, from rows of alpha C.
+
+        They are of the size of the machine epsilon. An L that is zero may be so because
+        the matrix has no digits left: then of C'EC / 2, relative to the objective.
+        """
+        problem, kernel = self.formulation.problem, self.solution.output_kernel
+        if kernel.rank == 0:
+            factor = abs(self.solution.certificate.primal) / self.alpha
+        elif problem.long:
+            factor = float(np.max(kernel.eigenvalues))
+        else:
+            slopes = kernel.coordinates(slopes) * np.sqrt(kernel.eigenvalues)
+            factor = 1.0
+        errors = np.finfo(np.float64).eps * float(np.sum(slopes**2))
+        return factor * errors / (2 * self.alpha)
+
+    def _inspected(self) -> np.ndarray:
+        """Return numbers of rows: those of the largest kernel values, and others."""
+        operator = self.formulation.problem.operator
+        n = operator.n_samples
+        if n <= _ROWS:
+            return np.arange(n)
+        diagonal = np.asarray(operator.diagonal()).reshape(n, -1).max(axis=1)
+        largest = np.argpartition(diagonal, n - _ROWS // 2)[n - _ROWS // 2 :]
+        spaced = np.linspace(0, n - 1, _ROWS // 2).astype(np.intp)
+        return np.union1d(largest, spaced)
+
+    def function(self, training: Training) -> ScoreFunction:
+        """Return what the solution predicts."""
+        formulation, solution = self.formulation, self.solution
+        dual_coef = formulation.coefficients(solution.dual_coef)
+        intercept = formulation.intercept(dual_coef, solution.intercept)
+        return ScoreFunction(training.kernel, training.rows, dual_coef, intercept)
+
+    def mended(self, training: Training) -> tuple[Agreement, ScoreFunction] | None:
+        """Return the best function for the L found, where that has a closed form.
+
+        It has coefficients of features; beside it is the solution, if that has failed
+        with the dual variables of its residuals. None for other kernels and losses.
+        """
+        formulation, solution = self.formulation, self.solution
+        problem, kernel = formulation.problem, solution.output_kernel
+        inside = problem.feature_coefficients(kernel, self.alpha)
+        if inside is None:
+            return None
+        assert isinstance(training.kernel, Kernel)
+        features = training.kernel.features(training.X)
+        coefficients, intercept = formulation.of_features(inside, features)
+        scores = features @ coefficients
+        if intercept is not None:
+            scores = scores + intercept
+        agreement = self
+        if solution.certificate.failed:
+            residuals = problem.targets - formulation.seen(scores)
+            theta = kernel.multiply(problem.balanced(residuals)) / self.alpha
+            agreement = replace(self, solution=replace(solution, dual_coef=theta))
+        function = replace(
+            agreement.function(training),
+            intercept=intercept,
+            feature_coef=coefficients,
+        )
+        return agreement, function
+
+    def certificate(self, scores: np.ndarray) -> Certificate:
+        """Return the certificate of the model with these scores.
+
+        Parameters
+        ----------
+        scores : array (n_samples, n_outputs), or (n_samples, 1) in long form
+            What `predict` gives on the training rows.
+        """
+        problem, solution = self.formulation.problem, self.solution
+        predictions = self.formulation.seen(scores)
+        intercept: Any = 0.0
+        if solution.intercept is not None:
+            intercept = solution.intercept
+            predictions = predictions - problem.spread(intercept)
+        before = solution.certificate
+        found = problem.certificate(
+            solution.dual_coef,
+            solution.output_kernel,
+            self.alpha,
+            tol=self.tol,
+            rank_limited=before.status == "rank_limited",
+            intercept=intercept,
+            dual_point=solution.dual_point,
+            predictions=predictions,
+        )
+        if found.status == "optimal":
+            return found
+        scale = max(abs(before.primal), problem.reference)
+        worse = found.primal > before.primal + max(self.tol, _NOTICED) * scale
+        ended = solution.n_iter >= self.max_iter or before.status == "rank_limited"
+        return found if ended and not worse else found.limited_by_rounding(self.tol)

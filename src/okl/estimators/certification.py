@@ -1,0 +1,165 @@
+"""The certificate of a fitted estimator, computed again from its data."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from okl.certificate import Certificate
+from okl.certification import (
+    MatrixPerOutput,
+    judge,
+    output_kernel_of,
+    positive_gram,
+)
+from okl.certification import certify as certify_arrays
+from okl.estimators.base import OutputKernelModel
+from okl.estimators.units import Units
+from okl.kernels import PerOutput
+from okl.losses import as_loss
+
+
+@wraps(certify_arrays)
+def certify(*args: Any, **kwargs: Any) -> Certificate:
+    """Certify a fitted estimator, or arrays."""
+    is_model = isinstance(args[0], OutputKernelModel) if args else "model" in kwargs
+    return (certify_model if is_model else certify_arrays)(*args, **kwargs)
+
+
+def certify_model(
+    model: OutputKernelModel,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    task: Any = None,
+) -> Certificate:
+    """Compute primal, dual and gap of a fitted estimator: ``okl.certify(model, X, y)``.
+
+    The kernel is evaluated on the training rows, targets are coded as the loss wants
+    them, and the loss is that of the scores that `predict` evaluates on these rows. The
+    bound below needs no solver. So it tells of any model, however it was found, loaded
+    or changed, how far it is from the optimum of its own objective. Nothing is
+    decomposed but one kernel matrix, to see that it is positive semi-definite; in
+    long form the target matrix is formed.
+
+    Parameters
+    ----------
+    model : estimator
+        An `OutputKernelRegressor` or `OutputKernelClassifier`, one that chose its
+        ``alpha_`` by cross-validation, a model of a path, or a `KernelAutoencoder`.
+    X, y, sample_weight, task
+        What ``fit`` was given; y is None for a `KernelAutoencoder`.
+
+    Returns
+    -------
+    Certificate
+        With the tolerance of the model.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ValueError
+        If X are not the rows, or y not the classes or tasks, of the fit.
+    """
+    check_is_fitted(model)
+    loss = as_loss(model.loss)
+    # checks set attributes, those of a copy
+    seen = copy(model)
+    X, _, targets = seen._enter(X, y, loss, sample_weight, task)
+    _check_same(model, seen, X)
+    observed = targets.observed
+    tasks, Y, weights = observed.tasks, observed.targets, observed.weights
+    dual_point = getattr(model, "dual_point_", None)
+    if dual_point is not None:
+        dual_point = np.reshape(dual_point, (len(Y), -1))
+    if tasks is not None:
+        weights = tasks.scatter(np.ones_like(Y) if weights is None else weights)
+        Y = tasks.scatter(Y)
+        dual_point = None if dual_point is None else tasks.scatter(dual_point)
+    units = targets.units or Units.as_given(observed.n_outputs)
+    structure = model.structure_
+    matrix = factor = None
+    if "known" not in structure.capabilities:
+        if "rotation_invariant" in structure.capabilities:
+            factor = model.output_kernel_factor_ / units.scale[:, None]
+        else:
+            matrix = model.output_kernel_ / np.outer(units.scale, units.scale)
+    scores = units.scores(model._scores(X).reshape(Y.shape))
+    intercept = np.zeros(Y.shape[1])
+    if model.fit_intercept:
+        intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]
+    return judge(
+        _operator(model, X),
+        Y,
+        model.dual_coef_.reshape(Y.shape) / units.scale,
+        output_kernel_of(matrix, factor, Y, structure),
+        scores - intercept,
+        alpha=getattr(model, "alpha_", None) or model.alpha,
+        structure=structure,
+        loss=loss,
+        weights=weights,
+        intercept=intercept,
+        free_intercept=model.fit_intercept,
+        dual_point=dual_point,
+        tol=model.tol,
+    )
+
+
+def _operator(model: OutputKernelModel, X: Any) -> Any:
+    """Return what multiplies by the kernel matrix of rows, centred with an intercept.
+
+    Operators, which solvers work with, do it in other ways.
+    """
+    kernel, free = model.kernel_, model.fit_intercept
+    if isinstance(kernel, PerOutput):
+        matrices = [positive_gram(one(X), centered=free)[1] for one in kernel.kernels]
+        return MatrixPerOutput(matrices)
+    features = None if isinstance(kernel, str) else kernel.features(X)
+    if features is not None:
+        means = np.asarray(features.mean(axis=0)).ravel()
+        return _OfFeatures(features, means if free else 0.0 * means)
+    K = (X + X.T) / 2 if isinstance(kernel, str) else kernel(X)
+    return positive_gram(K, centered=free)[1]
+
+
+class _OfFeatures(NamedTuple):
+    """(Phi - 1 mu') (Phi - 1 mu')'."""
+
+    features: Any
+    means: np.ndarray
+
+    def __matmul__(self, right: np.ndarray) -> np.ndarray:
+        inside = self.features.T @ right - np.outer(self.means, right.sum(axis=0))
+        return self.features @ inside - self.means @ inside
+
+
+def _check_same(model: OutputKernelModel, seen: OutputKernelModel, X: Any) -> None:
+    """Raise ValueError if data are not those of the fit."""
+    rows = model.X_fit_
+    same = X.shape[0] == model.dual_coef_.shape[0]
+    if same and rows is not None:
+        same = X.shape == rows.shape and issparse(X) == issparse(rows)
+        if same:
+            same = (
+                (X - rows).count_nonzero() == 0
+                if issparse(X)
+                else np.array_equal(X, rows)
+            )
+    if not same:
+        raise ValueError(
+            "certify needs the rows that the model was fitted to, in their order; got "
+            f"{X.shape[0]} rows that are not these."
+        )
+    for name in ("classes_", "output_names_"):
+        was, now = getattr(model, name, None), getattr(seen, name, None)
+        if was is not None and now is not None and not np.array_equal(was, now):
+            raise ValueError(
+                f"certify needs the targets of the fit: {name} was {was}, and of these "
+                f"targets it is {now}."
+            )

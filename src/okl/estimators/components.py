@@ -1,0 +1,145 @@
+"""Parameters of components: where they are set, and where they belong.
+
+An estimator is made of components, a kernel, a structure, a loss and a solver, and a
+component may be given by its name: ``kernel="rbf"``. scikit-learn's nested parameters
+(``kernel__gamma``) are set on objects, and a string is none. Here the name gives way to
+the object that it stands for, with the parameters that are to be set:
+``set_params(kernel__gamma=0.1)`` makes ``kernel="rbf"`` the kernel ``Gaussian(0.1)``.
+Until then the constructor keeps what it was given.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from inspect import signature
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+from sklearn.base import BaseEstimator
+
+from okl._component import Component, from_name
+from okl.kernels import KERNELS, Gaussian, Kernel
+from okl.losses import LOSSES, Loss
+from okl.solvers import SOLVERS, Solver
+from okl.structures import STRUCTURES, Structure
+
+
+class _Axis(NamedTuple):
+    """What the components that a parameter takes are."""
+
+    kind: type[Component]
+    names: Mapping[str, type[Component]]
+    # which of several with the same parameter a message proposes
+    usual: type[Component] | None = None
+
+
+_STRUCTURE = _Axis(Structure, STRUCTURES)
+# By the parameters of estimators.
+_AXES = {
+    "kernel": _Axis(Kernel, KERNELS, Gaussian),
+    "structure": _STRUCTURE,
+    "structures": _STRUCTURE,
+    "loss": _Axis(Loss, LOSSES),
+    "solver": _Axis(Solver, SOLVERS),
+}
+# Strings that stand for no object, and why.
+_NO_OBJECT = {
+    "precomputed": "X is the kernel matrix itself",
+    "auto": "the choice is left to the fit",
+}
+
+
+class ComponentParameters(BaseEstimator):
+    """Base of what has components as parameters."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse unknown parameters in the name of the class that was called.
+
+        Raises
+        ------
+        TypeError
+            For arguments that the constructor does not take; for a parameter of a
+            component the message says where it goes.
+        """
+        if args or kwargs:
+            try:
+                signature(cls.__init__).bind(None, *args, **kwargs)
+            except TypeError as error:
+                unknown = [k for k in kwargs if k not in cls._get_param_names()]
+                advice = _advice(cls, unknown[0], kwargs[unknown[0]]) if unknown else ""
+                raise TypeError(f"{cls.__name__}: {error}.{advice}") from None
+        return super().__new__(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of components, such as ``kernel__gamma``.
+
+        A component that was given by its name is replaced by its object first.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters, as in scikit-learn.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For unknown parameters, and parameters of what has none, such as
+            ``kernel="precomputed"``.
+        """
+        nested: dict[str, dict[str, Any]] = defaultdict(dict)
+        for key, value in params.items():
+            name, delimiter, inner = key.partition("__")
+            if delimiter:
+                nested[name][inner] = value
+        own = self.get_params(deep=False)
+        for name, inner_params in nested.items():
+            if name not in own:
+                continue  # scikit-learn says so
+            given = params.get(name, own[name])
+            if hasattr(given, "set_params") and not isinstance(given, type):
+                continue
+            params = {k: v for k, v in params.items() if k.partition("__")[0] != name}
+            params[name] = self._object_of(name, given, inner_params)
+        return super().set_params(**params)
+
+    def _object_of(self, name: str, given: Any, parameters: dict[str, Any]) -> Any:
+        """Return the object that a string stands for, with these parameters."""
+        if isinstance(given, str) and name in _AXES and given not in _NO_OBJECT:
+            kind, names, _ = _AXES[name]
+            return from_name(given, names, kind, parameters=parameters)
+        inner, value = next(iter(parameters.items()))
+        reason = _NO_OBJECT.get(given) if isinstance(given, str) else None
+        owner = _owner(name, inner, value)
+        raise ValueError(
+            f"{name}={given!r} has no parameters to set"
+            + (f", {reason}" if reason else "")
+            + f": got {name}__{inner}. "
+            + (f"Set {name}={owner} instead." if owner else f"Set {name} first.")
+        )
+
+
+def _advice(estimator: type[BaseEstimator], unknown: str, value: Any) -> str:
+    """Say where a parameter that the estimator does not have belongs."""
+    for name in signature(estimator).parameters:
+        owner = _owner(name, unknown, value)
+        if owner:
+            return f" It is a parameter of the {name}: pass {name}={owner}."
+    return f" The parameters are {', '.join(estimator._get_param_names())}."
+
+
+def _owner(name: str, inner: str, value: Any) -> str | None:
+    """Write a component for the parameter ``name`` that has the parameter ``inner``."""
+    if name not in _AXES:
+        return None
+    _, names, usual = _AXES[name]
+    owners = [cls for cls in names.values() if inner in cls._get_param_names()]
+    if not owners:
+        return None
+    cls = usual if usual in owners else owners[0]
+    shown = repr(value) if isinstance(value, Real | str) else "..."
+    return f"{cls.__name__}({inner}={shown})"

@@ -1,0 +1,49 @@
+"""Methods that only some losses have, and that say so where they are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from okl.losses import LOSSES, as_loss
+
+
+class where_probable:
+    """Decorator of a method that needs a loss with probabilities.
+
+    With another loss there is no such attribute, so that ``hasattr`` is False and
+    scikit-learn looks for other methods; the error names the losses that have it. On
+    the class it is the plain function.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.__doc__ = method.__doc__
+        self.method = method
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        """Return the bound method.
+
+        Raises
+        ------
+        AttributeError
+            If the loss of the estimator has no probabilities, or is none.
+        """
+        if estimator is None:
+            return self.method
+        name = self.method.__name__
+        try:
+            loss = as_loss(estimator.loss)
+        except (TypeError, ValueError) as error:
+            raise AttributeError(f"{name} needs a loss: {error}") from error
+        if "probabilities" not in loss.capabilities:
+            known = [
+                f"loss={name!r}"
+                for name, cls in LOSSES.items()
+                if "probabilities" in cls.capabilities
+            ]
+            raise AttributeError(
+                f"{type(estimator).__name__} has {name} with {' or '.join(known)} "
+                f"only; loss={estimator.loss!r} has no probabilities."
+            )
+        return MethodType(self.method, estimator)

@@ -1,0 +1,100 @@
+"""The function that a fit learned: from rows to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils import gen_batches
+
+from okl.estimators.units import Units
+from okl.kernels import Kernel, PerOutput
+from okl.operators import multiply_rows
+
+
+@dataclass(frozen=True)
+class ScoreFunction:
+    """f(x) + b = k(x, X_fit) Theta + b.
+
+    Attributes
+    ----------
+    kernel : Kernel, PerOutput or "precomputed"
+        With its data-dependent parameters resolved.
+    rows : array, sparse matrix or None
+        X_fit; None for a precomputed kernel.
+    dual_coef : array (n_samples, n_outputs), or what multiplies like one
+        Theta.
+    intercept : array (n_outputs,) or None
+        b; None for zero.
+    feature_coef : array (n_features, n_outputs) or None
+        W, where f(x) = phi(x)'W for the features of the kernel is more exact.
+    """
+
+    kernel: Kernel | PerOutput | str
+    rows: Any
+    dual_coef: Any
+    intercept: np.ndarray | None
+    feature_coef: np.ndarray | None = None
+
+    def in_units(self, units: Units | None) -> ScoreFunction:
+        """Return the function of targets in their units, from that of normalised ones.
+
+        The same one if the targets were not normalised.
+        """
+        if units is None:
+            return self
+        intercept, inside = self.intercept, self.feature_coef
+        return replace(
+            self,
+            dual_coef=units.coefficients(self.dual_coef),
+            intercept=None if intercept is None else units.intercept(intercept),
+            feature_coef=None if inside is None else units.coefficients(inside),
+        )
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the scores of rows (n, n_outputs); of K(X, X_fit) if precomputed."""
+        products = self.products(X)
+        return products if self.intercept is None else products + self.intercept
+
+    def products(self, X: Any, axes: np.ndarray | None = None) -> np.ndarray:
+        """Return f(X) (n, n_outputs), or f(X) times axes (n_outputs, q).
+
+        The coefficients are multiplied by the axes first: with many outputs there is
+        no array of all of them.
+        """
+        kernel, inside = self.kernel, self.feature_coef
+        coefficients = self.dual_coef if inside is None else inside
+        if axes is not None:
+            coefficients = coefficients @ axes
+        if isinstance(kernel, str):
+            return X @ coefficients
+        if inside is not None:
+            assert isinstance(kernel, Kernel)
+            return kernel.features(X) @ coefficients
+        return multiply_rows(kernel, X, self.rows, coefficients)
+
+
+def of_own_tasks(
+    evaluate: Callable[[Any], np.ndarray], X: Any, codes: np.ndarray, n_tasks: int
+) -> np.ndarray:
+    """Return what is evaluated at rows, for each only its own task's, (n,).
+
+    Parameters
+    ----------
+    evaluate : callable
+        From rows to an array (n, n_tasks).
+    X : array or sparse matrix (n, n_features)
+    codes : array of int (n,)
+        The task of each row.
+    n_tasks : int
+    """
+    own = np.empty(X.shape[0])
+    # a block of all tasks at a time
+    budget = int(get_config()["working_memory"] * 2**20)
+    for rows in gen_batches(X.shape[0], max(1, budget // (8 * n_tasks))):
+        every = evaluate(X[rows])
+        own[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
+    return own

@@ -1,0 +1,65 @@
+"""What a search asks of its scorer before it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+import okl.metrics
+
+_OF_NUMBERS = (
+    "r2_scorer",
+    "neg_mean_squared_error_scorer",
+    "neg_mean_absolute_error_scorer",
+)
+_OF_LABELS = ("accuracy_scorer", "roc_auc_scorer", "neg_log_loss_scorer")
+
+
+def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
+    """Refuse a scorer that can score no fold.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The search; its ``scoring`` is what was given.
+    scorer : callable
+        What `sklearn.metrics.check_scoring` made of it.
+    y : array (n_samples,) or (n_samples, n_outputs)
+        The targets, or labels, that it will be given.
+
+    Raises
+    ------
+    ValueError
+        If there are several scores; if the scorer needs probabilities that the loss
+        does not have; or if targets are missing, and it is one of scikit-learn's,
+        which take no NaN.
+    """
+    given = estimator.scoring
+    if isinstance(given, list | tuple | set | dict):
+        raise ValueError(f"scoring must be one score, got {given!r}.")
+    response = getattr(scorer, "_response_method", None)
+    if isinstance(response, str):
+        try:
+            getattr(estimator, response)
+        except AttributeError as error:
+            raise ValueError(f"scoring={given!r} needs {response}: {error}") from error
+    score = getattr(scorer, "_score_func", None)
+    if not getattr(score, "__module__", "").startswith("sklearn."):
+        return
+    n_missing = int(np.isnan(y).sum()) if y.dtype.kind == "f" else 0
+    if n_missing:
+        known = _OF_LABELS if is_classifier(estimator) else _OF_NUMBERS
+        same = [n for n in known if _name(n) == getattr(score, "__name__", "")]
+        names = " or ".join(f"okl.metrics.{name}" for name in same or known)
+        raise ValueError(
+            f"scoring={given!r} is a score of scikit-learn, which takes no missing "
+            f"targets, and {n_missing} entries of y are NaN. Leave scoring=None, or "
+            f"take a score of what was observed: scoring={names}."
+        )
+
+
+def _name(scorer: str) -> str:
+    """Return the name of the function that one of our scorers is made of."""
+    return getattr(okl.metrics, scorer)._score_func.__name__

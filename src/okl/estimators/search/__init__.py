@@ -1,0 +1,1 @@
+"""How estimators choose kernel, structure and alpha by held-out scores."""

@@ -1,0 +1,111 @@
+"""The kernels that a search tries, checked before any work.
+
+Without a word from the user there are seven for dense rows: a linear one, three
+Gaussian and three Matern kernels whose widths span what "scale" guesses by a factor of
+four in squared distance either way. The width moves the error of most data more than
+the structure of the outputs does. Sparse rows, texts for the most part, have the linear
+kernel, whose products cost no more than their entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from okl.estimators.training import as_input_kernel, is_precomputed
+from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
+
+# Of the inverse squared width that "scale" stands for, and of the length.
+_GAMMAS = (0.25, 1.0, 4.0)
+_LENGTHS = (0.5, 1.0, 2.0)
+
+
+def default_kernels(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
+    """Return the kernels to try on the rows of X when none were given."""
+    if issparse(X):
+        return [Linear()]
+    gamma = Gaussian().resolve(X, weights).gamma
+    length = Matern("scale").resolve(X, weights).length_scale
+    return [
+        Linear(),
+        *(Gaussian(factor * gamma) for factor in _GAMMAS),
+        *(Matern(factor * length, 2.5) for factor in _LENGTHS),
+    ]
+
+
+def check_candidates(kernel: Any, kernels: Any) -> None:
+    """Raise an error for kernels that cannot be tried, before looking at the data.
+
+    Raises
+    ------
+    ValueError
+        If both are given, the list is empty, or a name in it is unknown.
+    TypeError
+        If something else stands where a kernel is expected.
+    """
+    if kernels is None:
+        if kernel is not None and not is_precomputed(kernel):
+            as_input_kernel(kernel)
+        return
+    if kernel is not None:
+        raise ValueError(
+            "kernel and kernels were both given; kernel is the only one to try, "
+            "kernels a list to choose from. Leave one of them out."
+        )
+    if not isinstance(kernels, list | tuple):
+        raise TypeError(
+            f"kernels must be a list of kernels to choose from, got {kernels!r}; pass "
+            f"[{kernels!r}], or kernel={kernels!r} for one kernel."
+        )
+    if len(kernels) == 0:
+        raise ValueError(
+            "kernels is an empty list; give at least one kernel to try, or None for "
+            "the default ones."
+        )
+    for number, candidate in enumerate(kernels):
+        with _naming(number, candidate):
+            as_input_kernel(candidate)
+
+
+def candidates(
+    kernel: Any,
+    kernels: Any,
+    X: Any,
+    weights: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+) -> list[Any]:
+    """Return the kernels to try, with data-dependent parameters resolved.
+
+    Names are those of the columns of X, if they have any.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a kernel does not fit the columns of X; the message says which.
+    """
+    if kernels is None and kernel is None:
+        return default_kernels(X, weights)
+    if kernels is None:
+        if is_precomputed(kernel):
+            return [kernel]
+        return [number_columns(as_input_kernel(kernel), names).resolve(X, weights)]
+    resolved = []
+    for number, candidate in enumerate(kernels):
+        with _naming(number, candidate):
+            numbered = number_columns(as_input_kernel(candidate), names)
+            resolved.append(numbered.resolve(X, weights))
+    return resolved
+
+
+@contextmanager
+def _naming(number: int, candidate: Any) -> Iterator[None]:
+    """Say which candidate an error is about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text = " ".join(repr(candidate).split())
+        raise type(error)(f"kernels[{number}], {text}: {error}") from error

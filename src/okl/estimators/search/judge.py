@@ -1,0 +1,68 @@
+"""Scoring held-out predictions as a scorer would score a fitted estimator.
+
+Scorers expect a fitted estimator. What the folds have are held-out scores of many
+models, so a stand-in, whose X is those scores, faces the scorer for each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
+
+from okl._tasks import Tasks
+from okl.estimators.units import Units
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a scorer says of held-out predictions; the larger the better.
+
+    Attributes
+    ----------
+    scorer : callable
+        As `sklearn.metrics.check_scoring` returns it.
+    stand_in : estimator
+        Whose ``predict`` makes predictions of the scores that it is given as X.
+    y : array (n_samples,) or (n_samples, n_outputs)
+        The targets of all rows, as the user gave them.
+    metadata : dict of str to array
+        What the scorer is given besides, of all rows.
+    tasks : Tasks or None
+        The task of each row, for data in long form.
+    units : Units or None
+        Of y, where predictions are those of normalised targets.
+    """
+
+    scorer: Any
+    stand_in: BaseEstimator
+    y: np.ndarray
+    metadata: dict[str, Any]
+    tasks: Tasks | None = None
+    units: Units | None = None
+
+    def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
+        """Score predictions (n_test, n_outputs) of the rows of these numbers."""
+        if self.units is not None:
+            predictions = self.units.predictions(predictions)
+        metadata = {
+            name: _safe_indexing(value, test) for name, value in self.metadata.items()
+        }
+        if self.tasks is not None:
+            own = self.tasks.codes[test][:, None]
+            predictions = np.take_along_axis(predictions, own, axis=1)
+        return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
+
+    def on_rows(self, rows: np.ndarray) -> Judge:
+        """Return a judge for whom these rows are all there are."""
+        return replace(
+            self,
+            y=self.y[rows],
+            metadata={
+                name: _safe_indexing(v, rows) for name, v in self.metadata.items()
+            },
+            tasks=None if self.tasks is None else self.tasks.restrict(rows),
+        )

@@ -1,0 +1,100 @@
+"""What a search should say of its outcome: each a warning, once.
+
+A choice at the edge of its grid may be better beyond it; an output kernel of zero
+predicts means; an output that the training part of a fold does not have cannot be
+learned there, and lowers the score of every candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from okl.estimators.search.trials import Experiment, Trial
+
+
+def notes(
+    model: Any, trial: Trial, largest_gap: float, experiment: Experiment, y: np.ndarray
+) -> Iterator[tuple[type[Warning], str]]:
+    """Yield categories and messages for a fitted search.
+
+    Parameters
+    ----------
+    model : OutputKernelRegressorCV or OutputKernelClassifierCV
+        Refitted.
+    trial : Trial
+        Of the kernel chosen.
+    largest_gap : float
+        Of all fits that ended at ``max_iter``.
+    experiment : Experiment
+        What it was tried on.
+    y : array
+        Targets as they were given.
+    """
+    if largest_gap > 0:
+        yield (
+            ConvergenceWarning,
+            "Some fits of the cross-validation ended at max_iter with relative "
+            f"duality gaps up to {largest_gap:.2g}, above tol; their scores are "
+            "those of approximate models. Increase max_iter or tol.",
+        )
+    if model.rank_ == 0:
+        yield (
+            UserWarning,
+            "The output kernel that was chosen is zero: predictions do not depend on X "
+            "(they are the intercepts). Nothing in X predicted held-out targets at the "
+            "alphas tried; other kernels might.",
+        )
+    else:
+        yield from _edge(trial)
+    yield from _unseen(model, experiment, y)
+
+
+def _edge(trial: Trial) -> Iterator[tuple[type[Warning], str]]:
+    row, column = trial.place
+    means, alphas = trial.means[row], trial.alphas[row]
+    last = len(alphas) - 1
+    if last == 0 or column not in (0, last):
+        return
+    others = np.delete(means, column)
+    if np.nanmax(others) == means[column]:  # as good inside the grid
+        return
+    end, change = ("largest", "larger") if column == 0 else ("smallest", "smaller")
+    yield (
+        UserWarning,
+        f"The alpha chosen, {alphas[column]:.3g}, is the {end} of its grid; a better "
+        f"one may lie beyond. Give {change} alphas.",
+    )
+
+
+def _unseen(
+    model: Any, experiment: Experiment, y: np.ndarray
+) -> Iterator[tuple[type[Warning], str]]:
+    if experiment.folds is None:
+        return
+    observed = experiment.targets.observed
+    classes = np.unique(y) if is_classifier(model) and y.ndim == 1 else None
+    names = getattr(model, "output_names_", None)
+    lacking: list[Any] = []
+    folds = 0
+    for train, _ in experiment.folds:
+        outputs = observed.restrict(train).unobserved()
+        missing = list(outputs if names is None else np.asarray(names)[outputs])
+        if classes is not None and observed.tasks is None:
+            missing = list(np.setdiff1d(classes, y[train]))
+        folds += bool(missing)
+        lacking += [name for name in missing if name not in lacking]
+    if folds:
+        what = "class" if classes is not None and observed.tasks is None else "output"
+        yield (
+            UserWarning,
+            f"The training part of {folds} of {len(experiment.folds)} folds has no "
+            f"target of the {what} {lacking[0]}"
+            + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
+            + ", which cannot be learned there: scores are lower than those of a fit "
+            "to all rows. Use fewer folds, or folds that hold some of each.",
+        )

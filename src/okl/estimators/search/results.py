@@ -1,0 +1,75 @@
+"""The scores of all candidates of a search, as one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from okl.estimators.search.trials import Trial
+from okl.structures import Structure
+
+
+class Results:
+    """Collects trials; `table` is in the form of `GridSearchCV.cv_results_`.
+
+    Attributes
+    ----------
+    largest_gap : float
+        The largest relative gap among the fits that ended at ``max_iter``, else 0.
+    """
+
+    def __init__(self) -> None:
+        self.largest_gap = 0.0
+        self._rows: list[tuple[int, Any, Structure, float, np.ndarray]] = []
+
+    def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
+        """Add every structure and alpha of a trial."""
+        self.largest_gap = max(self.largest_gap, trial.largest_gap)
+        kernel = trial.kernel
+        for structure, alphas, scores in zip(
+            structures, trial.alphas, trial.scores, strict=True
+        ):
+            for alpha, splits in zip(alphas, scores, strict=True):
+                self._rows.append((stage, kernel, structure, float(alpha), splits))
+
+    def table(self) -> dict[str, Any]:
+        """Return one array a column, one entry a candidate.
+
+        A candidate has as many splits as its stage had folds, one where rows were left
+        out one by one; the others are NaN. Candidates of the last stage have a rank,
+        those of the first come after all of them.
+        """
+        stages, kernels, structures, alphas, splits = zip(*self._rows, strict=True)
+        n_splits = max(len(scores) for scores in splits)
+        scores = np.full((len(splits), n_splits), np.nan)
+        for row, own in zip(scores, splits, strict=True):
+            row[: len(own)] = own
+        stage = np.array(stages)
+        mean = np.array([own.mean() for own in splits])
+        last = stage == 2
+        rank = np.full(len(stage), int(last.sum()) + 1)
+        filled = np.where(np.isnan(mean[last]), -np.inf, mean[last])
+        rank[last] = rankdata(-filled, method="min")
+        return {
+            "stage": stage,
+            "param_kernel": _objects(kernels),
+            "param_structure": _objects(structures),
+            "param_alpha": np.array(alphas),
+            "params": [
+                {"kernel": kernel, "structure": structure, "alpha": alpha}
+                for _, kernel, structure, alpha, _ in self._rows
+            ],
+            **{f"split{j}_test_score": scores[:, j] for j in range(n_splits)},
+            "mean_test_score": mean,
+            "std_test_score": np.array([own.std() for own in splits]),
+            "rank_test_score": rank,
+        }
+
+
+def _objects(values: tuple[Any, ...]) -> np.ndarray:
+    """Return an array of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

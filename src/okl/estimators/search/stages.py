@@ -1,0 +1,96 @@
+"""The two stages of a search over kernels, structures and alphas.
+
+Kernels move the error more than structures do, and a kernel that is poor for
+independent outputs is poor for related ones. So every kernel is first tried with
+independent outputs: on a part of the rows where there are many, and in closed form
+where rows can be left out one by one; otherwise on the folds, at fewer alphas. The best
+two are then tried with every structure at every alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from okl.estimators.search.results import Results
+from okl.estimators.search.trials import Experiment, Step, Trial
+from okl.structures import Identity, Structure
+
+# Kernels that get beyond the first stage, and the rows that it looks at.
+_FINALISTS, _ROWS = 2, 2000
+# Alphas of the first stage where every one of them takes a fit for each fold.
+_ALPHAS = 9
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is searched.
+
+    Attributes
+    ----------
+    kernels : list of Kernel, PerOutput or "precomputed"
+        Resolved candidates.
+    structures : list of Structure
+    first, second : Experiment
+        What the candidates of each stage are tried on.
+    staged : bool
+        Whether there is a first stage, given more kernels than get beyond it.
+    """
+
+    kernels: list[Any]
+    structures: list[Structure]
+    first: Experiment
+    second: Experiment
+    staged: bool
+
+    @property
+    def has_first_stage(self) -> bool:
+        """Whether some kernels are dropped before structures are compared."""
+        return self.staged and len(self.kernels) > _FINALISTS
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps a run tells of."""
+        before = len(self.kernels) * self.first.n_steps * self.has_first_stage
+        after = _FINALISTS if self.has_first_stage else len(self.kernels)
+        return before + after * self.second.n_steps
+
+    def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:
+        """Return the trial of the best kernel, and the scores of all candidates."""
+        results = Results()
+        kernels: Sequence[Any] = self.kernels
+        if self.has_first_stage:
+            kernels = self._finalists(random_state, results, step)
+        best: Trial | None = None
+        for kernel in kernels:
+            trial = self.second.run(kernel, self.structures, step)
+            results.add(2, trial, self.structures)
+            # one kernel matrix at a time, and the best one
+            if best is None or trial.best > best.best:
+                best = trial
+        assert best is not None
+        return best, results
+
+    def _finalists(
+        self, random_state: Any, results: Results, step: Step
+    ) -> Sequence[Any]:
+        """Return the best kernels for independent outputs, in the order given."""
+        experiment = self.first
+        n_samples = experiment.X.shape[0]
+        if n_samples > _ROWS:
+            drawn = check_random_state(random_state).permutation(n_samples)[:_ROWS]
+            experiment = experiment.on_rows(np.sort(drawn))
+        alphas = experiment.alphas
+        if experiment.folds is not None and isinstance(alphas, int | np.integer):
+            experiment = replace(experiment, alphas=min(int(alphas), _ALPHAS))
+        scores = []
+        for kernel in self.kernels:
+            trial = experiment.run(kernel, [Identity()], step)
+            results.add(1, trial, [Identity()])
+            scores.append(trial.best)
+        order = np.argsort(-np.asarray(scores), kind="stable")[:_FINALISTS]
+        return [self.kernels[number] for number in np.sort(order)]

@@ -1,0 +1,211 @@
+"""One kernel tried with every structure at every alpha, on the same held-out rows.
+
+A search is a few trials. What they have in common, the rows, their targets, the folds
+and the options, is an `Experiment`; what comes out for one kernel is a `Trial`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from okl.estimators.search.judge import Judge
+from okl.estimators.targets import TrainingTargets
+from okl.estimators.training import Training
+from okl.kernels import PerOutput
+from okl.model_selection.held_out import (
+    FoldScores,
+    score_fold,
+    score_left_out,
+)
+from okl.model_selection.path import alpha_grid
+from okl.problems import Formulation
+from okl.structures import Structure
+
+# Arrays of the size of a kernel matrix that exist while it is decomposed.
+_DECOMPOSED = 3
+
+Folds = list[tuple[np.ndarray, np.ndarray]]
+# Of a piece of work, from its name: what is told when it begins and ends.
+Step = Callable[[str], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The held-out scores of one kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel, PerOutput or "precomputed"
+        As it was given, resolved.
+    training : Training
+        The kernel on the training rows.
+    formulations : list of Formulation
+        One per structure, of all training rows.
+    alphas : array (n_structures, n_alphas)
+        Decreasing.
+    scores : array (n_structures, n_alphas, n_folds)
+        One fold where rows are left out one by one.
+    largest_gap : float
+        The largest relative gap among the fits that ended at ``max_iter``, else 0.
+    """
+
+    kernel: Any
+    training: Training
+    formulations: list[Formulation]
+    alphas: np.ndarray
+    scores: np.ndarray
+    largest_gap: float
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean scores (n_structures, n_alphas)."""
+        return self.scores.mean(axis=-1)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Structure and alpha of the best mean score; there must be one."""
+        row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
+        return int(row), int(column)
+
+    @property
+    def best(self) -> float:
+        """The best mean score, minus infinity where all are NaN."""
+        means = self.means
+        return -float("inf") if np.all(np.isnan(means)) else float(np.nanmax(means))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What all kernels are tried on.
+
+    Attributes
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        The training rows.
+    targets : TrainingTargets
+    judge : Judge
+    folds : list of pairs of arrays, or None
+        Row numbers to train on and to test; None for leave-one-out in closed form.
+    alphas, eps
+        The grid, as estimators take it.
+    fit_intercept, tol, max_iter, n_jobs
+        As in the estimators.
+    budget : float
+        Bytes that kernel matrices may take.
+    """
+
+    X: Any
+    targets: TrainingTargets
+    judge: Judge
+    folds: Folds | None
+    alphas: int | Sequence[float]
+    eps: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+    budget: float
+
+    @property
+    def n_steps(self) -> int:
+        """The steps of a trial."""
+        return 1 if self.folds is None else len(self.folds)
+
+    def takes_leave_one_out(self, kernels: Sequence[Any]) -> bool:
+        """Tell whether rows can be left out in closed form, if L is known.
+
+        For the squared loss and complete targets, a kernel matrix for all outputs, and
+        memory to decompose it.
+        """
+        observed = self.targets.observed
+        return (
+            "quadratic" in observed.loss.capabilities
+            and observed.complete
+            and not any(isinstance(kernel, PerOutput) for kernel in kernels)
+            and _DECOMPOSED * 8 * self.X.shape[0] ** 2 <= self.budget
+        )
+
+    def on_rows(self, rows: np.ndarray) -> Experiment:
+        """Return the experiment on some rows: of each fold, what is among them."""
+        number = np.full(self.X.shape[0], -1)
+        number[rows] = np.arange(len(rows))
+        folds = None
+        if self.folds is not None:
+            some = [(_found(number, a), _found(number, b)) for a, b in self.folds]
+            folds = [(a, b) for a, b in some if len(a) and len(b)]
+        return replace(
+            self,
+            X=self.X[rows],
+            targets=self.targets.restrict(rows),
+            judge=self.judge.on_rows(rows),
+            folds=folds,
+        )
+
+    def run(self, kernel: Any, structures: Sequence[Structure], step: Step) -> Trial:
+        """Score a kernel with every structure at every alpha."""
+        observed = self.targets.observed
+        training = Training.of(
+            kernel,
+            self.X,
+            self.targets.row_weights,
+            self.budget,
+            fit_intercept=self.fit_intercept,
+        )
+        inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
+        formulations = [observed.formulate(inputs, s) for s in structures]
+        grids = np.stack(
+            [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
+        )
+        outcomes: list[FoldScores] = []
+        if self.folds is None:
+            with step("leave-one-out"):
+                outcomes.append(
+                    score_left_out(
+                        inputs,
+                        formulations,
+                        observed.targets,
+                        grids,
+                        self.judge,
+                        self.targets.row_weights,
+                    )
+                )
+        else:
+            jobs = (
+                delayed(score_fold)(
+                    inputs.plain,
+                    observed,
+                    structures,
+                    grids,
+                    train,
+                    test,
+                    self.judge,
+                    fit_intercept=self.fit_intercept,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                )
+                for train, test in self.folds
+            )
+            results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+            for _ in self.folds:
+                with step("fold"):
+                    outcomes.append(next(results))
+        return Trial(
+            kernel,
+            training,
+            formulations,
+            grids,
+            np.stack([outcome.scores for outcome in outcomes], axis=-1),
+            max(outcome.largest_gap for outcome in outcomes),
+        )
+
+
+def _found(number: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the new numbers of those rows that have one."""
+    found = number[rows]
+    return found[found >= 0]

@@ -1,0 +1,161 @@
+"""The units of regression targets, in which a fit has no say.
+
+The losses of all outputs are added, so that an output counts the more the larger the
+numbers it is written in: metres or millimetres would decide what is learned. A fit is
+therefore to normalised targets, (y - mean) / scale for each output, and the model is
+mapped back, so that it predicts in the units that were given. With D the diagonal
+matrix of the scales, the coefficients of the normalised targets become Theta D, the
+intercept b D + mean, and the output kernel, a covariance of outputs, D L D.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl._tasks import COLUMNS, Tasks
+from okl.operators.base import CENTERING_ROUNDING
+
+_EPS = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Units:
+    """Where the zero of each output is, and what counts as one.
+
+    Attributes
+    ----------
+    mean : array (n_outputs,)
+        What is subtracted from the targets.
+    scale : array (n_outputs,)
+        What they are divided by afterwards.
+    constant : array of bool (n_outputs,)
+        The outputs of which rounding is all that is left after that. Their scale is
+        one, and normalised they are zero.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    def as_given(cls, n_outputs: int) -> Units:
+        """Return the units in which targets stay as they are."""
+        return cls(
+            np.zeros(n_outputs), np.ones(n_outputs), np.zeros(n_outputs, dtype=bool)
+        )
+
+    @classmethod
+    def of(
+        cls,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        tasks: Tasks | None = None,
+        *,
+        free_intercept: bool,
+    ) -> Units:
+        """Measure targets: what weighs nothing, or is missing, does not count.
+
+        With an intercept the mean of each output and the standard deviation about it
+        (divided by the sum of the weights, so that weight two is the same as the row
+        twice); without one, which leaves nothing to absorb a mean, zero and the root
+        mean square. An output that is constant up to rounding, or without an intercept
+        zero, has a scale of one.
+
+        Parameters
+        ----------
+        targets : array (n_samples, n_outputs)
+            In long form (n_samples, 1).
+        weights : array (n_samples, n_outputs) or (n_samples, 1), or None
+            Of each target, or row; zero where a target is missing. Every output has
+            one that is positive.
+        tasks : Tasks, optional
+            The task of each row, for data in long form: each task is an output.
+        free_intercept : bool
+            Whether the model has an intercept.
+        """
+        outputs = COLUMNS if tasks is None else tasks
+        total = outputs.sums(np.ones((len(targets), 1)) if weights is None else weights)
+
+        def average(rows: np.ndarray) -> np.ndarray:
+            return outputs.sums(rows if weights is None else weights * rows) / total
+
+        rest = targets if weights is None else np.where(weights > 0, targets, 0.0)
+        # to numbers of about one, by powers of two, which round nothing: squares of
+        # very large or small targets would not be finite, or zero
+        _, exponents = np.frexp(_largest(rest, tasks))
+        unit = np.ldexp(1.0, exponents - 1)
+        rest = rest / outputs.spread(unit)
+        largest, mean = _largest(rest, tasks), np.zeros_like(unit)
+        # twice: rounding takes a part of the mean of targets far from zero
+        for _ in range(2 if free_intercept else 0):
+            more = average(rest)
+            mean += more
+            rest -= outputs.spread(more)
+            if weights is not None:
+                rest[np.broadcast_to(weights == 0, rest.shape)] = 0.0
+        constant = _largest(rest, tasks) <= CENTERING_ROUNDING * _EPS * largest
+        rest *= rest
+        size = unit * np.sqrt(average(rest))
+        return cls(unit * mean, np.where(constant, 1.0, size), constant)
+
+    def normalised(
+        self,
+        targets: np.ndarray,
+        weights: np.ndarray | None,
+        tasks: Tasks | None = None,
+    ) -> np.ndarray:
+        """Return (targets - mean) / scale; zero for what weighs nothing."""
+        outputs = COLUMNS if tasks is None else tasks
+        rest = targets - outputs.spread(self.mean)
+        rest /= outputs.spread(self.scale)
+        zero = outputs.spread(self.constant)
+        if weights is not None:
+            zero = zero | (weights == 0)
+        if np.any(zero):
+            rest[np.broadcast_to(zero, rest.shape)] = 0.0
+        return rest
+
+    def predictions(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores (n, n_outputs) of normalised targets in the units given."""
+        return scores * self.scale + self.mean
+
+    def scores(
+        self, predictions: np.ndarray, codes: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return predictions (n, n_outputs) in the units given as normalised ones.
+
+        With codes (n,) predictions (n, 1) are of these outputs, one a row.
+        """
+        if codes is None:
+            return (predictions - self.mean) / self.scale
+        return (predictions - self.mean[codes][:, None]) / self.scale[codes][:, None]
+
+    def coefficients(self, theta: Any) -> Any:
+        """Return Theta D for Theta (n_samples, n_outputs) of normalised targets."""
+        return theta * self.scale
+
+    def intercept(self, intercept: np.ndarray) -> np.ndarray:
+        """Return D b + mean for b (n_outputs,) of normalised targets."""
+        return intercept * self.scale + self.mean
+
+    def output_kernel(self, matrix: np.ndarray) -> np.ndarray:
+        """Return D L D for L (n_outputs, n_outputs): zeros stay, and the symmetry."""
+        scaled = np.outer(self.scale, self.scale)
+        scaled *= matrix
+        return scaled
+
+    def deviations(self, deviations: np.ndarray) -> np.ndarray:
+        """Return standard deviations (n, n_outputs) in the units given."""
+        return deviations * self.scale
+
+
+def _largest(rows: np.ndarray, tasks: Tasks | None) -> np.ndarray:
+    """Return the largest absolute value of each output (n_outputs,)."""
+    if tasks is None:
+        return np.maximum(rows.max(axis=0), -rows.min(axis=0))
+    largest = np.zeros(tasks.n_tasks)
+    np.maximum.at(largest, tasks.codes, np.abs(rows[:, 0]))
+    return largest

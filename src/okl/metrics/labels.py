@@ -1,0 +1,123 @@
+"""Scores of classifiers' scores and probabilities, where some labels are missing.
+
+Classes, one per row, cannot be missing: for them these are scikit-learn's functions.
+Label indicators, one column per label, can: each label is then scored as two classes on
+the rows where it was observed, and the scores of the labels are averaged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+
+from okl.metrics.missing import averaged
+
+
+def roc_auc_score(
+    y_true: Any, y_score: Any, *, sample_weight: Any = None, multioutput: Any = None
+) -> Any:
+    """Return the area under the ROC curve over the observed labels.
+
+    Parameters
+    ----------
+    y_true : array (n_samples,) or (n_samples, n_labels)
+        Two classes, or label indicators; NaN for a label that was not observed.
+    y_score : array of the same shape
+        Scores, such as those of ``decision_function``, or probabilities.
+    sample_weight : array (n_samples,) or of the shape of y_true, optional
+        Weights of the rows, or, for indicators, of each label.
+    multioutput : {"raw_values", "uniform_average"}, optional
+        For indicators one area per label, or (the default) their mean. A label that
+        was observed in one state only has none; it is NaN, and left out of the mean.
+
+    Returns
+    -------
+    float or array (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, there are more than two classes, or no label was observed
+        both present and absent.
+    """
+    if np.ndim(y_true) == 2:
+        needs = "observed labels that differ"
+        return averaged(
+            _area, 2, y_true, y_score, sample_weight, multioutput, needs=needs
+        )
+    if np.ndim(y_score) == 2:
+        raise ValueError(
+            f"The scores of {np.shape(y_score)[1]} classes have no ROC curve; it is of "
+            "two classes, or of label indicators. For several classes use "
+            "scoring='roc_auc_ovr' of scikit-learn and a loss with probabilities, "
+            "'logistic' or 'softmax'."
+        )
+    return float(metrics.roc_auc_score(y_true, y_score, sample_weight=sample_weight))
+
+
+def log_loss(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    multioutput: Any = None,
+    labels: Any = None,
+) -> Any:
+    """Return minus the mean log likelihood of the observed labels.
+
+    For a label indicator y and its probability p, as ``predict_proba`` of the
+    classifiers gives it, that is the mean of -y log p - (1 - y) log(1 - p). (To
+    `sklearn.metrics.log_loss` a row of indicators is one class.)
+
+    Parameters
+    ----------
+    y_true : array (n_samples,) or (n_samples, n_labels)
+        Classes, or label indicators; NaN for a label that was not observed.
+    y_proba : array (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+        Probabilities: of the second of two classes, of each class, or of each label.
+    sample_weight : array (n_samples,) or of the shape of y_true, optional
+        Weights of the rows, or, for indicators, of each label.
+    multioutput : {"raw_values", "uniform_average"}, optional
+        For indicators one loss per label, or (the default) their mean. A label that
+        was observed nowhere has none.
+    labels : array (n_classes,), optional
+        All classes, where some are not among ``y_true``.
+
+    Returns
+    -------
+    float or array (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, or no label was observed.
+    """
+    if np.ndim(y_true) < 2:
+        loss = metrics.log_loss(
+            y_true, y_proba, sample_weight=sample_weight, labels=labels
+        )
+        return float(loss)
+    if np.ndim(y_proba) == 1 and np.shape(y_true)[1] == 2:
+        raise ValueError(
+            "y_proba must have a column for each of the two labels; got one. "
+            "scikit-learn's scorers take two labels for two classes, and pass on the "
+            "second column only: score with a function, scoring=lambda model, X, y: "
+            "-log_loss(y, model.predict_proba(X))."
+        )
+    return averaged(_entropy, 1, y_true, y_proba, sample_weight, multioutput)
+
+
+def _area(labels: np.ndarray, scores: np.ndarray, sample_weight: Any) -> float:
+    """Return the area under the curve of one label, NaN if all its entries agree."""
+    if np.all(labels == labels[0]):
+        return float("nan")
+    return metrics.roc_auc_score(labels, scores, sample_weight=sample_weight)
+
+
+def _entropy(labels: np.ndarray, chances: np.ndarray, sample_weight: Any) -> float:
+    """Return the log loss of one label."""
+    return metrics.log_loss(
+        labels, chances, sample_weight=sample_weight, labels=[0.0, 1.0]
+    )

@@ -1,0 +1,31 @@
+"""Scorers for searches, of scores that take missing targets.
+
+scikit-learn's scorers refuse NaN among the targets, and a search then has NaN for a
+score. These are made by the same `sklearn.metrics.make_scorer`, of the functions of
+this package, and are passed as objects: ``GridSearchCV(..., scoring=r2_scorer)``.
+"""
+
+from __future__ import annotations
+
+from sklearn.metrics import make_scorer
+
+from okl.metrics.labels import log_loss, roc_auc_score
+from okl.metrics.missing import (
+    accuracy_score,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+)
+
+r2_scorer = make_scorer(r2_score)
+neg_mean_squared_error_scorer = make_scorer(mean_squared_error, greater_is_better=False)
+neg_mean_absolute_error_scorer = make_scorer(
+    mean_absolute_error, greater_is_better=False
+)
+accuracy_scorer = make_scorer(accuracy_score)
+roc_auc_scorer = make_scorer(
+    roc_auc_score, response_method=("decision_function", "predict_proba")
+)
+neg_log_loss_scorer = make_scorer(
+    log_loss, greater_is_better=False, response_method="predict_proba"
+)

@@ -1,0 +1,142 @@
+"""Predictions of rows that were left out, from one fit to all of them.
+
+With the squared loss and a given L the scores are a linear function of the targets, and
+the fit without a row follows from the fit with it: in the eigenbases
+K = U diag(d) U' and L = V diag(l) V' the share h_ij of the target of row i in its own
+residual, along the j-th eigenvector of L, is
+
+    h_ij = sum over k of U_ik^2 alpha / (d_k l_j + alpha),
+
+all n eigenvectors counted, and the residual of the row when it is left out is the
+residual of the fit divided by h_ij. Nothing is fitted again: every alpha costs two
+products with U.
+
+A weight counts as so many copies of the row. Of a row with weight w > 1 one copy is
+left out, and w - 1 stay: the residual is divided by 1 - (1 - h_ij) / w instead. So
+weights and repeated rows give the same predictions. A row of weight below one is left
+out whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from okl._array import epsilon
+from okl._output_kernel import OutputKernel
+from okl.problems import Formulation, Inputs
+
+# What eigenvectors leave of a row that lies in their span, in machine epsilons.
+_ROUNDING = 16.0
+# Arrays of the size of the kernel matrix that its decomposition takes.
+_DECOMPOSITION = 2
+# Rows of U that are squared at a time, and columns that they are multiplied by.
+_BLOCK, _COLUMNS = 512, 64
+
+
+def has_closed_form(formulation: Formulation) -> bool:
+    """Tell whether the closed form holds: squared loss, complete targets, L given.
+
+    All outputs must share one kernel matrix, and its decomposition must fit.
+    """
+    problem = formulation.problem
+    operator = problem.operator
+    fits = operator.shared and operator.beside >= _DECOMPOSITION
+    return problem.exact and fits and problem.known() is not None
+
+
+def leave_one_out(
+    inputs: Inputs,
+    formulation: Formulation,
+    alphas: Sequence[float],
+    copies: np.ndarray | None = None,
+) -> Iterator[np.ndarray]:
+    """Yield the residuals y_i - f_(-i)(x_i) of rows left out, one array an alpha.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        The kernel on the rows, with their weights.
+    formulation : Formulation
+        Of the same inputs; see `has_closed_form`.
+    alphas : sequence of float
+        In any order.
+    copies : array (n_samples,), optional
+        How many times each row is there; None for once.
+
+    Yields
+    ------
+    array (n_samples, n_outputs)
+        In the units of the targets of the formulation; zero where a row has no weight.
+    """
+    problem = formulation.problem
+    known = problem.known()
+    assert known is not None
+    U, d = problem.spectrum.vectors, problem.spectrum.eigenvalues
+    targets, eigenvalues = _in_eigenbasis(problem.targets, known)
+    inside = U.T @ targets
+    outside = targets - U @ inside
+    n, weights = U.shape[0], inputs.row_weights
+    roots = np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
+    of_intercept = np.zeros(n)
+    if inputs.kernel_means is not None:
+        of_intercept = (np.ones(n) if weights is None else weights) / np.sum(roots**2)
+    share = 1.0 if copies is None else 1.0 / np.clip(copies, 1.0, None)[:, None]
+    # outputs with the same eigenvalue of L have the same shares
+    distinct, which = np.unique(eigenvalues, return_inverse=True)
+    at_once = max(1, _COLUMNS // len(distinct))
+    for some in gen_batches(len(alphas), at_once):
+        group = np.asarray(alphas[some])[:, None]
+        shrunk = group / (d[:, None, None] * distinct + group)
+        shares = _shares(U, shrunk.reshape(len(d), -1), of_intercept)
+        for number in range(len(group)):
+            own = shares[:, number * len(distinct) : (number + 1) * len(distinct)]
+            divisor = roots * (1.0 - share + share * own)[:, which]
+            residuals = outside + U @ (inside * shrunk[:, number, which])
+            possible = divisor > 0
+            residuals = np.where(possible, residuals, 0.0)
+            residuals /= np.where(possible, divisor, 1.0)
+            residuals = _in_outputs(residuals, known)
+            basis = formulation.basis
+            yield residuals if basis is None else residuals @ basis.T
+
+
+def _in_eigenbasis(
+    targets: np.ndarray, known: OutputKernel
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Y V and the eigenvalues of L; then what V misses of Y, where L is zero."""
+    coordinates, basis = known.coordinates(targets), known.basis
+    if basis is None or basis.shape[0] == basis.shape[1]:
+        return coordinates, known.eigenvalues
+    missed = targets - coordinates @ basis.T
+    zeros = np.zeros(missed.shape[1])
+    return np.hstack([coordinates, missed]), np.hstack([known.eigenvalues, zeros])
+
+
+def _in_outputs(rows: np.ndarray, known: OutputKernel) -> np.ndarray:
+    """Return to outputs from what `_in_eigenbasis` gives."""
+    basis = known.basis
+    if basis is None:
+        return rows
+    rank = basis.shape[1]
+    within = rows[:, :rank] @ basis.T
+    return within if rank == basis.shape[0] else within + rows[:, rank:]
+
+
+def _shares(U: np.ndarray, shrunk: np.ndarray, of_intercept: np.ndarray) -> np.ndarray:
+    """Return h (n_samples, p): the squares of U times columns, and the rest of a row.
+
+    What is left of a row outside the range of K is not shrunk; the intercept takes its
+    part of that.
+    """
+    n = U.shape[0]
+    shares = np.empty((n, shrunk.shape[1]))
+    left = np.empty(n)
+    for rows in gen_batches(n, _BLOCK):
+        squares = U[rows] ** 2
+        shares[rows] = squares @ shrunk
+        left[rows] = 1.0 - squares.sum(axis=1) - of_intercept[rows]
+    left[left <= _ROUNDING * n * epsilon(left)] = 0.0
+    return shares + left[:, None]

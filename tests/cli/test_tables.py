@@ -1,0 +1,116 @@
+"""Tables as files: what is read, and that spreadsheets run nothing that is written."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from okl.cli.errors import UserError
+from okl.cli.tables import as_text, read_table, write_matrix, write_table
+
+TEXT = "höhe,b\n1,2\n3,4\n"
+
+
+def write(path, content):
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TEXT.encode("utf-16"), "is UTF-16, as its first bytes say; convert it to UTF"),
+        (TEXT.encode("utf-32"), "is UTF-32, as its first bytes say; convert it to UTF"),
+        (TEXT.encode("utf-16-le"), "looks like UTF-16LE; convert it to UTF-8"),
+        (TEXT.encode("utf-16-be"), "looks like UTF-16BE; convert it to UTF-8"),
+        (TEXT.encode("latin-1"), r"Windows-1252 \(the byte 0xf6 in its first line"),
+        (TEXT.encode() + "é,5".encode("cp1252"), r"\(the byte 0xe9 in line 4\); conv"),
+    ],
+)
+def test_other_encodings_are_named(tmp_path, name, content, message):
+    with pytest.raises(UserError, match=message):
+        read_table(write(tmp_path / name, content))
+
+
+def test_utf_8_may_have_a_mark(tmp_path):
+    table = read_table(write(tmp_path / "t.csv", TEXT.encode("utf-8-sig")))
+    assert list(table.columns) == ["höhe", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"a\0,b\n1,2\n", "its first line, the names"),
+        (b"\0,b\n1,2\n", "its first line, the names"),
+        (b"a,b\n1,2\nx\0,2\n", "line 3"),
+    ],
+)
+def test_nul_is_refused(tmp_path, content, place):
+    with pytest.raises(UserError, match=f"a NUL character in {place}"):
+        read_table(write(tmp_path / "t.csv", content))
+
+
+def test_nul_in_names_of_parquet(tmp_path):
+    pd.DataFrame({"a\0": [1.0], "b": [2.0]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(UserError, match=r"names of columns, a\\x00;"):
+        read_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", "\n\na,x,a,y,x\n1,2,3,4,5\n"),
+        ("t.csv.gz", 'a,"x",a,y,x\n1,2,3,4,5\n'),
+        ("t.tsv", "a\tx\ta\ty\tx\n1\t2\t3\t4\t5\n"),
+        ("t.tsv.gz", "\ufeffa\tx\ta\ty\tx\n1\t2\t3\t4\t5\n"),
+    ],
+)
+def test_columns_of_one_name_are_named(tmp_path, name, content):
+    with pytest.raises(UserError, match="several columns named a, x; give"):
+        read_table(write(tmp_path / name, content.encode()))
+
+
+def test_a_name_that_looks_missing_is_a_name(tmp_path):
+    with pytest.raises(UserError, match="several columns named NA;"):
+        read_table(write(tmp_path / "t.csv", b"NA,NA\n1,2\n"))
+    # columns without a name are told apart by their places
+    table = read_table(write(tmp_path / "t.csv", b"a,a.1,,\n1,2,3,4\n"))
+    assert list(table.columns) == ["a", "a.1", "Unnamed: 2", "Unnamed: 3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=A1", "=cmd|' /C calc'!A0", "+ve", "-x", "--", "@SUM(A1)", "\t=1", "\r1", "＝1"],
+)
+def test_formulas_begin_with_an_apostrophe(text):
+    assert as_text(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["+", "-", "=", "-1", "+1.5e-3", "-.5", "a=b", "", "x", "'=1", 3.5, None]
+)
+def test_other_cells_stay(text):
+    assert as_text(text) is text
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv.gz", "parquet"])
+def test_what_is_written_runs_nothing(tmp_path, suffix):
+    table = pd.DataFrame(
+        {"=a": ["+ve", "-", "x"], "b": [-1.0, 2.0, 3.0], "c": [True, False, True]}
+    )
+    write_table(table, tmp_path / f"t.{suffix}")
+    again = read_table(tmp_path / f"t.{suffix}")
+    if suffix == "parquet":
+        assert again.equals(table)
+    else:
+        assert list(again.columns) == ["'=a", "b", "c"]
+        assert list(again["'=a"]) == ["'+ve", "-", "x"]
+        assert again[["b", "c"]].equals(table[["b", "c"]])
+
+
+def test_rows_and_columns_of_a_matrix_run_nothing(tmp_path):
+    write_matrix(np.eye(2), ["=a", "b"], tmp_path / "m.csv")
+    L = pd.read_csv(tmp_path / "m.csv", index_col=0)
+    assert list(L.columns) == list(L.index) == ["'=a", "b"]

@@ -1,0 +1,189 @@
+"""Scores of what was observed, and scorers made of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn import metrics as theirs
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+import okl.metrics as ours
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+Y = X @ rng.normal(size=(3, 4)) + 0.5 * rng.normal(size=(60, 4))
+MISSING = rng.random(Y.shape) < 0.3
+SEEN = np.where(MISSING, np.nan, Y)
+LABELS = (Y > 0).astype(float)
+SEEN_LABELS = np.where(MISSING, np.nan, LABELS)
+CHANCES = 1 / (1 + np.exp(-Y - rng.normal(size=Y.shape)))
+WEIGHTS = rng.integers(3, size=60).astype(float)
+
+
+def entropy(y, p):
+    return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_mean_absolute_error(weights):
+    predictions = Y + rng.normal(size=Y.shape)
+    found = ours.mean_absolute_error(Y, predictions, sample_weight=weights)
+    expected = theirs.mean_absolute_error(Y, predictions, sample_weight=weights)
+    assert_allclose(found, expected)
+    errors = np.abs(SEEN - predictions)
+    assert_allclose(
+        ours.mean_absolute_error(SEEN, predictions, multioutput="raw_values"),
+        np.nanmean(errors, axis=0),
+    )
+    task = rng.permuted(np.repeat(["a", "b"], 30))
+    assert_allclose(
+        ours.mean_absolute_error(Y[:, 0], predictions[:, 0], task=task),
+        np.mean([np.abs(Y - predictions)[task == name, 0].mean() for name in "ab"]),
+    )
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_areas_of_labels_are_those_of_their_observed_rows(weights):
+    found = ours.roc_auc_score(
+        SEEN_LABELS, CHANCES, sample_weight=weights, multioutput="raw_values"
+    )
+    for j in range(4):
+        rows = ~MISSING[:, j]
+        chosen = None if weights is None else weights[rows]
+        expected = theirs.roc_auc_score(
+            LABELS[rows, j], CHANCES[rows, j], sample_weight=chosen
+        )
+        assert_allclose(found[j], expected)
+    mean = ours.roc_auc_score(SEEN_LABELS, CHANCES, sample_weight=weights)
+    assert_allclose(mean, found.mean())
+    assert_allclose(
+        ours.roc_auc_score(LABELS, CHANCES, sample_weight=weights),
+        theirs.roc_auc_score(LABELS, CHANCES, sample_weight=weights),
+    )
+
+
+def test_a_label_in_one_state_has_no_area():
+    labels = SEEN_LABELS.copy()
+    labels[:, 1] = np.where(MISSING[:, 1], np.nan, 1.0)
+    found = ours.roc_auc_score(labels, CHANCES, multioutput="raw_values")
+    assert np.isnan(found[1])
+    kept = [0, 2, 3]
+    assert_allclose(
+        ours.roc_auc_score(labels, CHANCES),
+        ours.roc_auc_score(labels[:, kept], CHANCES[:, kept]),
+    )
+    with pytest.raises(ValueError, match="has 2 observed labels that differ"):
+        ours.roc_auc_score(labels[:, [1, 1]], CHANCES[:, :2])
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_log_loss_of_labels(weights):
+    found = ours.log_loss(
+        SEEN_LABELS, CHANCES, sample_weight=weights, multioutput="raw_values"
+    )
+    counts = np.ones(60, dtype=int) if weights is None else weights.astype(int)
+    rows = np.repeat(np.arange(60), counts)
+    for j in range(4):
+        some = rows[~MISSING[rows, j]]
+        assert_allclose(found[j], entropy(LABELS[some, j], CHANCES[some, j]))
+    mean = ours.log_loss(SEEN_LABELS, CHANCES, sample_weight=weights)
+    assert_allclose(mean, found.mean())
+
+
+def test_classes_are_scored_by_scikit_learn():
+    names = np.array(["no", "yes"])[LABELS[:, 0].astype(int)]
+    chances = CHANCES[:, 0]
+    for one, other in [
+        (ours.roc_auc_score, theirs.roc_auc_score),
+        (ours.log_loss, theirs.log_loss),
+    ]:
+        assert one(names, chances) == other(names, chances)
+        found = one(names, chances, sample_weight=WEIGHTS)
+        assert found == other(names, chances, sample_weight=WEIGHTS)
+    of_three = np.full((60, 3), 1 / 3)
+    found = ours.log_loss(names, of_three, labels=["maybe", "no", "yes"])
+    assert_allclose(found, np.log(3))
+    with pytest.raises(ValueError, match=r"scores of 3 classes.*'roc_auc_ovr'"):
+        ours.roc_auc_score(rng.integers(3, size=60), of_three)
+
+
+REGRESSION = {
+    "r2": "r2_scorer",
+    "neg_mean_squared_error": "neg_mean_squared_error_scorer",
+    "neg_mean_absolute_error": "neg_mean_absolute_error_scorer",
+}
+CLASSIFICATION = {
+    "accuracy": "accuracy_scorer",
+    "roc_auc": "roc_auc_scorer",
+    "neg_log_loss": "neg_log_loss_scorer",
+}
+
+
+@pytest.mark.parametrize(("name", "scorer"), REGRESSION.items())
+def test_scorers_of_regressors(name, scorer):
+    scorer = pickle.loads(pickle.dumps(getattr(ours, scorer)))
+    model = OutputKernelRegressor(alpha=0.3)
+    assert_allclose(
+        cross_val_score(model, X, Y, scoring=scorer, cv=3),
+        cross_val_score(model, X, Y, scoring=name, cv=3),
+    )
+    search = GridSearchCV(model, {"alpha": [10.0, 0.1]}, scoring=scorer, cv=KFold(3))
+    search.fit(X, SEEN)
+    ours_too = OutputKernelRegressorCV(
+        search.best_estimator_.kernel_, alphas=[10.0, 0.1], scoring=scorer, cv=KFold(3)
+    ).fit(X, SEEN)
+    assert ours_too.alpha_ == search.best_params_["alpha"]
+    with pytest.raises(
+        ValueError,
+        match=rf"scoring='{name}' is a score of scikit-learn, which takes "
+        rf"no missing targets, and {MISSING.sum()} entries of y are NaN. .*"
+        rf"scoring=okl.metrics.{REGRESSION[name]}\.",
+    ):
+        OutputKernelRegressorCV(scoring=name).fit(X, SEEN)
+
+
+@pytest.mark.parametrize(("name", "scorer"), CLASSIFICATION.items())
+def test_scorers_of_classifiers(name, scorer):
+    scorer = pickle.loads(pickle.dumps(getattr(ours, scorer)))
+    model = OutputKernelClassifier(loss="logistic", alpha=0.3)
+    classes = LABELS[:, 0]
+    assert_allclose(
+        cross_val_score(model, X, classes, scoring=scorer, cv=3),
+        cross_val_score(model, X, classes, scoring=name, cv=3),
+    )
+    scores = cross_val_score(model, X, SEEN_LABELS, scoring=scorer, cv=KFold(3))
+    assert np.isfinite(scores).all()
+    search = OutputKernelClassifierCV(
+        loss="logistic", alphas=[10.0, 0.1], scoring=scorer, cv=KFold(3)
+    ).fit(X, SEEN_LABELS)
+    assert np.isfinite(search.best_score_)
+    with pytest.raises(
+        ValueError, match=rf"scoring=okl.metrics.{CLASSIFICATION[name]}"
+    ):
+        OutputKernelClassifierCV(loss="logistic", scoring=name).fit(X, SEEN_LABELS)
+
+
+def test_scorers_of_two_labels():
+    model = OutputKernelClassifier(loss="logistic").fit(X, SEEN_LABELS[:, :2])
+    expected = ours.roc_auc_score(SEEN_LABELS[:, :2], model.decision_function(X))
+    assert ours.roc_auc_scorer(model, X, SEEN_LABELS[:, :2]) == expected
+    with pytest.raises(ValueError, match="scikit-learn's scorers take two labels for"):
+        ours.neg_log_loss_scorer(model, X, SEEN_LABELS[:, :2])
+
+
+def test_searches_name_what_they_cannot_score():
+    every = "r2_scorer or okl.metrics.neg_mean_squared_error_scorer or"
+    with pytest.raises(ValueError, match=f"okl.metrics.{every}"):
+        OutputKernelRegressorCV(scoring="neg_max_error").fit(X, SEEN)
+    for scoring in ("neg_log_loss", ours.neg_log_loss_scorer):
+        with pytest.raises(ValueError, match=r"needs predict_proba: .*loss='logistic'"):
+            OutputKernelClassifierCV(scoring=scoring).fit(X, LABELS[:, 0])
+    with pytest.raises(ValueError, match="scoring must be one score, got"):
+        OutputKernelRegressorCV(scoring=["r2"]).fit(X, Y)

@@ -1,0 +1,111 @@
+"""The closed form of leave-one-out against refitting without each row."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import block_diag
+from sklearn.linear_model import RidgeCV
+
+from okl.losses import Squared
+from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
+from okl.model_selection.path import solve_path
+from okl.operators import Dense, Features
+from okl.problems import Inputs, Observed
+from okl.structures import Fixed, Frobenius, Identity, Mean
+from tests.samples import draw, psd
+
+ALPHAS = [3.0, 0.1]
+
+
+def residuals_of(K, Y, structure, intercept, weights=None, copies=None, rows=None):
+    observed = Observed(Y, Squared(), weights)
+    operator = Dense(K.copy()) if rows is None else Features(rows.copy())
+    inputs = observed.inputs(operator, fit_intercept=intercept)
+    formulation = observed.formulate(inputs, structure)
+    assert has_closed_form(formulation)
+    return list(leave_one_out(inputs, formulation, ALPHAS, copies))
+
+
+def refitted(K, Y, structure, intercept, alpha, weights=None):
+    """Fit without each row in turn, by the library's own fits."""
+    out = np.empty_like(Y)
+    for i in range(len(Y)):
+        rest = np.delete(np.arange(len(Y)), i)
+        some = Observed(Y, Squared(), weights).restrict(rest)
+        operator = Dense(K[np.ix_(rest, rest)])
+        inputs = some.inputs(operator, fit_intercept=intercept)
+        formulation = some.formulate(inputs, structure)
+        (solution,) = solve_path(formulation.problem, [alpha], tol=1e-10, max_iter=10)
+        theta = formulation.coefficients(solution.dual_coef)
+        intercepts = formulation.intercept(theta, solution.intercept)
+        prediction = K[i, rest] @ theta
+        out[i] = Y[i] - prediction - (0.0 if intercepts is None else intercepts)
+    return out
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize(
+    "structure",
+    [Identity(), Mean(), Fixed(psd(3, 3)), Fixed(psd(3, 1)), Fixed(np.zeros((3, 3)))],
+    ids=["identity", "mean", "fixed", "singular", "zero"],
+)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_leaving_out_is_refitting(structure, intercept, weighted):
+    _, Y, K = draw(12, 3)
+    # all below one: a row of such a weight is left out whole
+    weights = np.linspace(0.2, 0.9, 12)[:, None] if weighted else None
+    found = residuals_of(K, Y, structure, intercept, weights)
+    for alpha, residuals in zip(ALPHAS, found, strict=True):
+        expected = refitted(K, Y, structure, intercept, alpha, weights)
+        assert_allclose(residuals, expected, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_a_weight_is_so_many_copies_of_the_row(intercept):
+    _, Y, K = draw(9, 3)
+    counts = np.arange(9) % 4
+    index = np.repeat(np.arange(9), counts)
+    repeated = residuals_of(K[np.ix_(index, index)], Y[index], Mean(), intercept)
+    weights = counts.astype(float)
+    weighted = residuals_of(K, Y, Mean(), intercept, weights[:, None], weights)
+    for few, many in zip(weighted, repeated, strict=True):
+        assert_allclose(few[index], many, rtol=1e-8, atol=1e-9)
+        assert np.all(few[counts == 0] == 0)
+
+
+def test_features_and_more_outputs_than_rows():
+    X, _, _ = draw(20, 3)
+    Y = np.random.default_rng(1).normal(size=(20, 30))
+    K = X @ X.T
+    for alpha, a, b in zip(
+        ALPHAS,
+        residuals_of(K, Y, Identity(), True, rows=X),
+        residuals_of(K, Y, Identity(), True),
+        strict=True,
+    ):
+        assert_allclose(a, b, rtol=1e-8, atol=1e-9)
+        ridge = RidgeCV([alpha], store_cv_results=True).fit(X, Y)
+        assert_allclose(a**2, ridge.cv_results_[:, :, 0], rtol=1e-6, atol=1e-10)
+
+
+def test_a_small_alpha_leaves_residuals_accurate():
+    """An interpolating fit: residual and share are both tiny."""
+    _, Y, K = draw(10, 2)
+    K = block_diag(K[:5, :5], K[5:, 5:])
+    observed = Observed(Y, Squared())
+    inputs = Inputs.of(Dense(K.copy()), fit_intercept=False)
+    formulation = observed.formulate(inputs, Identity())
+    (residuals,) = leave_one_out(inputs, formulation, [1e-9])
+    inverse = np.linalg.inv(K)  # of alpha = 0
+    expected = inverse @ Y / np.diagonal(inverse)[:, None]
+    assert_allclose(residuals, expected, rtol=1e-5)
+
+
+def test_where_the_closed_form_does_not_hold():
+    _, Y, K = draw(8, 3)
+    entries = np.ones_like(Y)
+    entries[0, 0] = 0.0
+    for structure, weights in [(Frobenius(), None), (Identity(), entries)]:
+        observed = Observed(Y, Squared(), weights)
+        inputs = observed.inputs(Dense(K.copy()), fit_intercept=True)
+        assert not has_closed_form(observed.formulate(inputs, structure))

@@ -1,0 +1,82 @@
+"""Displays find the estimator inside of pipelines and searches."""
+
+import numpy as np
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from okl import OutputKernelClassifier, OutputKernelRegressor, OutputKernelRegressorCV
+from okl.plotting import (
+    ConvergenceDisplay,
+    OutputGraphDisplay,
+    OutputKernelDisplay,
+    RegularizationPathDisplay,
+)
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+Y = X @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(30, 4))
+CHOOSING = OutputKernelRegressorCV(alphas=[1.0, 0.1], cv=3)
+DISPLAYS = [OutputKernelDisplay, OutputGraphDisplay, ConvergenceDisplay]
+
+
+def search(estimator, name="alpha"):
+    return GridSearchCV(estimator, {name: [1.0, 0.1]}, cv=3)
+
+
+def wrapped(model):
+    pipeline = make_pipeline(StandardScaler(), model)
+    return [
+        (pipeline, lambda w: w[-1]),
+        (search(model), lambda w: w.best_estimator_),
+        (
+            search(pipeline, "outputkernelregressor__alpha"),
+            lambda w: w.best_estimator_[-1],
+        ),
+        (
+            TransformedTargetRegressor(pipeline, transformer=StandardScaler()),
+            lambda w: w.regressor_[-1],
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("wrapper", "inside"), wrapped(OutputKernelRegressor()))
+def test_the_model_inside_is_drawn(wrapper, inside):
+    model = inside(wrapper.fit(X, Y))
+    for display in (OutputKernelDisplay, OutputGraphDisplay):
+        drawn = display.from_estimator(wrapper)
+        units = np.outer(model.y_scale_, model.y_scale_)
+        expected = model.output_kernel_ / units
+        np.testing.assert_allclose(drawn.output_kernel, expected, rtol=1e-12)
+    drawn = ConvergenceDisplay.from_estimator(wrapper)
+    assert drawn.history is model.history_
+    assert drawn.name == "OutputKernelRegressor"
+
+
+def test_the_path_inside_is_drawn():
+    pipeline = make_pipeline(StandardScaler(), CHOOSING).fit(X, Y)
+    drawn = RegularizationPathDisplay.from_estimator(pipeline)
+    np.testing.assert_array_equal(drawn.scores, pipeline[-1].scores_)
+
+
+def test_names_are_those_of_the_model_inside():
+    classes = np.array(["ant", "bee", "cow"])[rng.integers(3, size=30)]
+    pipeline = make_pipeline(StandardScaler(), OutputKernelClassifier())
+    drawn = OutputKernelDisplay.from_estimator(pipeline.fit(X, classes))
+    assert drawn.output_names == ["ant", "bee", "cow"]
+    tuned = TunedThresholdClassifierCV(pipeline).fit(X, classes == "ant")
+    assert OutputKernelDisplay.from_estimator(tuned).output_names == ["0"]
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_what_is_not_fitted_inside_is_named(display):
+    pipeline = make_pipeline(StandardScaler(), OutputKernelRegressor())
+    with pytest.raises(NotFittedError, match=r"This OutputKernelRegressor has no .*_:"):
+        display.from_estimator(pipeline)
+    with pytest.raises(NotFittedError, match=r"This GridSearchCV has no .*_: call fit"):
+        display.from_estimator(search(pipeline))
+    with pytest.raises(NotFittedError, match="Regressor has no alphas_ and"):
+        RegularizationPathDisplay.from_estimator(pipeline.fit(X, Y))
