@@ -290,7 +290,11 @@ def test_step_agrees_with_a_conic_solver(structure, number):
     step = structure.step(P, tol=1e-9)
     inside = vectors[:, kept].T
     found = np.trace(np.linalg.pinv(step, hermitian=True, rcond=1e-10) @ P) / 2
-    assert_allclose(found + structure.penalty(step), problem.value, rtol=1e-6)
+    ours = found + structure.penalty(step)
+    assert ours <= problem.value * (1 + 1e-6)
+    # an interior point method stops short of an L that is singular, by this much
+    singular = len(root) > root.shape[1]
+    assert ours >= problem.value * (1 - (1e-5 if singular else 1e-6))
     # the conic solver's own L is known to the root of its accuracy
     assert_allclose(
         inside @ step @ inside.T,

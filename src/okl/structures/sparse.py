@@ -89,7 +89,11 @@ class Sparse(Structure):
         return (inverse + (1 - weight) * trace + weight * absolute) / 2
 
     def conjugate(self, matrix: Array) -> float:
-        """Return R*(S), from above and to a relative gap of 1e-10."""
+        """Return R*(S), from above and to a relative gap of 1e-10 if rounding lets it.
+
+        Next to the end of its domain it does not, and the least bound is returned:
+        a G that is found shows that R*(S) is finite.
+        """
         xp = namespace(matrix)
         weight, eps = self._numbers
         scale = eps**0.5
@@ -101,15 +105,17 @@ class Sparse(Structure):
             eps=eps,
             first_eps=eps,
         )
+        least = float("inf")
         for n_steps, (entries, values, vectors, _) in enumerate(iterates):
             below = inner(matrix, entries) - self.penalty(entries)
             if n_steps == _MAX_STEPS or float(values[-1]) > _UNBOUNDED * scale:
                 break
             bound = self.dual_bound(matrix, OutputKernel(values, vectors))
-            gap = bound.value - below
-            if bound.factor == 1.0 and gap <= _CONJUGATE_TOLERANCE * abs(below):
-                return bound.value
-        return float("inf")
+            if bound.factor == 1.0:
+                least = min(least, bound.value)
+            if least - below <= _CONJUGATE_TOLERANCE * abs(below):
+                break
+        return least
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return the bound of the G that an L implies.
