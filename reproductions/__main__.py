@@ -17,6 +17,7 @@ NAMES = (
     "removed_targets",
     "long_form",
     "rivals",
+    "default_search",
     "attribute_detection",
     "satimage",
 )

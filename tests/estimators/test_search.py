@@ -153,9 +153,11 @@ def test_the_default_kernels():
     tried = {repr(k): k for k in model.cv_results_["param_kernel"]}
     gammas = sorted(k.gamma for k in tried.values() if isinstance(k, Gaussian))
     lengths = sorted(k.length_scale for k in tried.values() if isinstance(k, Matern))
-    assert len(tried) == 7
-    assert_allclose(gammas, np.array([0.25, 1, 4]) / (3 * X.var()))
-    assert_allclose(lengths, np.array([0.5, 1, 2]) * np.sqrt(3 * X.var(axis=0).mean()))
+    assert sum(isinstance(k, Linear) for k in tried.values()) == 1
+    gamma, length = 1 / (3 * X.var()), np.sqrt(3 * X.var(axis=0).mean())
+    for found, least in ((gammas, [0.25, 1, 4]), (lengths, [0.5, 1, 2])):
+        unit = gamma if found is gammas else length
+        assert np.all(np.isclose(np.divide.outer(least, found), 1 / unit).any(axis=1))
     assert all(k.nu == 2.5 for k in tried.values() if isinstance(k, Matern))
     rows = sp.csr_matrix(X)
     sparse = quiet(
@@ -171,6 +173,38 @@ def test_the_width_is_found():
     assert not isinstance(model.kernel_, Linear)
     alone = quiet(OutputKernelRegressorCV("rbf", "identity"), x, Y)
     assert model.best_score_ > alone.best_score_
+
+
+@pytest.mark.parametrize("frequency", [0.3, 2.0, 60.0])
+def test_widths_beyond_the_default_ones_are_tried_while_they_win(frequency):
+    x = np.linspace(0, 1, 100)[:, None]
+    Y = np.hstack([np.sin(frequency * x), np.cos(frequency * x)])
+    model = quiet(OutputKernelRegressorCV(structures="identity"), x, Y)
+    results = model.cv_results_
+    first = results["stage"] == 1
+    scores = {}
+    for kernel, score in zip(
+        results["param_kernel"][first], results["mean_test_score"][first], strict=True
+    ):
+        scores[repr(kernel)] = max(score, scores.get(repr(kernel), -np.inf))
+    assert 7 <= len(scores) <= 10
+    best = max(scores, key=scores.get)
+    kernels = {repr(k): k for k in results["param_kernel"][first]}
+    family = [k for k in kernels.values() if type(k) is type(kernels[best])]
+    name = "gamma" if isinstance(kernels[best], Gaussian) else "length_scale"
+    widths = sorted(getattr(k, name) for k in family)
+    # inside its family, or as far out as the search goes
+    ends = getattr(kernels[best], name) in (widths[0], widths[-1])
+    assert len(scores) == 10 or isinstance(kernels[best], Linear) or not ends
+    assert best in {repr(k) for k in results["param_kernel"][~first]}
+
+
+def test_kernels_that_were_given_are_all_that_are_tried():
+    x = np.linspace(0, 1, 60)[:, None]
+    Y = np.sin(60 * x)
+    given = [Gaussian(0.1), Gaussian(0.4), Gaussian(1.6)]
+    model = quiet(OutputKernelRegressorCV(kernels=given, structures="identity"), x, Y)
+    assert len({repr(k) for k in model.cv_results_["param_kernel"]}) == 3
 
 
 def test_the_first_stage_looks_at_some_rows_only(monkeypatch):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from sklearn.linear_model import RidgeCV
 
+from okl.kernels import Matern
 from okl.losses import Squared
 from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
 from okl.model_selection.path import solve_path
@@ -109,3 +110,20 @@ def test_where_the_closed_form_does_not_hold():
         observed = Observed(Y, Squared(), weights)
         inputs = observed.inputs(Dense(K.copy()), fit_intercept=True)
         assert not has_closed_form(observed.formulate(inputs, structure))
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_flat_kernels(weighted):
+    # rounding may leave the intercept's direction among the eigenvectors of K: in this
+    # order of the rows or in that one
+    X, Y, _ = draw(20, 2)
+    weights = np.linspace(0.2, 0.9, 20)[:, None] if weighted else None
+    rng = np.random.default_rng(0)
+    for length in np.geomspace(2, 200, 20):
+        order = rng.permutation(20)
+        own = None if weights is None else weights[order]
+        K = Matern(length, 2.5)(X[order], X[order])
+        found = residuals_of(K, Y[order], Identity(), True, own)
+        for alpha, residuals in zip(ALPHAS, found, strict=True):
+            expected = refitted(K, Y[order], Identity(), True, alpha, own)
+            assert_allclose(residuals, expected, rtol=1e-7, atol=1e-8)

@@ -38,7 +38,7 @@ from okl.estimators.base import (
 )
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.scoring import check_scorer
-from okl.estimators.search.candidates import candidates, check_candidates
+from okl.estimators.search.candidates import beyond, candidates, check_candidates
 from okl.estimators.search.judge import Judge
 from okl.estimators.search.notes import notes
 from okl.estimators.search.stages import Search
@@ -174,7 +174,12 @@ class CrossValidated(OutputKernelModel):
             second = replace(one_out, folds=list(splitter.split(X, y, **splitting)))
             first = one_out if in_closed_form else second
         search = Search(
-            kernels, structures, first, second, staged=self.search == "staged"
+            kernels,
+            structures,
+            first,
+            second,
+            staged=self.search == "staged",
+            beyond=beyond if self.kernel is None and self.kernels is None else None,
         )
         context = self._init_callback_context(max_subtasks=search.n_steps + 1)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)

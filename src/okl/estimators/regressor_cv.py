@@ -50,8 +50,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     kernels : list of str, Kernel or callable, default=None
         The kernels to choose from. None, without a ``kernel`` either, stands for seven:
         linear, Gaussian with gamma 1/4, 1 and 4 times ``"scale"``, and Matern with nu
-        5/2 and length_scale 1/2, 1 and 2 times ``"scale"``; for sparse rows it is
-        linear.
+        5/2 and length_scale 1/2, 1 and 2 times ``"scale"``, and up to three widths
+        beyond these while the best one is the smallest or the largest of its family;
+        for sparse rows it is linear.
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max of the
         structure down to ``eps`` times it; see `output_kernel_path`.
@@ -106,8 +107,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     With n rows, a trial of one kernel costs a kernel matrix and, for the squared loss,
     an eigendecomposition of the matrix (about 10 n^3 operations) for each fold and one
     for all rows, beside the fits that the structures take. By default that is seven
-    decompositions of at most 2000 rows in the first stage, and two trials in the
-    second. Two kernel matrices are held at a time.
+    to ten decompositions of at most 2000 rows in the first stage, and two trials in
+    the second. Two kernel matrices are held at a time.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import clone
 
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
@@ -35,6 +36,34 @@ def default_kernels(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
         *(Gaussian(factor * gamma) for factor in _GAMMAS),
         *(Matern(factor * length, 2.5) for factor in _LENGTHS),
     ]
+
+
+def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
+    """Return the next width of the family of a default kernel, None inside of it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The best one so far.
+    tried : list of Kernel
+        All that were tried, this one among them.
+    """
+    family = [other for other in tried if type(other) is type(kernel)]
+    if isinstance(kernel, Gaussian):
+        return _next(kernel, "gamma", 4.0, family)
+    if isinstance(kernel, Matern):
+        return _next(kernel, "length_scale", 2.0, family)
+    return None
+
+
+def _next(kernel: Any, name: str, factor: float, family: list[Any]) -> Any:
+    """Return a kernel at the end of its family a step further, None elsewhere."""
+    widths = [getattr(other, name) for other in family]
+    own = getattr(kernel, name)
+    if own not in (min(widths), max(widths)):
+        return None
+    further = own / factor if own == min(widths) else own * factor
+    return clone(kernel).set_params(**{name: further})
 
 
 def check_candidates(kernel: Any, kernels: Any) -> None:

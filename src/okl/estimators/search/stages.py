@@ -3,13 +3,16 @@
 Kernels move the error more than structures do, and a kernel that is poor for
 independent outputs is poor for related ones. So every kernel is first tried with
 independent outputs: on a part of the rows where there are many, and in closed form
-where rows can be left out one by one; otherwise on the folds, at fewer alphas. The best
-two are then tried with every structure at every alpha.
+where rows can be left out one by one; otherwise on the folds, at fewer alphas. Where
+the best one has the smallest or the largest width of the default list, widths beyond it
+are tried until they are no better. The best two are then tried with every structure at
+every alpha.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +23,9 @@ from okl.estimators.search.results import Results
 from okl.estimators.search.trials import Experiment, Step, Trial
 from okl.structures import Identity, Structure
 
-# Kernels that get beyond the first stage, and the rows that it looks at.
-_FINALISTS, _ROWS = 2, 2000
+# Kernels that get beyond the first stage, the rows that it looks at, and the most
+# kernels that it adds.
+_FINALISTS, _ROWS, _ADDED = 2, 2000, 3
 # Alphas of the first stage where every one of them takes a fit for each fold.
 _ALPHAS = 9
 
@@ -39,6 +43,9 @@ class Search:
         What the candidates of each stage are tried on.
     staged : bool
         Whether there is a first stage, given more kernels than get beyond it.
+    beyond : callable or None
+        Of the best kernel of the first stage and all that were tried: another one to
+        try, None for none.
     """
 
     kernels: list[Any]
@@ -46,6 +53,7 @@ class Search:
     first: Experiment
     second: Experiment
     staged: bool
+    beyond: Callable[[Any, Sequence[Any]], Any] | None = None
 
     @property
     def has_first_stage(self) -> bool:
@@ -87,10 +95,21 @@ class Search:
         alphas = experiment.alphas
         if experiment.folds is not None and isinstance(alphas, int | np.integer):
             experiment = replace(experiment, alphas=min(int(alphas), _ALPHAS))
-        scores = []
-        for kernel in self.kernels:
+        tried, scores = list(self.kernels), []
+
+        def score(kernel: Any, step: Step) -> None:
             trial = experiment.run(kernel, [Identity()], step)
             results.add(1, trial, [Identity()])
             scores.append(trial.best)
+
+        for kernel in self.kernels:
+            score(kernel, step)
+        for _ in range(_ADDED):
+            best = tried[int(np.argmax(scores))]
+            further = None if self.beyond is None else self.beyond(best, tried)
+            if further is None:
+                break
+            tried.append(further)
+            score(further, lambda name: nullcontext())  # not among the steps foretold
         order = np.argsort(-np.asarray(scores), kind="stable")[:_FINALISTS]
-        return [self.kernels[number] for number in np.sort(order)]
+        return [tried[number] for number in np.sort(order)]
