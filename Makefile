@@ -9,12 +9,16 @@ USER := $(VENV)/.user
 DEVELOPER := $(VENV)/.developer
 
 .NOTPARALLEL:
-.PHONY: demo test test-slow test-cpus wheel-check lint types bench reproduce docs clean
+.PHONY: demo test test-all test-slow test-cpus wheel-check lint types bench reproduce docs clean
 
 demo: $(USER)
 	$(BIN)/okl demo --out okl-demo
 
 test: $(DEVELOPER)
+	$(BIN)/python -m pytest -m "not slow and not product" -n auto
+
+# All cases of every product of parameters, of which the above has every pair.
+test-all: $(DEVELOPER)
 	$(BIN)/python -m pytest -m "not slow" -n auto
 
 test-slow: $(DEVELOPER)

@@ -102,8 +102,11 @@ def test_a_known_output_kernel_is_a_linear_system(case, intercept, alpha):
 
 
 @each
-@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
-@pytest.mark.parametrize("rank", [None, 3])
+@pytest.mark.parametrize(
+    ("intercept", "rank"),
+    [(False, None), (True, 3), (False, 3), (True, None)],
+    ids=["no-b", "b-3", "no-b-3", "b"],
+)
 def test_any_array_namespace(case, intercept, rank):
     structure, (_, Y, K) = case.make(4), draw(12, 4)
     K = K if rank is None else psd(12, rank=rank)
