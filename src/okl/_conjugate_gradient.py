@@ -20,6 +20,8 @@ class Step(NamedTuple):
         How far along the direction.
     direction : array
         To which the product was applied last.
+    beside : array
+        What came with the product.
     left : float
         The preconditioned residual after the step, relative to that at the start; 0
         if there is no further step.
@@ -27,6 +29,7 @@ class Step(NamedTuple):
 
     length: float
     direction: Array
+    beside: Array
     left: float
 
 
@@ -57,7 +60,12 @@ def conjugate_gradient(
         Most products.
     """
     solution = namespace(right).zeros_like(right)
-    for step in islice(conjugate_steps(product, right, precondition), max_iter):
+
+    def alone(direction: Array) -> tuple[Array, Array]:
+        image = product(direction)
+        return image, image
+
+    for step in islice(conjugate_steps(alone, right, precondition), max_iter):
         solution = solution + step.length * step.direction
         if step.left <= rtol:
             break
@@ -65,31 +73,32 @@ def conjugate_gradient(
 
 
 def conjugate_steps(
-    product: Callable[[Array], Array],
+    product: Callable[[Array], tuple[Array, Array]],
     right: Array,
     precondition: Callable[[Array], Array],
 ) -> Iterator[Step]:
     """Yield the steps of conjugate gradients, whose sum is the solution.
 
-    What ``product`` computed on the way can so be added up beside the solution, and
-    the solution be tried out and improved.
+    With each product ``product`` returns something that it computed on the way, linear
+    in the direction as well, which can be added up beside the solution; and so the
+    solution can be tried out, and improved.
     """
     residual = right
     direction = precondition(residual)
     size = first = inner(residual, direction)
     for iteration in range(_MAX_ITER):
-        image = product(direction)
+        image, beside = product(direction)
         curvature = inner(direction, image)
         if curvature <= 0:
             if iteration == 0:
-                yield Step(1.0, direction, 0.0)
+                yield Step(1.0, direction, beside, 0.0)
             return
         length = size / curvature
         residual = residual - length * image
         scaled = precondition(residual)
         previous, size = size, inner(residual, scaled)
         over = size <= 0 or first <= 0  # by rounding
-        yield Step(length, direction, 0.0 if over else (size / first) ** 0.5)
+        yield Step(length, direction, beside, 0.0 if over else (size / first) ** 0.5)
         if over:
             return
         direction = scaled + (size / previous) * direction

@@ -69,10 +69,11 @@ def test_products_are_those_of_the_full_matrices(name, centered):
     coupled = Coupled(rows, OutputKernel.from_matrix(L))
     full = K * L[np.ix_(CODES, CODES)]
     assert_allclose(coupled @ C, full @ C, atol=1e-10)
-    assert_allclose(coupled @ np.hstack([C, D]), full @ np.hstack([C, D]), atol=1e-10)
-    assert_allclose(coupled.diagonal(), np.diag(full), atol=1e-10)
+    for product, right in zip(coupled.both(C, D), (C, D), strict=True):
+        assert_allclose(product, full @ right, atol=1e-10)
+    assert_allclose(coupled.diagonal[:, 0], np.diag(full), atol=1e-10)
     some = np.array([3, 17, 5])
-    assert_allclose(coupled.block(some), full[np.ix_(some, some)], atol=1e-10)
+    assert_allclose(coupled.block(some, 0), full[np.ix_(some, some)], atol=1e-10)
     other = np.where(CODES[:, None] == np.arange(M), D, 0.0)
     by_task = rows.by_task
     gram = by_task.gram(C, by_task.functions(D))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Logistic, Softmax
-from okl.operators import Dense, SeparableSum, Term
+from okl.operators import Dense, Kronecker, SeparableSum, Term
 from okl.solvers import low_rank_preconditioner
 from okl.solvers.low_rank_preconditioner import _affordable, preconditioner
 from okl.structures import Fixed, Identity
@@ -49,14 +49,8 @@ def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypat
     targets = loss.encode(np.arange(N) % M, "multiclass", M)
     curvature = loss.curvature(targets, SCORES)
     known = structure.known(targets)
-    apply = preconditioner(
-        operator.diagonal(),
-        operator.low_rank(N),
-        curvature,
-        known,
-        alpha,
-        operator.work,
-    )
+    joint = Kronecker(operator, known)
+    apply = preconditioner(joint, operator.low_rank(N), curvature, alpha)
 
     def system(right):
         inside = operator @ curvature.factor(right)
@@ -75,14 +69,8 @@ def test_it_stays_positive_definite_where_probabilities_saturate():
     curvature = loss.curvature(targets, 20 * SCORES)
     known = Identity().known(targets)
     for alpha in (1e2, 1.0, 1e-2, 1e-4):
-        apply = preconditioner(
-            operator.diagonal(),
-            operator.low_rank(20),
-            curvature,
-            known,
-            alpha,
-            operator.work,
-        )
+        joint = Kronecker(operator, known)
+        apply = preconditioner(joint, operator.low_rank(20), curvature, alpha)
         columns = np.eye(N * M).reshape(-1, N, M)
         matrix = np.stack([apply(column).ravel() for column in columns])
         matrix = (matrix + matrix.T) / 2

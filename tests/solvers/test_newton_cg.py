@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.operators import Dense, Features
+from okl.operators import Dense, Features, Kronecker
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG, approximation, newton_cg
 from okl.structures import Fixed, Frobenius, Identity, Mean
@@ -149,16 +149,11 @@ def test_what_a_preconditioner_costs(width):
     # its rank squared for each row, a product two numbers for each of its features, or
     # one for each column of a stored matrix
     X = np.random.default_rng(0).normal(size=(60, width))
-    Y = np.zeros((60, 2))
-    stored = formulate(
-        Inputs.of(Dense(X @ X.T), fit_intercept=False), Y, Softmax(), Identity()
-    )
-    rows = formulate(
-        Inputs.of(Features(X), fit_intercept=False), Y, Softmax(), Identity()
-    )
-    known = approximation.Approximation(stored.problem, 25)
+    L = Identity().known(np.zeros((60, 2)))
+    stored, rows = Kronecker(Dense(X @ X.T), L), Kronecker(Features(X), L)
+    known = approximation.Approximation(stored, 25, centered=False)
     assert known.cost == pytest.approx(25**2 / 60)
-    known = approximation.Approximation(rows.problem, 100)
+    known = approximation.Approximation(rows, 100, centered=False)
     assert known.cost == pytest.approx(min(100, width) ** 2 / (2 * width))
 
 

@@ -8,10 +8,12 @@ class            the matrix                     used when
                                                 samples
 `SparseFeatures` Phi Phi', Phi sparse           these are sparse, perhaps many
 `RowBlocks`      evaluated for each product     the matrix does not fit in memory
-`Coupled`        K_ij L[t_i, t_j], never formed rows belong to one output each
 ================ ============================== ==================================
 
 A `SeparableSum` of these is a kernel per output.
+
+With an output kernel L these become a `JointOperator`, what maps dual variables to
+predictions: `Kronecker`, K C L, or for data in long form `Coupled`, K_ij L[t_i, t_j].
 """
 
 from okl.operators.base import KernelOperator as KernelOperator
@@ -23,6 +25,8 @@ from okl.operators.coupled import Coupled as Coupled
 from okl.operators.coupled import OneTaskPerRow as OneTaskPerRow
 from okl.operators.dense import Dense as Dense
 from okl.operators.features import Features as Features
+from okl.operators.joint import JointOperator as JointOperator
+from okl.operators.joint import Kronecker as Kronecker
 from okl.operators.low_rank import LowRank as LowRank
 from okl.operators.row_blocks import RowBlocks as RowBlocks
 from okl.operators.separable_sum import SeparableSum as SeparableSum

@@ -8,12 +8,13 @@ one with K and a single column, see `okl.operators.by_task`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import Tasks
 from okl.operators.base import KernelOperator
+from okl.operators.joint import JointOperator
 from okl.operators.low_rank import LowRank
 
 # How many columns of K stand for it in preconditioners, before those of L multiply.
@@ -42,8 +43,8 @@ class OneTaskPerRow:
         return self.operator.low_rank(_COLUMNS).factors[0]
 
 
-class Coupled:
-    """K_ij L[t_i, t_j], never formed: what matrix-free solvers ask of an operator.
+class Coupled(JointOperator):
+    """K_ij L[t_i, t_j], never formed: dual variables are one column.
 
     Parameters
     ----------
@@ -53,13 +54,13 @@ class Coupled:
         L.
     """
 
-    shared: ClassVar[bool] = True
-    beside: ClassVar[float] = float("inf")
-
     def __init__(self, rows: OneTaskPerRow, output_kernel: OutputKernel) -> None:
         self._rows = rows
-        self._output_kernel = output_kernel
+        self._factor = output_kernel.factor()
         self._matrix = output_kernel.matrix()
+        # L is in the columns of `low_rank`
+        one = namespace(self._matrix).ones((1,), dtype=self._matrix.dtype)
+        self.output_kernel = OutputKernel(one)
 
     @property
     def n_samples(self) -> int:
@@ -71,25 +72,18 @@ class Coupled:
         """The multiplications of a product."""
         return self._rows.operator.work
 
-    def __matmul__(self, right: Array) -> Array:
-        """Return the product with an array (n_samples, p), column by column."""
+    def __matmul__(self, dual: Array) -> Array:
+        """Return the product with a column (n_samples, 1)."""
         by_task = self._rows.by_task
-        products = [
-            by_task.coupled(by_task.functions(right[:, j : j + 1]), self._matrix)
-            for j in range(right.shape[1])
-        ]
-        return (
-            products[0]
-            if len(products) == 1
-            else namespace(right).concat(products, axis=1)
-        )
+        return by_task.coupled(by_task.functions(dual), self._matrix)
 
+    @cached_property
     def diagonal(self) -> Array:
-        """Return the diagonal."""
+        """The diagonal (n_samples, 1)."""
         own = namespace(self._matrix).linalg.diagonal(self._matrix)
-        return self._rows.operator.diagonal() * self._rows.tasks.rows(own)
+        return (self._rows.operator.diagonal() * self._rows.tasks.rows(own))[:, None]
 
-    def block(self, rows: Array, output: int | None = None) -> Array:
+    def block(self, rows: Array, outputs: Any) -> Array:
         """Return the entries between some rows, (k, k)."""
         xp = namespace(self._matrix)
         chosen = xp.asarray(self._rows.tasks.restrict(rows).codes)
@@ -104,7 +98,7 @@ class Coupled:
         """
         xp = namespace(self._matrix)
         columns = self._rows.factor
-        outputs = self._rows.tasks.rows(self._output_kernel.factor())
+        outputs = self._rows.tasks.rows(self._factor)
         squares = (columns * columns).T @ (outputs * outputs)
         longest = xp.flip(xp.argsort(xp.reshape(squares, (-1,))))[:rank]
         n_directions = outputs.shape[1]

@@ -3,8 +3,8 @@ r"""The problem of observations in long form: one task, and one target, a row.
 .. math:: F_i = \sum_j K_{ij} L_{t_i t_j} c_j + b_{t_i}
 
 It is the problem with a target matrix of which one entry a row is observed, at the cost
-of one output. With L given it is a problem of a single output, with the operator
-`okl.operators.Coupled`, in which the rows of a task share an intercept.
+of one output: dual variables are a column, the operator that maps them to predictions
+is `okl.operators.Coupled`, and the rows of a task share an intercept.
 
 K may be centred as a whole: where the dual variables of each task sum to zero, what
 that takes from a prediction is a constant of its task.
@@ -19,10 +19,9 @@ from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.certificate import Certificate
 from okl.losses import Loss
-from okl.operators import Coupled, OneTaskPerRow
-from okl.problems.problem import Problem, Term
+from okl.operators import OneTaskPerRow
+from okl.problems.problem import Problem
 from okl.problems.target_column import TargetColumn
-from okl.structures import Identity
 from okl.task_bounds import Observations
 
 
@@ -67,23 +66,6 @@ class LongProblem(TargetColumn, Problem):
         dtype = self.targets.dtype
         return namespace(self.targets).zeros((1, self.n_outputs), dtype=dtype)
 
-    def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
-        """Return the problem of f alone, of a single output, and its L of one."""
-        one = OutputKernel(namespace(self.targets).ones((1,), dtype=self.targets.dtype))
-        coupled: Any = Coupled(self.rows, kernel)
-        problem = _GivenOutputKernel(
-            self.loss,
-            self.targets,
-            (Term(coupled, Identity()),),
-            self.centered,
-            self.reference,
-            self.weights,
-            rows=self.rows,
-            whole=self,
-            kernel=kernel,
-        )
-        return problem, one
-
     def certificate(
         self,
         dual_coef: Any,
@@ -124,38 +106,3 @@ class LongProblem(TargetColumn, Problem):
 
     def _best_offsets(self, loss: Loss, predictions: Array) -> Array:
         return self.spread(self.best_intercept(predictions, loss))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _GivenOutputKernel(LongProblem):
-    """The problem of f alone; its certificates are those of the whole problem.
-
-    Attributes
-    ----------
-    whole : LongProblem
-        The problem that L belongs to.
-    kernel : OutputKernel
-        L.
-    """
-
-    whole: LongProblem
-    kernel: OutputKernel
-
-    def certificate(
-        self,
-        dual_coef: Array,
-        output_kernel: OutputKernel,
-        alpha: float,
-        **options: Any,
-    ) -> Certificate:
-        """Certify c, b and the L that was given."""
-        theta = self.whole.theta(dual_coef, self.kernel)
-        return self.whole.certificate(theta, self.kernel, alpha, **options)
-
-    def predictions(self, theta: Any) -> Array:
-        """Return those of a column, a model with an L of one."""
-        return self.operator @ theta
-
-    def theta(self, dual: Array, kernel: OutputKernel) -> Any:
-        """Return a column: L is in the operator."""
-        return dual

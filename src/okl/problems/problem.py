@@ -119,10 +119,6 @@ class Problem(TargetMatrix):
         """Return the largest eigenvalue that L may have."""
         return self.structure.largest_eigenvalue(self.targets)
 
-    def given(self, kernel: OutputKernel) -> tuple[Problem, OutputKernel]:
-        """Return the problem of f alone for a given L, and the L it then has."""
-        return self, kernel
-
     def feature_coefficients(self, kernel: OutputKernel, alpha: float) -> Array | None:
         """Return those of the best f for a given L, where they keep more digits.
 
@@ -143,11 +139,7 @@ class Problem(TargetMatrix):
         return replace(self, targets=self.balanced(targets), weights=None)
 
     def balanced(self, rows: Array) -> Array:
-        """Return rows whose columns sum to zero if there was an intercept.
-
-        Coefficients do so but for rounding, which a kernel with a large mean would
-        amplify.
-        """
+        """Return rows whose columns sum to zero if there was an intercept."""
         if not self.centered:
             return rows
         return rows - namespace(rows).mean(rows, axis=0)

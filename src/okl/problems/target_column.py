@@ -13,7 +13,7 @@ from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl._tasks import LongCoefficients, Tasks
 from okl.losses.base import Curvature
-from okl.operators import Coupled, OneTaskPerRow
+from okl.operators import Coupled, JointOperator, OneTaskPerRow
 from okl.problems.target_matrix import TargetMatrix
 
 
@@ -37,13 +37,21 @@ class TargetColumn(TargetMatrix):
         """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
         return self.tasks.aggregate(dual, features).T
 
+    def joint(self, kernel: OutputKernel) -> JointOperator:
+        """Return what maps a column of dual variables to predictions, L given."""
+        return Coupled(self.rows, kernel)
+
     def theta(self, dual: Array, kernel: OutputKernel) -> LongCoefficients:
         """Return C L (n_samples, n_tasks), not formed."""
         return LongCoefficients(dual, self.tasks, kernel)
 
+    def balanced_theta(self, dual: Array, kernel: OutputKernel) -> LongCoefficients:
+        """Return C L, the dual variables of each task with a sum of zero."""
+        return self.theta(self.balanced(dual), kernel)
+
     def predictions(self, theta: LongCoefficients) -> Array:
         """Return those of a model for each row's own task, without the intercept."""
-        return Coupled(self.rows, theta.output_kernel) @ theta.column
+        return self.joint(theta.output_kernel) @ theta.column
 
     def predictions_at(self, theta: LongCoefficients, rows: Any) -> Array:
         """Return those of a model in some rows, given by number."""

@@ -15,6 +15,7 @@ from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses import Loss
 from okl.losses.base import Curvature
+from okl.operators import JointOperator, Kronecker
 
 
 class TargetMatrix(ABC):
@@ -33,9 +34,20 @@ class TargetMatrix(ABC):
         """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
         return features.T @ dual
 
+    def joint(self, kernel: OutputKernel) -> JointOperator:
+        """Return what maps dual variables to predictions, L given."""
+        return Kronecker(self.operator, kernel)
+
     def theta(self, dual: Array, kernel: OutputKernel) -> Any:
         """Return the coefficients C L of a model, which `predictions` takes."""
         return kernel.multiply(dual)
+
+    def balanced_theta(self, dual: Array, kernel: OutputKernel) -> Any:
+        """Return C L with sums of zero if there is an intercept.
+
+        They have them but for rounding, which a kernel with a large mean would amplify.
+        """
+        return self.balanced(self.theta(dual, kernel))
 
     def predictions(self, theta: Any) -> Array:
         """Return those of a model without its intercept."""

@@ -3,7 +3,7 @@ r"""The equations of Newton's method where few entries have curvature.
 With W the curvature of the *active* entries, those where the loss has any, the change
 E of the dual variables is zero elsewhere and
 
-.. math:: \alpha W^{-1} E + (K E L)_{active} + 1 b' = R_{active}, \qquad 1'E = s,
+.. math:: \alpha W^{-1} E + (J E)_{active} + 1 b' = R_{active}, \qquad 1'E = s,
 
 the second where there is an intercept b. A system as small as there are active entries
 is factorised once, for however many right sides R; another is solved by conjugate
@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl._array import Array, definite_solver, namespace
-from okl._conjugate_gradient import conjugate_gradient
 from okl.losses.base import Curvature
 from okl.solvers.approximation import Prepared
-from okl.solvers.low_rank_preconditioner import preconditioner
+from okl.solvers.hessian import HessianSystem
 
 # Systems up to this size are solved directly.
 DIRECT = 3000
@@ -47,12 +46,12 @@ class ActiveSystem:
     def size(self) -> int:
         """The number of equations to be solved at once.
 
-        Outputs that L does not couple have systems of their own.
+        Outputs that nothing couples have systems of their own.
         """
         xp = namespace(self.curvature.diagonal)
         active = xp.astype(self.curvature.diagonal > 0, xp.int64)
         sizes = xp.sum(active, axis=0)
-        coupled = self.prepared.known.basis is not None
+        coupled = self.prepared.joint.couples
         return int(xp.sum(sizes) if coupled else xp.max(sizes))
 
     def solve(self, right: Array, sums: Array, *, rtol: float) -> Array:
@@ -75,10 +74,10 @@ class ActiveSystem:
     @cached_property
     def _blocks(self) -> list[_Block]:
         """The factorised systems: one, or one for each output."""
-        problem, known = self.prepared.problem, self.prepared.known
+        problem, joint = self.prepared.problem, self.prepared.joint
         diagonal = self.curvature.diagonal
         xp = namespace(diagonal)
-        groups = [None] if known.basis is not None else range(diagonal.shape[1])
+        groups = [None] if joint.couples else range(diagonal.shape[1])
         blocks = []
         for group in groups:
             columns = slice(None) if group is None else slice(group, group + 1)
@@ -86,12 +85,7 @@ class ActiveSystem:
             rows, outputs = xp.nonzero(mask)
             if rows.shape[0] == 0:
                 continue
-            matrix = problem.operator.block(rows, group)
-            if group is None:
-                L = known.matrix()
-                matrix = matrix * xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
-            else:
-                matrix = matrix * known.eigenvalues[group]
+            matrix = joint.block(rows, outputs if group is None else group)
             members = None
             if problem.centered:
                 n_intercepts = diagonal[:, columns].shape[1]
@@ -109,38 +103,16 @@ class ActiveSystem:
 
         E0 has the sums, V x has none.
         """
-        problem, known = self.prepared.problem, self.prepared.known
+        problem, joint = self.prepared.problem, self.prepared.joint
         curvature, alpha = self.curvature, self.alpha
-
-        project: Callable[[Array], Array] = lambda rows: rows  # noqa: E731
-        if problem.centered:
-            project = problem.balancing(curvature)
-
-        def product(direction: Array) -> Array:
-            image = problem.operator @ curvature.factor(direction)
-            back = curvature.adjoint(known.multiply(image))
-            return alpha * direction + project(back)
-
+        columns = self.prepared.approximation.columns
+        system = HessianSystem(self.prepared, curvature, alpha, columns)
         first = namespace(right).zeros_like(right)
         if problem.centered:
             shift = problem.spread(problem.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
-            image = known.multiply(problem.operator @ first)
-            right = right - image - alpha * curvature.solve_total(sums)
-        approximate = preconditioner(
-            self.prepared.approximation.diagonal,
-            self.prepared.approximation.columns,
-            curvature,
-            known,
-            alpha,
-            problem.operator.work,
-        )
-        solved = conjugate_gradient(
-            product,
-            project(curvature.adjoint(right)),
-            lambda rows: project(approximate(rows)),
-            rtol=rtol,
-        )
+            right = right - joint @ first - alpha * curvature.solve_total(sums)
+        solved = system.solve(curvature.adjoint(right), rtol=rtol)
         return first + curvature.factor(solved)
 
 

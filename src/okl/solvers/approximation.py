@@ -13,31 +13,59 @@ from typing import NamedTuple
 
 from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
-from okl.operators import LowRank
+from okl.operators import JointOperator, LowRank
 from okl.problems import Problem
 
 
 class Prepared(NamedTuple):
-    """A problem, the L that is held fixed, and what preconditions."""
-
-    problem: Problem
-    known: OutputKernel
-    approximation: Approximation
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """What is known of K without products, each part made when it is needed.
+    """A problem with an L that is held fixed.
 
     Attributes
     ----------
     problem : Problem
-    rank : int
-        Of the approximation of K.
+    kernel : OutputKernel
+        L.
+    joint : JointOperator
+        What maps dual variables to predictions.
+    approximation : Approximation
+        What preconditions.
     """
 
     problem: Problem
+    kernel: OutputKernel
+    joint: JointOperator
+    approximation: Approximation
+
+    @classmethod
+    def of(cls, problem: Problem, kernel: OutputKernel, rank: int) -> Prepared:
+        """Prepare for an L, with so many columns of K for the preconditioner."""
+        joint = problem.joint(kernel)
+        approximation = Approximation(joint, rank, problem.centered)
+        return cls(problem, kernel, joint, approximation)
+
+    def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
+        """Return the same K with another L; columns of K are chosen once."""
+        joint = problem.joint(kernel)
+        return self._replace(problem=problem, kernel=kernel, joint=joint)
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What is known of K without products, made when it is needed.
+
+    Attributes
+    ----------
+    joint : JointOperator
+        K with any L.
+    rank : int
+        Of the approximation of K.
+    centered : bool
+        Whether there is an intercept.
+    """
+
+    joint: JointOperator
     rank: int
+    centered: bool
 
     @property
     def cost(self) -> float:
@@ -46,20 +74,19 @@ class Approximation:
         A product costs two multiplications for each row and feature: so many features
         bound the rank.
         """
-        operator = self.problem.operator
-        work = max(operator.work / operator.n_samples, 1.0)
+        work = max(self.joint.work / self.joint.n_samples, 1.0)
         return min(self.rank, work / 2) ** 2 / work
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """That of K, or those of all outputs' matrices."""
-        return self.problem.operator.diagonal()
 
     @cached_property
     def columns(self) -> LowRank:
         """R with K ~ R R', and a constant column for a free intercept."""
-        columns = self.problem.operator.low_rank(self.rank)
-        if not self.problem.centered:
+        columns = self.joint.low_rank(self.rank)
+        if not self.centered:
             return columns
-        xp = namespace(self.diagonal)
-        return columns.with_constant(float(xp.max(self.diagonal)) ** 0.5)
+        largest = _largest(self.joint.output_kernel.diagonal()) or 1.0
+        height = _largest(self.joint.diagonal) / largest
+        return columns.with_constant(height**0.5)
+
+
+def _largest(values: Array) -> float:
+    return float(namespace(values).max(values))

@@ -50,8 +50,7 @@ class Place(NamedTuple):
         Not with the solver's dual variables: what K (x) L does not see of them may be
         anything, and K alone does see it.
         """
-        alone, given = problem.given(kernel)
-        scores = given.multiply(alone.operator @ fit.start)
+        scores = problem.joint(kernel) @ fit.start
         return cls._at(problem, kernel.matrix(), scores, alpha)
 
     @classmethod

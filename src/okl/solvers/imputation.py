@@ -131,6 +131,10 @@ class Prepared(NamedTuple):
             vectors.T @ observed,
         )
 
+    def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
+        """Return the same with another loss or another L."""
+        return self._replace(problem=problem, known=kernel)
+
     def observed_means(self, rows: Array) -> Array:
         """Return the mean of the observed entries of each output (n_outputs,)."""
         return namespace(rows).sum(self.observed * rows, axis=0) / self.counts

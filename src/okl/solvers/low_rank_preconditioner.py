@@ -23,7 +23,7 @@ from collections.abc import Callable
 from okl._array import Array, definite_solver, eigh, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
-from okl.operators.low_rank import LowRank
+from okl.operators import JointOperator, LowRank
 
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
@@ -33,40 +33,29 @@ Approximate = Callable[[Array], Array]
 
 
 def preconditioner(
-    diagonal: Array,
-    columns: LowRank | None,
-    curvature: Curvature,
-    kernel: OutputKernel,
-    alpha: float,
-    work: float,
+    joint: JointOperator, columns: LowRank | None, curvature: Curvature, alpha: float
 ) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
     Parameters
     ----------
-    diagonal : array (n_samples,) or (n_samples, n_outputs)
-        That of K, or those of all outputs' matrices.
+    joint : JointOperator
+        K and L.
     columns : LowRank or None
         R; None for a diagonal.
     curvature : Curvature
         W, at the current scores.
-    kernel : OutputKernel
-        L.
     alpha : float
         Strength of the regularisation.
-    work : float
-        The multiplications of a product of K with one column.
     """
-    weights = curvature.diagonal
+    weights, kernel = curvature.diagonal, joint.output_kernel
     xp = namespace(weights)
     if columns is None or columns.rank == 0:
-        variances = xp.linalg.diagonal(kernel.matrix())
-        heights = diagonal[:, None] if diagonal.ndim == 1 else diagonal
-        scale = 1 / (alpha + weights * heights * variances)
+        scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
     if kernel.basis is None and curvature.separable:
         return _separate(columns, weights * kernel.eigenvalues, alpha)
-    rank = min(columns.rank, _affordable(work, weights.shape[0], kernel.rank))
+    rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
     if rank >= min(_FEWEST, columns.rank):
         return _joint(columns.leading(rank), curvature, kernel, alpha)
     if kernel.basis is None:

@@ -1,20 +1,22 @@
 r"""Known output kernel, smooth loss: Newton's method by products with K.
 
-With a the negative gradient of the loss at F = K C L + 1 b', W = V V' its second
-derivative and r = a - alpha C, a Newton step for the dual variables is C + V g,
+With J the map C -> K C L, a the negative gradient of the loss at F = J C + 1 b',
+W = V V' its second derivative and r = a - alpha C, a Newton step for the dual variables
+is C + V g,
 
-.. math:: (\alpha I + V' (K \otimes L) V)\, g = V^+ r,
+.. math:: (\alpha I + V' J V)\, g = V^+ r,
 
 a symmetric system of which every product is one with K, all outputs at once (Seeger
-2006, section 6.1.1). Where probabilities underflow V^+ would divide by zero; there W
-is zero for all purposes, and the step is r / alpha (appendix A has another remedy).
+2006, section 6.1.1; `okl.solvers.hessian`). Where probabilities underflow V^+ would
+divide by zero; there W is zero for all purposes, and the step is r / alpha (appendix A
+has another remedy).
 
 *The intercept* is minimised over at every F; the loss is then a function of F alone
 whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
 to zero. Nothing else changes, and dual variables stay balanced.
 
-*Products with K are all that costs.* K V g is added up beside the iterations of
-conjugate gradients, so that the line search needs none; the gap costs one, K a. The
+*Products with K are all that costs.* J V g is added up beside the iterations of
+conjugate gradients, so that the line search needs none; the gap costs one, J a. The
 preconditioner is a diagonal while a few products are enough, then that of
 `okl.solvers.low_rank_preconditioner`.
 """
@@ -23,17 +25,16 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from okl._array import Array, inner, namespace
-from okl._conjugate_gradient import conjugate_steps
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
 from okl.operators import LowRank
 from okl.problems import Problem
-from okl.solvers.approximation import Approximation, Prepared
+from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
-from okl.solvers.low_rank_preconditioner import preconditioner
+from okl.solvers.hessian import HessianSystem
 from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
@@ -87,8 +88,7 @@ class NewtonCG(Solver):
 
     def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
         """Prepare to find the best f for some L, one that a structure learns."""
-        problem, known = problem.given(known)
-        return Prepared(problem, known, Approximation(problem, self.columns))
+        return Prepared.of(problem, known, self.columns)
 
     def solve(
         self,
@@ -100,20 +100,18 @@ class NewtonCG(Solver):
         start: Array | None = None,
     ) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
-        problem, known = prepared.problem, prepared.known
+        problem, joint = prepared.problem, prepared.joint
         history = History(problem.reference)
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
-        image = xp.zeros_like(dual) if start is None else problem.operator @ dual
-        point = _Point.at(prepared, dual, image, alpha)
+        predictions = xp.zeros_like(dual) if start is None else joint @ dual
+        point = _Point.at(problem, dual, predictions, alpha)
         best, lowest, stalled = float("inf"), float("inf"), 0
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
         raised = _Raised()
         while True:
-            gradient_image = problem.operator @ point.gradient
-            dual_value = _dual_value(prepared, point, gradient_image, alpha)
-            gap = history.add(point.objective, dual_value)
+            gap = history.add(point.objective, _dual_value(prepared, point, alpha))
             falls = point.objective < lowest * (1 - _PROGRESS * tol)
             stalled = 0 if falls or gap < best else stalled + 1
             best, lowest = min(best, gap), min(lowest, point.objective)
@@ -129,16 +127,16 @@ class NewtonCG(Solver):
             if moved is None:
                 break
             point = moved
-        dual_coef = problem.balanced(known.multiply(point.dual))
         return certified(
             problem,
-            dual_coef,
-            known,
+            problem.balanced_theta(point.dual, prepared.kernel),
+            prepared.kernel,
             alpha,
             tol=tol,
             history=history,
             start=point.dual,
             intercept=point.intercept,
+            hessian=_system(prepared, point, alpha),
         )
 
 
@@ -147,20 +145,20 @@ class _Point(NamedTuple):
 
     Attributes
     ----------
-    dual, image : array (n_samples, n_outputs)
-        C and K C.
+    dual, predictions : array (n_samples, n_outputs)
+        C and J C.
     intercept : array (n_outputs,) or None
         The best b, None without an intercept.
     scores : array (n_samples, n_outputs)
-        K C L + 1 b'.
+        J C + 1 b'.
     gradient : array (n_samples, n_outputs)
         Minus the gradient of the loss, a.
     objective : float
-        The loss plus alpha <C'KC, L> / 2.
+        The loss plus alpha <C, J C> / 2.
     """
 
     dual: Array
-    image: Array
+    predictions: Array
     intercept: Array | None
     scores: Array
     gradient: Array
@@ -169,16 +167,14 @@ class _Point(NamedTuple):
     @classmethod
     def at(
         cls,
-        prepared: Prepared,
+        problem: Problem,
         dual: Array,
-        image: Array,
+        predictions: Array,
         alpha: float,
         near: Array | None = None,
     ) -> _Point:
-        """Return the point of C and K C; its intercept may be near to one."""
-        problem = prepared.problem
+        """Return the point of C and J C; its intercept may be near to one."""
         loss, targets, weights = problem.loss, problem.targets, problem.weights
-        predictions = prepared.known.multiply(image)
         intercept, scores = None, predictions
         if problem.centered:
             if near is not None:
@@ -188,38 +184,49 @@ class _Point(NamedTuple):
             intercept = intercept if near is None else near + intercept
         value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
         objective = value + alpha / 2 * inner(dual, predictions)
-        return cls(dual, image, intercept, scores, gradient, objective)
+        return cls(dual, predictions, intercept, scores, gradient, objective)
 
 
 class _Direction(NamedTuple):
-    """A Newton step: of C, of K C, of b to first order, and of the objective.
+    """A Newton step: of C, of J C, of b to first order, and of the objective.
 
     The last is the derivative along it.
     """
 
     change: Array
-    image: Array
+    predictions: Array
     intercept: Array | None
     slope: float
 
 
-def _dual_value(
-    prepared: Prepared, point: _Point, gradient_image: Array, alpha: float
-) -> float:
+def _dual_value(prepared: Prepared, point: _Point, alpha: float) -> float:
     """Return the dual value at alpha C = a."""
     problem = prepared.problem
-    norm = inner(point.gradient, prepared.known.multiply(gradient_image))
+    norm = inner(point.gradient, prepared.joint @ point.gradient)
     value = problem.loss.dual_value(problem.targets, point.gradient, problem.weights)
     return value - norm / (2 * alpha)
+
+
+def _system(
+    prepared: Prepared,
+    point: _Point,
+    alpha: float,
+    columns: LowRank | None = None,
+    curvature: Curvature | None = None,
+) -> HessianSystem:
+    """Return the equations of a step, with the second derivative there or another."""
+    if curvature is None:
+        problem = prepared.problem
+        there = problem.targets, point.scores, problem.weights
+        curvature = problem.loss.curvature(*there)
+    return HessianSystem(prepared, curvature, alpha, columns)
 
 
 def _quick_step(
     prepared: Prepared, point: _Point, alpha: float, gap: float, max_steps: int
 ) -> _Point | None:
     """Return the next point if few products and a diagonal are enough, else None."""
-    problem = prepared.problem
-    curvature = problem.loss.curvature(problem.targets, point.scores, problem.weights)
-    return _newton(prepared, point, alpha, gap, None, curvature, max_steps=max_steps)
+    return _newton(_system(prepared, point, alpha), point, gap, max_steps=max_steps)
 
 
 class _Raised:
@@ -238,16 +245,16 @@ class _Raised:
         loss, of = prepared.problem.loss, prepared.approximation
         columns = of.columns if of.rank else None
         there = prepared.problem.targets, point.scores, prepared.problem.weights
-        step = partial(_newton, prepared, point, alpha, gap, columns)
+        system = partial(_system, prepared, point, alpha, columns)
         while True:
             share = self.share if self.share >= _NEWTON else 0.0
             curvature = loss.raised_curvature(*there, share=share)
             if curvature is None:
-                return step(loss.curvature(*there))
+                return _newton(system(), point, gap)
             if share >= 1:
                 self.share *= _LOWER
-                return step(curvature)
-            moved = step(curvature, shorten=False)
+                return _newton(system(curvature), point, gap)
+            moved = _newton(system(curvature), point, gap, shorten=False)
             if moved is not None:
                 self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
                 return moved
@@ -255,12 +262,9 @@ class _Raised:
 
 
 def _newton(
-    prepared: Prepared,
+    system: HessianSystem,
     point: _Point,
-    alpha: float,
     gap: float,
-    columns: LowRank | None,
-    curvature: Curvature,
     *,
     max_steps: int | None = None,
     shorten: bool = True,
@@ -270,58 +274,35 @@ def _newton(
     Also None if so many products are not enough for a full step, or if the step would
     have to be shortened and may not.
     """
-    problem, known = prepared.problem, prepared.known
-    project: Any = lambda right: right  # noqa: E731
-    if problem.centered:
-        project = problem.balancing(curvature)
-    approximate = preconditioner(
-        prepared.approximation.diagonal,
-        columns,
-        curvature,
-        known,
-        alpha,
-        problem.operator.work,
-    )
+    problem, joint = system.prepared.problem, system.prepared.joint
+    curvature, alpha = system.curvature, system.alpha
     residual = point.gradient - alpha * point.dual
-    inside = project(curvature.solve(residual))
+    inside = system.project(curvature.solve(residual))
     # where W vanishes and the residual does not, as for a saturated wrong class
     outside = residual - curvature.factor(inside)
-    right, outside_image = inside, 0.0 * residual
+    right, image = inside, 0.0 * residual
     xp = namespace(residual)
     if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
-        outside_image = problem.operator @ outside
-        moved_there = curvature.adjoint(known.multiply(outside_image))
-        right = right - project(moved_there) / alpha
-    images: list[Array] = []
-
-    def product(direction: Array) -> Array:
-        images[:] = [problem.operator @ curvature.factor(direction)]
-        back = curvature.adjoint(known.multiply(images[0]))
-        return alpha * direction + project(back)
-
-    def precondition(rows: Array) -> Array:
-        return project(curvature.project(approximate(rows)))
-
-    inside, image = xp.zeros_like(residual), outside_image / alpha
+        image = (joint @ outside) / alpha
+        right = right - system.project(curvature.adjoint(image))
+    inside = xp.zeros_like(residual)
 
     def moved(halvings: int) -> _Point | None:
         change = outside / alpha + curvature.factor(inside)
-        ahead = known.multiply(image)
-        drift = _drift(problem, curvature, ahead)
-        direction = _Direction(change, image, drift, -inner(residual, ahead))
-        return _line_search(prepared, point, direction, alpha, halvings)
+        drift = _drift(problem, curvature, image)
+        direction = _Direction(change, image, drift, -inner(residual, image))
+        return _line_search(problem, point, direction, alpha, halvings)
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
-    cheap = problem.operator.work <= _CHEAP * problem.operator.n_samples
+    cheap = joint.work <= _CHEAP * joint.n_samples
     first = _FIRST_CHEAP if cheap else _FIRST
     enough = min(first, max(abs(gap) ** 0.5, _LEAST))
     halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
     least = _LEAST if shorten else _FORCING
-    steps = conjugate_steps(product, right, precondition)
-    for step in islice(steps, max_steps):
+    for step in islice(system.steps(right), max_steps):
         inside = inside + step.length * step.direction
-        image = image + step.length * images[0]
+        image = image + step.length * step.beside
         if step.left > enough:
             continue
         found = moved(halvings if step.left <= _FORCING else 0)
@@ -346,7 +327,7 @@ def _drift(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None
 
 
 def _line_search(
-    prepared: Prepared,
+    problem: Problem,
     point: _Point,
     direction: _Direction,
     alpha: float,
@@ -360,9 +341,9 @@ def _line_search(
     for halvings in range(max_halvings + 1):
         step = 0.5**halvings
         moved = _Point.at(
-            prepared,
+            problem,
             point.dual + step * direction.change,
-            point.image + step * direction.image,
+            point.predictions + step * direction.predictions,
             alpha,
             near=None if drift is None else point.intercept + step * drift,
         )

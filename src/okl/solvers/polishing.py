@@ -39,10 +39,9 @@ _KINK = 1e6
 def polished(
     problem: Problem, kernel: OutputKernel, multipliers: Array, alpha: float
 ) -> Array:
-    """Return a (n_samples, n_outputs) with its free entries solved for, L given."""
+    """Return a (n_samples, n_outputs) with its free entries solved for, L problem."""
     prepared = NewtonCG().prepare_for(problem, kernel)
-    given, known = prepared.problem, prepared.known
-    loss, targets, weights = given.loss, given.targets, given.weights
+    loss, targets, weights = problem.loss, problem.targets, problem.weights
     xp = namespace(multipliers)
     kinks = loss.scores_of(targets, multipliers, weights)
     best, smallest, count = multipliers, float("inf"), 0
@@ -53,16 +52,16 @@ def polished(
         multipliers = envelope.negative_gradient(targets, kinks, weights)
         curvature = envelope.curvature(targets, kinks, weights).diagonal
         free = xp.astype(curvature > 0, multipliers.dtype)
-        scores = known.multiply(given.operator @ multipliers) / alpha
+        scores = (prepared.joint @ multipliers) / alpha
         off = free * (kinks - scores)
-        if given.centered:
-            counts = xp.clip(given.sums(free), 1.0, None)
-            off = off - free * given.spread(given.sums(off) / counts)
+        if problem.centered:
+            counts = xp.clip(problem.sums(free), 1.0, None)
+            off = off - free * problem.spread(problem.sums(off) / counts)
         residual, n_free = float(xp.max(xp.abs(off))), int(xp.sum(free))
         if n_free == count and residual > _FALLS * smallest:
             break
         best, smallest, count = multipliers, residual, n_free
         system = ActiveSystem(prepared, Diagonal.of(_KINK * curvature), alpha)
-        sums = -given.sums(multipliers) / alpha
+        sums = -problem.sums(multipliers) / alpha
         multipliers = multipliers + alpha * system.solve(off, sums, rtol=_RTOL)
     return best

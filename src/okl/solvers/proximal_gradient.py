@@ -158,7 +158,7 @@ class Prepared(NamedTuple):
     ) -> Solution:
         """Return the best f and b for an output kernel."""
         return self.solver.solve(
-            self.for_known._replace(problem=self.problem, known=kernel),
+            self.for_known.under(self.problem, kernel),
             alpha,
             tol=tol,
             max_iter=_STEPS,

@@ -1,11 +1,11 @@
 r"""Known output kernel, curvature at some entries only: Newton's method with these.
 
 An entry is *active* where the loss has curvature: for the envelope of a hinge, a
-support vector on the margin. With a the negative gradient at F = K C L + 1 b' and
-r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
-`okl.solvers.active_system` for R = -K r L / alpha; the change of the intercept keeps
-1'C = 0. A step costs two products with K, those for the gap included: at the best
-intercept the gap is <r, K r L> / (2 alpha). The intercept of the iterations is another
+support vector on the margin. With a the negative gradient at F = J C + 1 b', J the map
+C -> K C L, and r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
+`okl.solvers.active_system` for R = -J r / alpha; the change of the intercept keeps
+1'C = 0. A step costs two products with J, those for the gap included: at the best
+intercept the gap is <r, J r> / (2 alpha). The intercept of the iterations is another
 one: where the loss is flat in it the best one says nothing of the way to go.
 
 Along the step the objective is piecewise quadratic, or nearly so, in one number, and
@@ -21,7 +21,6 @@ from typing import ClassVar, NamedTuple
 from okl._array import Array, inner, namespace
 from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
-from okl.operators import Operator
 from okl.problems import Problem
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.approximation import Prepared
@@ -65,14 +64,14 @@ class SemismoothNewton(Solver):
         start: Array | None = None,
     ) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
-        problem, known = prepared.problem, prepared.known
+        problem, joint = prepared.problem, prepared.joint
         history = History(problem.reference)
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
-        image = xp.zeros_like(dual) if start is None else problem.operator @ dual
+        predictions = xp.zeros_like(dual) if start is None else joint @ dual
         intercept, closer = None, 1.0
         while True:
-            point = _Point.at(prepared, dual, image, intercept, alpha)
+            point = _Point.at(prepared, dual, predictions, intercept, alpha)
             gap = history.add(point.objective, point.objective - point.gap)
             if gap <= _SAFETY * tol or len(history.records) >= max_iter:
                 break
@@ -84,13 +83,12 @@ class SemismoothNewton(Solver):
                 break
             closer = _CLOSER * closer if longest < _SHORT else 1.0
             dual = dual + length * direction.change
-            image = image + length * direction.image
+            predictions = predictions + length * direction.predictions
             intercept = point.intercept + length * direction.intercept
-        dual_coef = problem.balanced(known.multiply(dual))
         return certified(
             problem,
-            dual_coef,
-            known,
+            problem.balanced_theta(dual, prepared.kernel),
+            prepared.kernel,
             alpha,
             tol=tol,
             history=history,
@@ -105,13 +103,13 @@ class _Point(NamedTuple):
     Attributes
     ----------
     dual, scores, residual, residual_image : array (n_samples, n_outputs)
-        C, F, r = a - alpha C and K r.
+        C, F, r = a - alpha C and J r.
     curvature : Curvature
         W.
     intercept, best_intercept : array (n_outputs,)
         b, and where the loss is least; zero without an intercept.
     objective, gap : float
-        At the best intercept: the loss plus alpha <C'KC, L> / 2, and what it is above
+        At the best intercept: the loss plus alpha <C, J C> / 2, and what it is above
         the dual value at its a.
     """
 
@@ -130,14 +128,13 @@ class _Point(NamedTuple):
         cls,
         prepared: Prepared,
         dual: Array,
-        image: Array,
+        predictions: Array,
         intercept: Array | None,
         alpha: float,
     ) -> _Point:
-        problem, known = prepared.problem, prepared.known
+        problem = prepared.problem
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         xp = namespace(dual)
-        predictions = known.multiply(image)
         best = xp.zeros((problem.n_outputs,), dtype=dual.dtype)
         if problem.centered:
             best = problem.best_intercept(predictions)
@@ -149,35 +146,26 @@ class _Point(NamedTuple):
         residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
         at_best = loss.negative_gradient(targets, best_scores, weights)
         at_best = at_best - alpha * dual
-        images = _products(problem.operator, residual, at_best)
-        curved = known.multiply(images[1])
+        image, best_image = prepared.joint.both(residual, at_best)
         value = loss.value(targets, best_scores, weights)
         return cls(
             dual,
             scores,
             residual,
-            images[0],
+            image,
             loss.curvature(targets, scores, weights),
             intercept,
             best,
             value + alpha / 2 * inner(dual, predictions),
-            inner(at_best, curved) / (2 * alpha),
+            inner(at_best, best_image) / (2 * alpha),
         )
 
 
-def _products(operator: Operator, left: Array, right: Array) -> tuple[Array, Array]:
-    """Return K times two arrays, at once if all columns have the same K."""
-    if not operator.shared:
-        return operator @ left, operator @ right
-    both = operator @ namespace(left).concat([left, right], axis=1)
-    return both[:, : left.shape[1]], both[:, left.shape[1] :]
-
-
 class _Direction(NamedTuple):
-    """A change of C, K times it, and changes of b and of the scores."""
+    """A change of C, J times it, and changes of b and of the scores."""
 
     change: Array
-    image: Array
+    predictions: Array
     intercept: Array
     scores: Array
 
@@ -186,18 +174,18 @@ def _newton(
     prepared: Prepared, point: _Point, alpha: float, *, rtol: float
 ) -> _Direction:
     """Return the Newton step."""
-    problem, known, curvature = prepared.problem, prepared.known, point.curvature
+    problem, curvature = prepared.problem, point.curvature
     xp = namespace(point.dual)
-    right = -known.multiply(point.residual_image) / alpha
+    right = -point.residual_image / alpha
     sums = -problem.sums(point.dual + point.residual / alpha)
     system = ActiveSystem(prepared, curvature, alpha)
     inside = system.solve(right, sums, rtol=rtol)
-    inside_image = problem.operator @ inside
-    image = point.residual_image / alpha + inside_image
+    inside_image = prepared.joint @ inside
+    predictions = point.residual_image / alpha + inside_image
     intercept = xp.zeros_like(point.intercept)
     if problem.centered:
         # what the equations of the active entries leave to it
-        left = curvature.diagonal * (right - known.multiply(inside_image))
+        left = curvature.diagonal * (right - inside_image)
         left_over = problem.sums(left - alpha * inside)
         intercept = problem.solve_total(curvature, left_over)
         # where nothing that shares it is active there is none
@@ -206,9 +194,9 @@ def _newton(
         intercept = xp.where(flat, way, intercept)
     return _Direction(
         point.residual / alpha + inside,
-        image,
+        predictions,
         intercept,
-        known.multiply(image) + problem.spread(intercept),
+        predictions + problem.spread(intercept),
     )
 
 
@@ -219,16 +207,16 @@ def _length(
 
     The derivative of the objective in the length is increasing.
     """
-    problem, known = prepared.problem, prepared.known
+    problem, couples = prepared.problem, prepared.joint.couples
     loss, targets, weights = problem.loss, problem.targets, problem.weights
     scores, moved = point.scores, direction.scores
     xp = namespace(scores)
 
     def total(entries: Array) -> Array:
         sums = xp.sum(entries, axis=0)
-        return sums if known.basis is None else xp.sum(sums, keepdims=True)
+        return xp.sum(sums, keepdims=True) if couples else sums
 
-    image = alpha * known.multiply(direction.image)
+    image = alpha * direction.predictions
     constant, linear = total(point.dual * image), total(direction.change * image)
 
     def slope(length: Array) -> Array:

@@ -65,6 +65,8 @@ class Solution:
         Of the problem with a centred operator; None where centring removed it.
     dual_point : array (n_samples, n_outputs) or None
         alpha C, where the loss has kinks; else it is minus the gradient of the loss.
+    hessian : HessianSystem or None
+        The equations of Newton's method at the end, where it was used with L given.
     """
 
     dual_coef: Array
@@ -75,6 +77,7 @@ class Solution:
     start: Any
     intercept: Array | None = None
     dual_point: Array | None = None
+    hessian: Any = None
 
 
 def certified(
@@ -88,6 +91,7 @@ def certified(
     start: Any = None,
     intercept: Array | None = None,
     rank_limited: bool = False,
+    hessian: Any = None,
 ) -> Solution:
     """Certify a model of a problem, the one that a solver returns."""
     certificate = problem.certificate(
@@ -108,6 +112,7 @@ def certified(
         history.records,
         start,
         intercept,
+        hessian=hessian,
     )
 
 

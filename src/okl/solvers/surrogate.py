@@ -263,7 +263,7 @@ def _solution(
     rank_limited: bool = False,
 ) -> Solution:
     """Certify the best f of an L as a model of the whole problem."""
-    theta = problem.theta(problem.balanced(fit.start), kernel)
+    theta = problem.balanced_theta(fit.start, kernel)
     return certified(
         problem,
         theta,

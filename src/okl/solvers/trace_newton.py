@@ -208,7 +208,7 @@ class _Steps:
             problem.targets, place.predictions, problem.weights
         )
         # the columns of K that precondition are chosen once, for any L
-        known = self.prepared.for_known._replace(problem=problem, known=kernel)
+        known = self.prepared.for_known.under(problem, kernel)
         system = ActiveSystem(known, curvature, alpha)
         factor, L = kernel.factor(), kernel.matrix()
         xp = namespace(factor)

@@ -1,0 +1,136 @@
+r"""The kernel of all entries of the dual variables together.
+
+With L given, the predictions of a model are a linear function of its dual variables C,
+
+.. math:: F = J\, C = K C L,
+
+and that is all that a solver of f needs to know of K and L. How a product stays cheap,
+which outputs are coupled, and what a few columns of K say of J, is said here once for
+each kind of J: `Kronecker` for dual variables that are a matrix (whose K may be another
+one for each output, `okl.operators.SeparableSum`), and `okl.operators.Coupled` for data
+in long form, where each row is one entry.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+from okl._array import Array, namespace
+from okl._output_kernel import OutputKernel
+from okl.operators.base import Operator
+from okl.operators.low_rank import LowRank
+
+
+class JointOperator(ABC):
+    """What maps dual variables to predictions, symmetric and PSD.
+
+    Attributes
+    ----------
+    output_kernel : OutputKernel
+        L, as far as `low_rank` leaves it out.
+    """
+
+    output_kernel: OutputKernel
+
+    @property
+    def couples(self) -> bool:
+        """Whether a prediction depends on the dual variables of other columns."""
+        return self.output_kernel.basis is not None
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """The number of rows."""
+
+    @property
+    @abstractmethod
+    def work(self) -> float:
+        """The multiplications of a product for one column."""
+
+    @abstractmethod
+    def __matmul__(self, dual: Array) -> Array:
+        """Return the predictions of dual variables (n_samples, p)."""
+
+    def both(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return the products with two arrays, with one pass over K where it can be."""
+        return self @ left, self @ right
+
+    @cached_property
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """The diagonal (n_samples, p)."""
+
+    @abstractmethod
+    def block(self, rows: Array, outputs: Any) -> Array:
+        """Return the matrix of some entries (k, k).
+
+        Parameters
+        ----------
+        rows : array of int (k,)
+        outputs : array of int (k,), or int
+            The column of each; that of all of them where columns are not coupled.
+        """
+
+    @abstractmethod
+    def low_rank(self, rank: int) -> LowRank:
+        """Return R with J ~ RR' (x) L, of at most so many columns."""
+
+
+class Kronecker(JointOperator):
+    """C -> K C L.
+
+    Parameters
+    ----------
+    operator : Operator
+        K.
+    output_kernel : OutputKernel
+        L.
+    """
+
+    def __init__(self, operator: Operator, output_kernel: OutputKernel) -> None:
+        self._operator = operator
+        self.output_kernel = output_kernel
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return self._operator.n_samples
+
+    @property
+    def work(self) -> float:
+        """The multiplications of a product of K with one column."""
+        return self._operator.work
+
+    def __matmul__(self, dual: Array) -> Array:
+        """Return K C L."""
+        return self.output_kernel.multiply(self._operator @ dual)
+
+    def both(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return two products, K applied to all columns at once if they share it."""
+        if not self._operator.shared:
+            return self @ left, self @ right
+        images = self._operator @ namespace(left).concat([left, right], axis=1)
+        width, multiply = left.shape[1], self.output_kernel.multiply
+        return multiply(images[:, :width]), multiply(images[:, width:])
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The entries K_ii L_jj."""
+        own = self._operator.diagonal()
+        rows = own[:, None] if own.ndim == 1 else own
+        return rows * self.output_kernel.diagonal()
+
+    def block(self, rows: Array, outputs: Any) -> Array:
+        """Return K_ij L_st of some entries (k, k)."""
+        if not self.couples:
+            variance = self.output_kernel.eigenvalues[outputs]
+            return self._operator.block(rows, outputs) * variance
+        xp, L = namespace(rows), self.output_kernel.matrix()
+        between = xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
+        return self._operator.block(rows) * between
+
+    def low_rank(self, rank: int) -> LowRank:
+        """Return R with K ~ RR'."""
+        return self._operator.low_rank(rank)

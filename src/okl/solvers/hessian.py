@@ -1,0 +1,88 @@
+r"""The equations of a Newton step for a given L, as an object that is kept.
+
+With J the map from dual variables to predictions and W = V V' the second derivative of
+the loss at some scores, they are
+
+.. math:: (\alpha I + V' J V)\, g = \text{right},
+
+symmetric and positive definite. With a free intercept the loss, minimised over it, is a
+function of the predictions alone whose second derivative is V Pi V', Pi the projection
+on what V maps to columns that sum to zero: the equations hold on the range of Pi.
+
+The steps of Newton's method are solutions of this system, and so is every derivative of
+a model with respect to what it was fitted to: a solution keeps the system of its last
+scores, and one more right-hand side costs one more solve. If the scores were moved by s
+while the model is refitted, alpha C would change by -alpha V g, g the solution for V's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from okl._array import Array
+from okl._conjugate_gradient import Step, conjugate_gradient, conjugate_steps
+from okl.losses.base import Curvature
+from okl.operators import LowRank
+from okl.solvers.approximation import Prepared
+from okl.solvers.low_rank_preconditioner import preconditioner
+
+
+@dataclass(frozen=True)
+class HessianSystem:
+    """alpha I + V' J V on what leaves the intercept at its best.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The problem, and J.
+    curvature : Curvature
+        W.
+    alpha : float
+    columns : LowRank or None
+        Of K, for the preconditioner; None for a diagonal.
+    """
+
+    prepared: Prepared
+    curvature: Curvature
+    alpha: float
+    columns: LowRank | None
+
+    @cached_property
+    def project(self) -> Callable[[Array], Array]:
+        """Pi, the identity without an intercept."""
+        problem = self.prepared.problem
+        return problem.balancing(self.curvature) if problem.centered else _same
+
+    @cached_property
+    def _approximate(self) -> Callable[[Array], Array]:
+        joint = self.prepared.joint
+        return preconditioner(joint, self.columns, self.curvature, self.alpha)
+
+    def product(self, direction: Array) -> tuple[Array, Array]:
+        """Return the system times g, and J V g, which is added up beside g."""
+        image = self.prepared.joint @ self.curvature.factor(direction)
+        back = self.project(self.curvature.adjoint(image))
+        return self.alpha * direction + back, image
+
+    def precondition(self, rows: Array) -> Array:
+        """Return nearly the inverse times rows."""
+        return self.project(self.curvature.project(self._approximate(rows)))
+
+    def steps(self, right: Array) -> Iterator[Step]:
+        """Yield the steps of conjugate gradients, with their J V g."""
+        return conjugate_steps(self.product, right, self.precondition)
+
+    def solve(self, right: Array, *, rtol: float) -> Array:
+        """Return g (n_samples, n_outputs) to a relative residual."""
+        return conjugate_gradient(
+            lambda direction: self.product(direction)[0],
+            self.project(right),
+            self.precondition,
+            rtol=rtol,
+        )
+
+
+def _same(rows: Array) -> Array:
+    return rows
