@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from okl.losses import Squared
-from okl.model_selection.path import alpha_grid, solve_path
+from okl.model_selection.path import alpha_grid
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import Solution
+from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 
 
@@ -37,7 +37,7 @@ def predictions(
         solve_path(formulation.problem, grid, tol=1e-6, max_iter=5000),
         strict=True,
     ):
-        if solution.certificate.status == "max_iter":
+        if solution.certificate.failed:
             raise SystemExit(f"{structure} at {alpha:.3g}: {solution.certificate}")
         dual_coef = formulation.coefficients(solution.dual_coef)
         intercept = formulation.intercept(dual_coef)

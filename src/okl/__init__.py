@@ -18,6 +18,7 @@ from okl.estimators import (
     certify_model,
     output_kernel_path,
 )
+from okl.solvers import solve
 
 __version__ = "0.1.0.dev0"
 
@@ -33,4 +34,5 @@ __all__ = [
     "certify",
     "certify_model",
     "output_kernel_path",
+    "solve",
 ]

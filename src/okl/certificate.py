@@ -36,15 +36,22 @@ _MESSAGES = {
     "rank_limited": "Stationary under the bound on the rank; without the bound the "
     "objective could be lower by at most {gap:.2g} of it. A larger rank closes the "
     "gap.",
-    "max_iter": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}. "
-    "Increase max_iter, or tol, or alpha; at very small alpha, and where columns of X "
-    "have very different scales, rounding sets the limit.",
-    "rounding": "Rounding leaves what this model predicts on the training rows away "
-    "from the optimum by {gap:.2g} of the objective, above the tolerance {tol:.2g}: "
-    "kernel values are too large, or too much alike, for double precision. "
-    "Standardise the columns of X (sklearn.preprocessing.StandardScaler), or choose a "
-    "larger alpha; more iterations do not help.",
+    "unproved": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}: "
+    "the objective could be lower by at most {gap:.2g} of it.",
+    "max_iter": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
+    "after the {n_iter} iterations that max_iter allows. Increase max_iter, or tol.",
+    "stalled": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
+    "and no step made it smaller: rounding is in the way, and more iterations do not "
+    "help. Choose a larger alpha or tol, or scale the data: standardise the columns of "
+    "X (sklearn.preprocessing.StandardScaler).",
 }
+_ROUNDED = (
+    "Rounding leaves what this model predicts on the training rows away from the "
+    "optimum by {gap:.2g} of the objective, above the tolerance {tol:.2g}: kernel "
+    "values are too large, or too much alike, for double precision. Standardise the "
+    "columns of X (sklearn.preprocessing.StandardScaler), or choose a larger alpha; "
+    "more iterations do not help."
+)
 
 
 @dataclass(frozen=True)
@@ -62,10 +69,10 @@ class Certificate:
     relative_gap : float
         The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0, or at
         the best constant if there is an intercept).
-    status : {"optimal", "rank_limited", "max_iter", "rounding"}
-        Whether the relative gap is at most the tolerance; if not, whether a bound
-        on the rank, the end of the iterations or the rounding of predictions is the
-        reason.
+    status : {"optimal", "rank_limited", "max_iter", "stalled", "unproved"}
+        Whether the relative gap is at most the tolerance; if not, whether a bound on
+        the rank, the end of the iterations or rounding is the reason. `okl.certify`,
+        which sees a model and not how it was found, says ``"unproved"``.
     message : str
         The status in a sentence, with advice.
     """
@@ -102,7 +109,7 @@ class Certificate:
         if abs(relative) <= tol:
             status = "optimal"
         else:
-            status = "rank_limited" if rank_limited else "max_iter"
+            status = "rank_limited" if rank_limited else "unproved"
         message = _MESSAGES[status].format(gap=relative, tol=tol)
         return cls(primal, dual, gap, relative, status, message)
 
@@ -114,6 +121,16 @@ class Certificate:
         """
         return self.status not in ("optimal", "rank_limited")
 
+    def of_fit(self, n_iter: int, max_iter: int, tol: float) -> Certificate:
+        """Return it with the reason why a fit ended above the tolerance, if it did."""
+        if self.status != "unproved":
+            return self
+        status = "max_iter" if n_iter >= max_iter else "stalled"
+        message = _MESSAGES[status].format(
+            gap=self.relative_gap, tol=tol, n_iter=n_iter
+        )
+        return replace(self, status=status, message=message)
+
     def limited_by_rounding(self, tol: float, change: float = 0.0) -> Certificate:
         """Return the certificate with rounding as the reason why it is not optimal.
 
@@ -121,8 +138,8 @@ class Certificate:
         objective by rounding.
         """
         gap = max(abs(self.relative_gap), change)
-        message = _MESSAGES["rounding"].format(gap=gap, tol=tol)
-        return replace(self, status="rounding", message=message)
+        message = _ROUNDED.format(gap=gap, tol=tol)
+        return replace(self, status="stalled", message=message)
 
 
 def relative_gap(primal: float, dual: float, reference: float) -> float:

@@ -240,5 +240,7 @@ class Agreement:
             return found
         scale = max(abs(before.primal), problem.reference)
         worse = found.primal > before.primal + max(self.tol, _NOTICED) * scale
-        ended = solution.n_iter >= self.max_iter or before.status == "rank_limited"
-        return found if ended and not worse else found.limited_by_rounding(self.tol)
+        ended = before.status in ("max_iter", "rank_limited")
+        if ended and not worse:
+            return found.of_fit(solution.n_iter, self.max_iter, self.tol)
+        return found.limited_by_rounding(self.tol)

@@ -44,9 +44,8 @@ from okl.estimators.training import (
 )
 from okl.estimators.units import Units
 from okl.losses import LOSSES, Loss, as_loss
-from okl.model_selection.path import solve_path
 from okl.problems import Formulation
-from okl.solvers import Solution, Solver, as_solver
+from okl.solvers import Solution, Solver, as_solver, solve
 from okl.structures import Structure, as_structure
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
@@ -305,9 +304,9 @@ class SingleFit(OutputKernelModel):
         warn_of_column_scales(self, training.kernel, X, weights, FIT_DEPTH)
         inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
         formulation = observed.formulate(inputs, structure)
-        (solution,) = solve_path(
+        solution = solve(
             formulation.problem,
-            [self.alpha],
+            self.alpha,
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,

@@ -47,7 +47,8 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.model_selection.folds import splitter_of
-from okl.model_selection.path import check_alphas, solve_path
+from okl.model_selection.path import check_alphas
+from okl.solvers import solve_path
 from okl.structures import Structure, as_structure
 
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from okl._output_kernel import OutputKernel
 from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
-from okl.model_selection.path import solve_path
 from okl.operators import Operator
 from okl.problems import Formulation, Inputs, Observed
+from okl.solvers import solve_path
 from okl.solvers.alternation import in_outputs
 from okl.structures import Structure
 

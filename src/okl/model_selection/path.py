@@ -1,23 +1,16 @@
-"""A regularisation path: one problem at many alphas, from the largest down.
-
-One eigendecomposition serves all alphas, and each solve starts where the one
-before ended. What is kept per alpha is small: a model in the reduced outputs.
-"""
+"""The alphas of a regularisation path, from the largest that matters down."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from okl._array import Array, eigh, namespace
-from okl._threads import threads_for
 from okl._validation import check_alpha, check_count, check_positive
 from okl.problems import Problem
-from okl.solvers import Solution, Solver, choose_solver
 
 # Up to so many rows the matrix is formed.
 _FEW = 32
@@ -127,24 +120,3 @@ def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> A
     # a kernel or targets of zero leave nothing to scale by
     top = largest_alpha(problem) or 1.0
     return np.geomspace(top, eps * top if grid > 1 else top, grid)
-
-
-def solve_path(
-    problem: Problem,
-    alphas: Sequence[float],
-    *,
-    solver: str | Solver = "auto",
-    tol: float,
-    max_iter: int,
-) -> Iterator[Solution]:
-    """Solve at decreasing alphas, each from the solution before."""
-    chosen = choose_solver(solver, problem, n_alphas=len(alphas))
-    prepared = chosen.prepare(problem)
-    start: Any = None
-    for alpha in alphas:
-        with threads_for(chosen.largest_product(problem)):
-            solution = chosen.solve(
-                prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
-            )
-        start = solution.start
-        yield solution

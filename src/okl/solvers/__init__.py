@@ -43,6 +43,8 @@ from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
 from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
+from okl.solvers.solve import solve as solve
+from okl.solvers.solve import solve_path as solve_path
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton
 from okl.solvers.spectral import Spectral as Spectral
 from okl.solvers.surrogate import Surrogate as Surrogate

@@ -122,7 +122,7 @@ class AugmentedLagrangian(Solver):
             done = finished >= _ROUNDS_MORE or stalled >= _PATIENCE
             if done or len(history.records) >= max_iter:
                 break
-            if solution.certificate.status == "max_iter":
+            if solution.certificate.failed:
                 # too sharp for this one: duller ones converge as well, in more rounds
                 sharpness = max(_DULLER * sharpness, _FIRST)
             else:

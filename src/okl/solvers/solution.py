@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypedDict
 
@@ -78,6 +78,11 @@ class Solution:
     intercept: Array | None = None
     dual_point: Array | None = None
     hessian: Any = None
+
+    def ended(self, *, tol: float, max_iter: int) -> Solution:
+        """Return the solution with the reason why it is not optimal, if it is not."""
+        certificate = self.certificate.of_fit(self.n_iter, max_iter, tol)
+        return replace(self, certificate=certificate)
 
 
 def certified(

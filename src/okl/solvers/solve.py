@@ -1,0 +1,74 @@
+"""One problem at one alpha, or along a path: what all that fits a model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from okl._threads import threads_for
+from okl._validation import check_alpha, check_count, check_tolerance
+from okl.problems import Problem
+from okl.solvers.automatic import choose_solver
+from okl.solvers.base import Solver
+from okl.solvers.solution import Solution
+
+
+def solve(
+    problem: Problem,
+    alpha: float,
+    *,
+    solver: str | Solver = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> Solution:
+    """Return the best model of a problem, with the certificate of it.
+
+    Parameters
+    ----------
+    problem : Problem
+        A loss on targets, an operator and a structure; see `okl.problems.formulate`.
+    alpha : float
+        Strength of the regularisation, > 0.
+    solver : str or Solver, default="auto"
+        A name of `okl.solvers`, or ``"auto"`` for the first that fits.
+    tol : float, default=1e-6
+        Relative duality gap to stop at.
+    max_iter : int, default=1000
+        Most iterations.
+
+    Raises
+    ------
+    ValueError
+        If alpha, tol or max_iter is out of range, or the solver does not fit.
+    MemoryError
+        If what the solver makes of the kernel matrix does not fit in memory.
+    """
+    alphas = [check_alpha(alpha)]
+    check_tolerance(tol)
+    check_count(max_iter, "max_iter")
+    (solution,) = solve_path(problem, alphas, solver=solver, tol=tol, max_iter=max_iter)
+    return solution
+
+
+def solve_path(
+    problem: Problem,
+    alphas: Sequence[float],
+    *,
+    solver: str | Solver = "auto",
+    tol: float,
+    max_iter: int,
+) -> Iterator[Solution]:
+    """Yield the solutions at decreasing alphas, each found from the one before.
+
+    One decomposition serves all of them. Parameters are those of `solve`, checked.
+    """
+    chosen = choose_solver(solver, problem, n_alphas=len(alphas))
+    prepared = chosen.prepare(problem)
+    start: Any = None
+    for alpha in alphas:
+        with threads_for(chosen.largest_product(problem)):
+            solution = chosen.solve(
+                prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
+            )
+        start = solution.start
+        yield solution.ended(tol=tol, max_iter=max_iter)

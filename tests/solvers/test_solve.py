@@ -1,0 +1,58 @@
+"""One problem at one alpha, as a caller of `okl.solve` sees it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import okl
+from okl import OutputKernelRegressor
+from okl.losses import Squared
+from okl.operators import Dense
+from okl.problems import Inputs, formulate
+from okl.structures import Frobenius, Identity
+from tests.samples import draw, gaussian
+
+
+def problem(structure, X, Y):
+    inputs = Inputs.of(Dense(gaussian(X)), fit_intercept=True)
+    return formulate(inputs, Y, Squared(), structure).problem
+
+
+def test_it_is_what_estimators_fit():
+    X, Y, K = draw(20, 3)
+    solution = okl.solve(problem(Frobenius(), X, Y), 0.1)
+    model = OutputKernelRegressor("precomputed", "frobenius", 0.1, normalize_y=False)
+    model.fit(K, Y)
+    assert solution.certificate.status == "optimal"
+    assert_allclose(solution.dual_coef, model.dual_coef_, rtol=1e-12)
+    assert solution.certificate.primal == model.certificate_.primal
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": -1.0}, "alpha must be"),
+        ({"alpha": 1.0, "tol": 0.0}, "tol must be"),
+        ({"alpha": 1.0, "max_iter": 0}, "max_iter must be"),
+        ({"alpha": 1.0, "solver": "simplex"}, "Unknown solver 'simplex'"),
+        ({"alpha": 1.0, "solver": "spectral"}, "needs 'known' of the structure"),
+    ],
+)
+def test_wrong_options(options, message):
+    X, Y, _ = draw(8, 2)
+    with pytest.raises(ValueError, match=message):
+        okl.solve(problem(Frobenius(), X, Y), **options)
+
+
+def test_the_reason_why_a_fit_ended():
+    X, Y, _ = draw(20, 3)
+    learned = problem(Frobenius(), X, Y)
+    assert okl.solve(learned, 1e-3, max_iter=1).certificate.status == "max_iter"
+    # below rounding there is no progress, and iterations are left
+    for given in (learned, problem(Identity(), X, Y)):
+        solution = okl.solve(given, 1e-8, tol=1e-30)
+        if abs(solution.certificate.relative_gap) > 1e-30:
+            assert solution.n_iter < 1000
+            assert solution.certificate.status == "stalled"
+            assert "larger alpha" in solution.certificate.message
+    assert np.isfinite(solution.certificate.primal)
