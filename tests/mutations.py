@@ -74,7 +74,7 @@ MUTATIONS = [
         "residual = (observed - 1) * dual * 0.0",
     ),
     Mutation(
-        "solvers/augmented_lagrangian.py",
+        "solvers/multipliers.py",
         "return multipliers - problem.spread(share) * room",
         "return multipliers",
     ),

@@ -8,6 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from okl import OutputKernelClassifier, OutputKernelClassifierCV, certify
 from okl.losses import Hinge
+from okl.solvers import support_vectors
 from okl.structures import Cluster, Identity, LowRank, Mean, Sparse, TraceBall
 from tests.samples import draw_classes, gaussian, solve
 
@@ -166,6 +167,45 @@ def test_several_labels(structure):
     assert model.certificate_.status == "optimal"
     assert_array_equal(model.predict(X), model.decision_function(X) > 0)
     assert np.mean(model.predict(X) == Y) > 0.65
+
+
+@pytest.mark.parametrize("alpha", [0.03, 1.0, 30.0])
+@pytest.mark.parametrize("weighting", ["none", "rows", "missing"])
+def test_libsvm_and_newton_rounds_find_the_same(alpha, weighting, monkeypatch):
+    _, labels, K = draw_classes(40, 3)
+    Y = Hinge().encode(labels, "multiclass", 3)
+    rng = np.random.default_rng(0)
+    weights = {
+        "none": None,
+        "rows": rng.integers(0, 3, size=(40, 1)).astype(float),
+        "missing": rng.integers(0, 2, size=(40, 3)).astype(float),
+    }[weighting]
+    options = {"loss": Hinge(), "intercept": True, "weights": weights, "tol": 1e-9}
+    direct = solve(K, Y, Identity(), alpha, **options).solution
+    assert direct.n_iter == 1
+    monkeypatch.setattr(support_vectors, "fits", lambda problem, kernel: False)
+    rounds = solve(K, Y, Identity(), alpha, **options).solution
+    assert rounds.n_iter > 1
+    for solution in (direct, rounds):
+        assert solution.certificate.status == "optimal"
+    assert direct.certificate.primal == pytest.approx(
+        rounds.certificate.primal, rel=3e-9
+    )
+
+
+def test_a_first_guess_that_is_wrong_is_mended(monkeypatch):
+    # an injected fault: multipliers of other machines
+    _, labels, K = draw_classes(40, 3)
+    Y = Hinge().encode(labels, "multiclass", 3)
+    original = support_vectors.multipliers_of
+
+    def faulty(problem, kernel, alpha, *, tol):
+        return original(problem, kernel, 30 * alpha, tol=tol)
+
+    monkeypatch.setattr(support_vectors, "multipliers_of", faulty)
+    found = solve(K, Y, Identity(), 0.1, loss=Hinge(), intercept=True).solution
+    assert found.certificate.status == "optimal"
+    assert found.n_iter > 1
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.1, 0.5, 1.0, 10.0])

@@ -20,7 +20,7 @@ class Hinge(Margin, Proximal):
 
     name: ClassVar[str | None] = "hinge"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"proximal", "classification", "multilabel"}
+        {"proximal", "support_vectors", "classification", "multilabel"}
     )
 
     def entries(self, targets: Array, scores: Array) -> Array:

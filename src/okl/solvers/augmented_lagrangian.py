@@ -12,6 +12,10 @@ The smooth problems go to `okl.solvers.semismooth_newton` where L is known, to
 where L is learned otherwise; in long form all of them, and without memory for a
 decomposition those with a learned L, to `okl.solvers.surrogate`.
 
+Where L is known and couples no outputs, libsvm has the multipliers faster
+(`okl.solvers.support_vectors`), and the rounds start from these if they are not near
+enough.
+
 The model that is returned is the one of the dual point, alpha C = a, the entries of a
 between their bounds solved for (`okl.solvers.polishing`): its dual variables are zero,
 and at their bounds, exactly. The dense one of the last smooth problem stands in where
@@ -28,9 +32,11 @@ from okl._array import Array, namespace
 from okl._output_kernel import OutputKernel
 from okl.certificate import Certificate
 from okl.losses import Envelope
-from okl.losses.separable import unweighted, weighted
+from okl.losses.separable import unweighted
 from okl.problems import Problem
+from okl.solvers import support_vectors
 from okl.solvers.base import Solver
+from okl.solvers.multipliers import balanced, multiplier_bounds
 from okl.solvers.polishing import polished
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
@@ -99,8 +105,13 @@ class AugmentedLagrangian(Solver):
             start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
         best, sparse = None, None
         smallest, stalled, finished = float("inf"), 0, 0
+        direct = _of_support_vectors(problem, alpha, tol=tol)
+        if direct is not None:
+            best, smallest = direct, abs(direct.certificate.relative_gap)
+            history.add(best.certificate.primal, best.certificate.dual)
+            start = _Start(best.multipliers, start.inside)
         sharpness, share = _FIRST, _MOST
-        while True:
+        while best is None or smallest > tol:
             envelope = _envelope(problem, start.multipliers, sharpness)
             smooth = prepared._replace(problem=replace(problem, loss=envelope))
             solution = smooth_solver.solve(
@@ -179,7 +190,7 @@ class _Model(NamedTuple):
         multipliers = envelope.negative_gradient(targets, scores, weights)
         if problem.centered:
             active = envelope.curvature(targets, scores, weights).diagonal > 0
-            multipliers = _balanced(problem, multipliers, active)
+            multipliers = balanced(problem, multipliers, active)
         return cls._certified(
             problem,
             multipliers,
@@ -197,22 +208,40 @@ class _Model(NamedTuple):
         the best one it may be.
         """
         kernel = self.output_kernel
+        limited = self.certificate.status == "rank_limited"
 
         def model(multipliers: Array) -> _Model:
-            return self._certified(
-                problem,
-                multipliers,
-                problem.theta(multipliers / alpha, kernel),
-                kernel,
-                alpha,
-                tol=tol,
-                rank_limited=self.certificate.status == "rank_limited",
+            return self.of_dual_point(
+                problem, multipliers, kernel, alpha, tol=tol, rank_limited=limited
             )
 
         solved = model(polished(problem, kernel, self.multipliers, alpha))
         if solved.certificate.status == "optimal":
             return solved
         return min(solved, model(self.multipliers), key=_gap)
+
+    @classmethod
+    def of_dual_point(
+        cls,
+        problem: Problem,
+        multipliers: Array,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        rank_limited: bool = False,
+    ) -> _Model:
+        """Return the model with Theta = a L / alpha."""
+        theta = problem.theta(multipliers / alpha, kernel)
+        return cls._certified(
+            problem,
+            multipliers,
+            theta,
+            kernel,
+            alpha,
+            tol=tol,
+            rank_limited=rank_limited,
+        )
 
     def is_as_good_as(self, other: _Model, tol: float) -> bool:
         """Tell whether it is optimal, or no farther from it than the other plus tol."""
@@ -248,6 +277,20 @@ class _Model(NamedTuple):
         return cls(multipliers, dual_coef, kernel, intercept, certificate)
 
 
+def _of_support_vectors(problem: Problem, alpha: float, *, tol: float) -> _Model | None:
+    """Return the model of libsvm's multipliers, None where they are not to be had."""
+    kernel = problem.known()
+    if kernel is None or not support_vectors.fits(problem, kernel):
+        return None
+    found = support_vectors.multipliers_of(problem, kernel, alpha, tol=tol)
+    low, high = multiplier_bounds(problem)
+    found = balanced(problem, found, (found > low) & (found < high))
+    model = _Model.of_dual_point(problem, found, kernel, alpha, tol=tol)
+    if model.certificate.status == "optimal":
+        return model
+    return model.sparse(problem, alpha, tol=tol)
+
+
 def _gap(model: _Model) -> float:
     return abs(model.certificate.relative_gap)
 
@@ -264,22 +307,3 @@ def _smooth(problem: Problem) -> tuple[Solver, Problem]:
 def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelope:
     shift = unweighted(multipliers, problem.weights) / sharpness
     return Envelope(problem.loss, sharpness, shift)
-
-
-def _balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
-    """Return a with sums of zero, its active entries moved, but not past a bound.
-
-    What rounding left of a sum is taken in proportion to the room that entries have:
-    where nothing but zeros sums to zero, as in a label that all rows have, they become
-    zeros.
-    """
-    xp = namespace(multipliers)
-    low, high = problem.loss.slope_bounds(problem.targets)
-    low, high = weighted(low, problem.weights), weighted(high, problem.weights)
-    excess = problem.sums(multipliers)
-    room = xp.where(problem.spread(excess) > 0, multipliers - low, high - multipliers)
-    room = xp.where(active, room, xp.zeros_like(room))
-    total = problem.sums(room)
-    safe = xp.where(total > 0, total, xp.ones_like(total))
-    share = xp.clip(excess / safe, -1.0, 1.0)
-    return multipliers - problem.spread(share) * room

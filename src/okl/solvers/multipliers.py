@@ -1,0 +1,31 @@
+"""Multipliers of a loss with kinks: their bounds, and sums of zero within these."""
+
+from __future__ import annotations
+
+from okl._array import Array, namespace
+from okl.losses.separable import weighted
+from okl.problems import Problem
+
+
+def multiplier_bounds(problem: Problem) -> tuple[Array, Array]:
+    """Return the least and the largest multiplier of each entry."""
+    low, high = problem.loss.slope_bounds(problem.targets)
+    return weighted(low, problem.weights), weighted(high, problem.weights)
+
+
+def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
+    """Return a with sums of zero, its active entries moved, but not past a bound.
+
+    What rounding left of a sum is taken in proportion to the room that entries have:
+    where nothing but zeros sums to zero, as in a label that all rows have, they become
+    zeros.
+    """
+    xp = namespace(multipliers)
+    low, high = multiplier_bounds(problem)
+    excess = problem.sums(multipliers)
+    room = xp.where(problem.spread(excess) > 0, multipliers - low, high - multipliers)
+    room = xp.where(active, room, xp.zeros_like(room))
+    total = problem.sums(room)
+    safe = xp.where(total > 0, total, xp.ones_like(total))
+    share = xp.clip(excess / safe, -1.0, 1.0)
+    return multipliers - problem.spread(share) * room
