@@ -50,9 +50,9 @@ from okl.solvers.wanting import Wanting, mean_on
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # Newton's equations are solved to the root of the gap, or this, and halved steps tried
 # so often, or where the model need not be convex.
-_FORCING, _HALVINGS, _MORE_HALVINGS = 1e-2, 8, 20
+_FORCING, _HALVINGS, _MORE_HALVINGS = 0.1, 8, 20
 # Steps that impute targets after each of Newton's, which does so roughly.
-_POLISH = 20
+_POLISH = 5
 # A system too large to be factorised is solved to this relative residual.
 _INNER = 1e-6
 # Wanting directions are added where a step closes less than this part of the gap.
