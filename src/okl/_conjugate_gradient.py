@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from okl._array import Array, inner, namespace
@@ -57,7 +56,7 @@ def conjugate_gradient(
         Most products.
     """
     solution = namespace(right).zeros_like(right)
-    for step in islice(conjugate_steps(product, right, precondition), max_iter):
+    for step in conjugate_steps(product, right, precondition, max_iter=max_iter):
         solution = solution + step.length * step.direction
         if step.left <= rtol:
             break
@@ -68,6 +67,8 @@ def conjugate_steps(
     product: Callable[[Array], Array],
     right: Array,
     precondition: Callable[[Array], Array],
+    *,
+    max_iter: int = _MAX_ITER,
 ) -> Iterator[Step]:
     """Yield the steps of conjugate gradients, whose sum is the solution.
 
@@ -77,7 +78,7 @@ def conjugate_steps(
     residual = right
     direction = precondition(residual)
     size = first = inner(residual, direction)
-    for iteration in range(_MAX_ITER):
+    for iteration in range(max_iter):
         image = product(direction)
         curvature = inner(direction, image)
         if curvature <= 0:

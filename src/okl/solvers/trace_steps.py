@@ -48,9 +48,11 @@ from okl.solvers.wanting import Wanting, mean_on
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
-# Newton's equations are solved to the root of the gap, or this, and halved steps tried
-# so often, or where the model need not be convex.
-_FORCING, _HALVINGS, _MORE_HALVINGS = 0.1, 8, 20
+# Newton's equations are solved to the root of the gap, or this, by at most so many
+# products.
+_FORCING, _PRODUCTS = 0.1, 400
+# Halved steps are tried so often, or where the model need not be convex.
+_HALVINGS, _MORE_HALVINGS = 8, 20
 # Steps that impute targets after each of Newton's, which does so roughly.
 _POLISH = 5
 # A system too large to be factorised is solved to this relative residual.
@@ -231,7 +233,11 @@ class TraceSteps:
         gradient = alpha * (level * factor - moment @ factor)
         right = -xp.concat([gradient.T, missing * model.dual_rows])
         step = conjugate_gradient(
-            hessian, right, precondition, rtol=min(_FORCING, gap**0.5)
+            hessian,
+            right,
+            precondition,
+            rtol=min(_FORCING, gap**0.5),
+            max_iter=_PRODUCTS,
         )
         self.promise = inner(right, step) / 2
         change, imputed = step[:rank, :].T, step[rank:, :]
