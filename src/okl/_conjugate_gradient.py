@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from okl._array import Array, inner, namespace
@@ -65,7 +64,7 @@ def conjugate_gradient(
         image = product(direction)
         return image, image
 
-    for step in islice(conjugate_steps(alone, right, precondition), max_iter):
+    for step in conjugate_steps(alone, right, precondition, max_iter=max_iter):
         solution = solution + step.length * step.direction
         if step.left <= rtol:
             break
@@ -76,6 +75,8 @@ def conjugate_steps(
     product: Callable[[Array], tuple[Array, Array]],
     right: Array,
     precondition: Callable[[Array], Array],
+    *,
+    max_iter: int = _MAX_ITER,
 ) -> Iterator[Step]:
     """Yield the steps of conjugate gradients, whose sum is the solution.
 
@@ -86,7 +87,7 @@ def conjugate_steps(
     residual = right
     direction = precondition(residual)
     size = first = inner(residual, direction)
-    for iteration in range(_MAX_ITER):
+    for iteration in range(max_iter):
         image, beside = product(direction)
         curvature = inner(direction, image)
         if curvature <= 0:

@@ -10,7 +10,7 @@ kept beside the eigenvalues.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from okl._array import Array, eigh, epsilon, namespace
 
@@ -68,8 +68,16 @@ class OutputKernel:
         rank = int(xp.sum(xp.astype(kept, xp.int64)))
         if rank == self.rank:
             return self
-        basis = _diagonal(xp.ones_like(values)) if self.basis is None else self.basis
-        return OutputKernel(values[:rank], basis[:, :rank], self.entries)
+        return replace(self.largest(rank), entries=self.entries)
+
+    def largest(self, rank: int) -> OutputKernel:
+        """Return the part of the largest eigenvalues, at most so many."""
+        if rank >= self.rank:
+            return self
+        values = self.eigenvalues
+        ones = namespace(values).ones_like(values)
+        basis = _diagonal(ones) if self.basis is None else self.basis
+        return OutputKernel(values[:rank], basis[:, :rank])
 
     @property
     def rank(self) -> int:

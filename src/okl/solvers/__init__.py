@@ -14,7 +14,7 @@ class                      name                         needs
 `Imputation`               "imputation"                 L known, missing targets
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `SemismoothNewton`         "semismooth_newton"          L known, an envelope
-`TraceNewton`              "trace_newton"               tr L, an envelope
+`TraceNewton`              "trace_newton"               tr L, envelope or missing
 `ProximalGradient`         "proximal_gradient"          any smooth loss
 `Surrogate`                "surrogate"                  any smooth loss, long form
 `AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks

@@ -244,7 +244,4 @@ class _Turns:
 
     def _within_rank(self, kernel: OutputKernel) -> OutputKernel:
         """Keep the largest eigenvalues where the rank is bounded."""
-        rank = self._max_rank
-        if kernel.rank <= rank or kernel.basis is None:
-            return kernel
-        return OutputKernel(kernel.eigenvalues[:rank], kernel.basis[:, :rank])
+        return kernel.largest(self._max_rank)

@@ -23,6 +23,7 @@ decomposition of K, and starts from the imputed values of the last alpha.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 from okl._array import Array, inner, namespace
@@ -148,6 +149,17 @@ class Prepared(NamedTuple):
         """Return U times coordinates times V'."""
         vectors = self.problem.spectrum.vectors
         return vectors @ in_outputs(coordinates, self.known)
+
+    def residuals(self, alpha: float) -> Callable[[Array], Array]:
+        """Return what makes of complete targets the residuals of the best f."""
+        spread = self.problem.spectrum.eigenvalues[:, None] * self.known.eigenvalues
+        gain = spread / (spread + alpha)
+
+        def residuals(rows: Array) -> Array:
+            predictions = self.rotate_back(gain * self.rotate(rows))
+            return self.problem.balanced(rows) - predictions
+
+        return residuals
 
 
 def _impute(

@@ -48,7 +48,7 @@ _SHARE, _LEAST, _MOST, _CLOSER = 1e-2, 1e-14, 1e-4, 0.1
 # The guessed h: at least this part of the bound, and raised by this if too small.
 _FLATTEST, _STEEPER = 1e-6, 4.0
 # Most steps of either in one round.
-_STEPS = 1000
+STEPS = 1000
 # Rounds without progress, in the gap or by this fraction of the tolerance in the
 # objective, after which rounding is in the way.
 _PATIENCE, _PROGRESS = 20, 1e-2
@@ -153,15 +153,26 @@ class Prepared(NamedTuple):
     solver: Solver
     for_known: Any
 
+    @property
+    def imputes(self) -> bool:
+        """Whether f is the best for complete targets, some of them imputed."""
+        return isinstance(self.solver, Imputation)
+
     def best_predictor(
-        self, kernel: OutputKernel, alpha: float, *, tol: float, start: Any
+        self,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        start: Any,
+        max_iter: int = STEPS,
     ) -> Solution:
         """Return the best f and b for an output kernel."""
         return self.solver.solve(
             self.for_known.under(self.problem, kernel),
             alpha,
             tol=tol,
-            max_iter=_STEPS,
+            max_iter=max_iter,
             start=start,
         )
 
@@ -249,7 +260,7 @@ def _round(
         solver.prepare(formulation.problem),
         alpha,
         tol=tol,
-        max_iter=_STEPS,
+        max_iter=STEPS,
         start=start if m <= n else None,
     )
     kernel = formulation.output_kernel(solution.output_kernel)

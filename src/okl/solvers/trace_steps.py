@@ -1,0 +1,267 @@
+r"""Newton's steps in a factor of L under a trace penalty.
+
+With f and b eliminated the problem is one in L, see `okl.solvers.surrogate`,
+
+.. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
+          \qquad S = C'KC,
+
+whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
+`okl.solvers.active_system` for R = -KCD: one more solve with a factorised system. With
+L = B B', of trace one for the trace ball, the gradient in B is alpha (s I - S) B, s
+being one, or <S, L> for the ball, and the product of the second derivative with X
+
+.. math:: \alpha \big( (s I - S)_+ X - (E'KC + C'KE - t I) B \big), \qquad
+          t = \langle E'KC + C'KE, L \rangle \text{ for the ball, else } 0.
+
+The positive part makes a model that is convex: where s I - S is negative L lacks a
+direction, which `okl.solvers.wanting` adds, and at the optimum it nowhere is. Steps
+that turn B and leave L as it is are projected out: along them the model is all but
+flat, and what is not a small turn takes B far away.
+
+*Missing targets* of the squared loss are unknowns beside B instead. The objective is
+jointly convex in them and L, f is the best for complete targets, a closed form, and
+with their change G the equations for E are
+
+.. math:: K E L + \alpha E = G - K C D,
+
+divisions in the eigenbases of K and L; the product has besides alpha E where targets
+are missing, zero in the end. One run of conjugate gradients finds both, where the
+solution of the missing targets inside each product would take one for each.
+
+*A bound on the rank* is kept by the factor. Where it is active the negative part of
+s I - S is what the bound forbids: the model keeps it, and conjugate gradients stop
+where it is not convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from okl._array import Array, definite_solver, eigh, inner, namespace
+from okl._conjugate_gradient import conjugate_gradient
+from okl._output_kernel import OutputKernel
+from okl.solvers.active_system import ActiveSystem
+from okl.solvers.proximal_gradient import STEPS, Place, Prepared
+from okl.solvers.solution import Solution
+from okl.solvers.wanting import Wanting, mean_on
+
+# f is found to this part of the square of the last gap, within bounds.
+_SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
+# Newton's equations are solved to the root of the gap, or this, by at most so many
+# products.
+_FORCING, _PRODUCTS = 0.1, 400
+# Halved steps are tried so often, or where the model need not be convex.
+_HALVINGS, _MORE_HALVINGS = 8, 20
+# Steps that impute targets after each of Newton's, which does so roughly.
+_POLISH = 5
+# A system too large to be factorised is solved to this relative residual.
+_INNER = 1e-6
+# Wanting directions are added where a step closes less than this part of the gap.
+_SLOW = 0.3
+# What is not seen in a value.
+_UNSEEN = 1e-14
+
+
+class Start(NamedTuple):
+    """L, and where its f may start."""
+
+    kernel: OutputKernel
+    inside: Array
+
+
+class Model(NamedTuple):
+    """An output kernel, and the best f and b for it.
+
+    Attributes
+    ----------
+    kernel : OutputKernel
+        L.
+    fit : Solution
+        f and b, for imputed targets the best at these.
+    place : Place
+        Its predictions.
+    objective : float
+        Its primal value, to which imputed targets add their loss.
+    dual_rows : array (n_samples, n_outputs)
+        alpha C.
+    """
+
+    kernel: OutputKernel
+    fit: Solution
+    place: Place
+    objective: float
+    dual_rows: Array
+
+    @property
+    def primal(self) -> float:
+        """The primal value of its certificate."""
+        return self.fit.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """The dual value of its certificate."""
+        return self.fit.certificate.dual
+
+    def is_better_than(self, other: Model) -> bool:
+        """Tell whether it is lower, or seems as low and has a smaller gap."""
+        unseen = _UNSEEN * abs(other.objective)
+        if abs(self.objective - other.objective) <= unseen:
+            return self.dual > other.dual + unseen
+        return self.objective < other.objective
+
+    def is_slow_after(self, other: Model) -> bool:
+        """Tell whether it is hardly better than another model, and its gap as large."""
+        gap = other.primal - other.dual
+        falls = other.objective - self.objective >= _SLOW * gap
+        return not falls and self.primal - self.dual > _SLOW * gap
+
+
+class TraceSteps:
+    """The steps at one alpha."""
+
+    def __init__(self, prepared: Prepared, alpha: float, start: Start) -> None:
+        self.prepared, self.alpha = prepared, alpha
+        self.ball = "trace_ball" in prepared.problem.structure.capabilities
+        self.wanting = Wanting()
+        # by how much the last Newton step was to be lower
+        self.promise = float("inf")
+        self._share, self._inside = _MOST, start.inside
+        # what L = 0 grows by
+        diagonal = prepared.problem.operator.diagonal()
+        self._least = alpha / float(namespace(diagonal).sum(diagonal))
+
+    def is_limited(self, model: Model) -> bool:
+        """Tell whether L has as many positive eigenvalues as a bound allows."""
+        problem = self.prepared.problem
+        rank = problem.structure.max_rank(problem.n_outputs)
+        return problem.rank_is_bounded and model.kernel.rank == rank
+
+    def model(self, kernel: OutputKernel) -> Model:
+        """Return the model with the best f for an output kernel, of trace one if so."""
+        if self.ball:
+            total = namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
+            kernel = OutputKernel(kernel.eigenvalues / total, kernel.basis)
+        problem, imputes = self.prepared.problem, self.prepared.imputes
+        kernel = kernel.largest(problem.structure.max_rank(problem.n_outputs))
+        fit = self.prepared.best_predictor(
+            kernel,
+            self.alpha,
+            tol=self._share,
+            start=self._inside,
+            max_iter=_POLISH if imputes else STEPS,
+        )
+        place, objective = Place.of(problem, fit), fit.certificate.primal
+        if not imputes:
+            return Model(kernel, fit, place, objective, place.gradient)
+        left = problem.balanced(fit.start - place.predictions)
+        objective += inner(left, left) / 2 - problem.loss.value(
+            problem.targets, place.predictions, problem.weights
+        )
+        return Model(kernel, fit, place, objective, left)
+
+    def lower(self, model: Model, gap: float) -> Model | None:
+        """Return the model after a step, None where none is lower."""
+        self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
+        self._inside = model.fit.start
+        best = self._first_lower(model, self._newton(model, gap))
+        if best.is_slow_after(model) and not self.is_limited(best):
+            self._inside = best.fit.start
+            _, moment = self._dual(best)
+            trials = self.wanting.added_to(best.kernel, moment, least=self._least)
+            best = self._first_lower(best, trials)
+        return None if best is model else best
+
+    def _first_lower(self, best: Model, kernels: Iterable[OutputKernel]) -> Model:
+        """Return the model of the first kernel that is better, or the best so far."""
+        for kernel in kernels:
+            trial = self.model(kernel)
+            if trial.is_better_than(best):
+                return trial
+        return best
+
+    def _dual(self, model: Model) -> tuple[Array, Array]:
+        """Return K C and S = C'KC."""
+        dual = model.dual_rows / self.alpha
+        image = self.prepared.problem.operator @ dual
+        moment = dual.T @ image
+        return image, (moment + moment.T) / 2
+
+    def _newton(self, model: Model, gap: float) -> Iterator[OutputKernel]:
+        """Yield output kernels along a Newton step in B, nearer and nearer."""
+        kernel, alpha = model.kernel, self.alpha
+        if kernel.rank == 0:
+            return
+        image, moment = self._dual(model)
+        factor, L = kernel.factor(), kernel.matrix()
+        rank, xp = kernel.rank, namespace(factor)
+        level = mean_on(kernel, moment) if self.ball else 1.0
+        values, vectors = eigh(moment)
+        limited = self.is_limited(model)
+        slack = level - values if limited else xp.clip(level - values, 0.0, None)
+        below = (vectors * slack) @ vectors.T
+        solve, missing = self._equations(model)
+
+        def hessian(pair: Array) -> Array:
+            change = pair[:rank, :].T
+            half = change @ factor.T
+            along = half + half.T
+            if self.ball:
+                along = along - 2 * inner(factor, change) * L
+            moved = solve(pair[rank:, :] - image @ along)
+            turned = moved.T @ image
+            turned = (turned + turned.T) @ factor
+            if self.ball:
+                turned = turned - inner(turned, factor) * factor
+            return alpha * xp.concat([(below @ change - turned).T, missing * moved])
+
+        def across(change: Array) -> Array:
+            # what turns B alone, L the same: its columns are orthogonal
+            turn = factor.T @ change
+            weights = kernel.eigenvalues[:, None] + kernel.eigenvalues
+            return change - factor @ ((turn - turn.T) / weights)
+
+        # the step in B of the alternation
+        predicted = image @ factor
+        ridge = alpha * xp.eye(rank, dtype=factor.dtype)
+        alternate = definite_solver(predicted.T @ predicted + ridge)
+
+        def precondition(pair: Array) -> Array:
+            change = across(alternate(across(pair[:rank, :].T).T).T)
+            return xp.concat([change.T, pair[rank:, :]])
+
+        gradient = alpha * (level * factor - moment @ factor)
+        right = -xp.concat([gradient.T, missing * model.dual_rows])
+        step = conjugate_gradient(
+            hessian,
+            right,
+            precondition,
+            rtol=min(_FORCING, gap**0.5),
+            max_iter=_PRODUCTS,
+        )
+        self.promise = inner(right, step) / 2
+        change, imputed = step[:rank, :].T, step[rank:, :]
+        for halvings in range(_MORE_HALVINGS if limited else _HALVINGS):
+            share = 0.5**halvings
+            if self.prepared.imputes:
+                self._inside = model.fit.start + share * imputed
+            yield OutputKernel.from_factor(factor + share * change)
+
+    def _equations(self, model: Model) -> tuple[Callable[[Array], Array], Array]:
+        """Return what solves for E, and one where a target is an unknown, else zero."""
+        problem = self.prepared.problem
+        # the columns of K that precondition are chosen once, for any L
+        known = self.prepared.for_known.under(problem, model.kernel)
+        if self.prepared.imputes:
+            residuals = known.residuals(self.alpha)
+            return lambda right: residuals(right) / self.alpha, 1 - known.observed
+        xp = namespace(problem.targets)
+        curvature = problem.loss.curvature(
+            problem.targets, model.place.predictions, problem.weights
+        )
+        system = ActiveSystem(known, curvature, self.alpha)
+        none = xp.zeros((problem.n_outputs,), dtype=problem.targets.dtype)
+        return (
+            lambda right: system.solve(right, none, rtol=_INNER),
+            xp.zeros_like(problem.targets),
+        )
