@@ -40,14 +40,18 @@ class Mutation(NamedTuple):
 
 MUTATIONS = [
     # the certificate: half of the gap, a dual point outside the domain, no intercept
-    Mutation("certificate.py", "return gap / scale if", "return gap / (2 * scale) if"),
     Mutation(
-        "bounds.py",
+        "certificates/certificate.py",
+        "return gap / scale if",
+        "return gap / (2 * scale) if",
+    ),
+    Mutation(
+        "certificates/bounds.py",
         "value -= self.alpha * bound.value",
         "value -= 0.9 * self.alpha * bound.value",
     ),
     Mutation(
-        "bounds.py",
+        "certificates/bounds.py",
         "if free_intercept and not _is_balanced(dual_point):",
         "if False:",
     ),

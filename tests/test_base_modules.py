@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from okl import _array, _memory
-from okl._component import Component, from_name, names_of
-from okl._validation import (
+from okl.numerics import arrays, memory
+from okl.numerics.validation import (
     check_count,
     check_flag,
     check_gram,
@@ -16,6 +15,7 @@ from okl._validation import (
     check_positive,
     positive_part,
 )
+from okl.parameters.component import Component, from_name, names_of
 from tests.samples import psd
 
 
@@ -27,47 +27,47 @@ class TestArray:
     def test_eigh(self, n, order):
         A = np.array(psd(n, rank=min(n, 20)), order=order)
         before = A.copy()
-        values, vectors = _array.eigh(A)
+        values, vectors = arrays.eigh(A)
         assert_array_equal(A, before)
         assert np.all(np.diff(values) >= 0)
         assert_allclose((vectors * values) @ vectors.T, A, atol=1e-12)
-        again, _ = _array.eigh(A.copy(order=order), overwrite=True)
+        again, _ = arrays.eigh(A.copy(order=order), overwrite=True)
         assert_allclose(again, values, atol=1e-12)
-        other, _ = _array.eigh(strict.asarray(A))
+        other, _ = arrays.eigh(strict.asarray(A))
         assert_allclose(np.asarray(other), values, atol=1e-12)
 
     @pytest.mark.parametrize("order", ["C", "F"])
     def test_solve_definite(self, order):
         A = np.array(psd(6) + np.eye(6), order=order)
         right = np.ones((6, 2))
-        found = _array.solve_definite(A.copy(order=order), right)
+        found = arrays.solve_definite(A.copy(order=order), right)
         assert_allclose(A @ found, right, atol=1e-12)
-        there = _array.solve_definite(strict.asarray(A), strict.asarray(right))
+        there = arrays.solve_definite(strict.asarray(A), strict.asarray(right))
         assert_allclose(np.asarray(there), found, atol=1e-12)
         with pytest.raises(np.linalg.LinAlgError):
-            _array.solve_definite(-A, right)
+            arrays.solve_definite(-A, right)
 
     @pytest.mark.parametrize("sign", [1, -1], ids=["definite", "not"])
     def test_definite_solver(self, sign):
         A, right = sign * (psd(6) + np.eye(6)), np.ones((6, 2))
-        solve = _array.definite_solver(A.copy())
+        solve = arrays.definite_solver(A.copy())
         for _ in range(2):
             assert_allclose(A @ solve(right), right, atol=1e-12)
-        there = _array.definite_solver(strict.asarray(A))(strict.asarray(right))
+        there = arrays.definite_solver(strict.asarray(A))(strict.asarray(right))
         assert_allclose(np.asarray(there), solve(right), atol=1e-12)
 
     def test_inner_and_epsilon(self):
         A = psd(3)
         for array in (A, A.T.copy(order="F"), strict.asarray(A)):
-            assert _array.inner(array, array) == pytest.approx(np.sum(A * A))
-        assert _array.epsilon(A) == 2.0**-52
-        assert _array.epsilon(strict.asarray(A)) == 2.0**-52
-        assert _array.is_numpy(A)
-        assert not _array.is_numpy(strict.asarray(A))
+            assert arrays.inner(array, array) == pytest.approx(np.sum(A * A))
+        assert arrays.epsilon(A) == 2.0**-52
+        assert arrays.epsilon(strict.asarray(A)) == 2.0**-52
+        assert arrays.is_numpy(A)
+        assert not arrays.is_numpy(strict.asarray(A))
 
     def test_inner_of_arrays_in_different_order(self):
         A = np.arange(6.0).reshape(2, 3)
-        assert _array.inner(A, np.asfortranarray(A)) == 55.0
+        assert arrays.inner(A, np.asfortranarray(A)) == 55.0
 
 
 class TestComponent:
@@ -194,26 +194,26 @@ class TestMemory:
     """Saying no before the system does."""
 
     def test_message(self, monkeypatch):
-        monkeypatch.setattr(_memory, "available_memory", lambda: 2**20)
-        _memory.require_memory(2**20, "This", "That.")
+        monkeypatch.setattr(memory, "available_memory", lambda: 2**20)
+        memory.require_memory(2**20, "This", "That.")
         with pytest.raises(
             MemoryError, match=r"This needs about 3.0 GiB, but only 1.0 MiB.*That\."
         ):
-            _memory.require_memory(3 * 2**30, "This", "That.")
+            memory.require_memory(3 * 2**30, "This", "That.")
 
     def test_unknown_memory_is_no_obstacle(self, monkeypatch):
-        monkeypatch.setattr(_memory, "available_memory", lambda: None)
-        _memory.require_memory(2**60, "This", "That.")
+        monkeypatch.setattr(memory, "available_memory", lambda: None)
+        memory.require_memory(2**60, "This", "That.")
 
     def test_the_smaller_of_the_limits_counts(self, monkeypatch):
-        monkeypatch.setattr(_memory, "_system_memory", lambda: 10)
-        monkeypatch.setattr(_memory, "_limited_memory", lambda: 7)
-        assert _memory.available_memory() == 7
-        monkeypatch.setattr(_memory, "_limited_memory", lambda: None)
-        assert _memory.available_memory() == 10
-        monkeypatch.setattr(_memory, "_system_memory", lambda: None)
-        assert _memory.available_memory() is None
+        monkeypatch.setattr(memory, "_system_memory", lambda: 10)
+        monkeypatch.setattr(memory, "_limited_memory", lambda: 7)
+        assert memory.available_memory() == 7
+        monkeypatch.setattr(memory, "_limited_memory", lambda: None)
+        assert memory.available_memory() == 10
+        monkeypatch.setattr(memory, "_system_memory", lambda: None)
+        assert memory.available_memory() is None
 
     def test_this_machine_says_something_sensible(self):
-        free = _memory.available_memory()
+        free = memory.available_memory()
         assert free is None or 2**20 < free < 2**60

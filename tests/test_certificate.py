@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from okl import Certificate, OutputKernelRegressor, certify
-from okl.certificate import relative_gap
+from okl.certificates import relative_gap
 from okl.structures import LowRank
 from tests import reference
 from tests.instances import STRUCTURES

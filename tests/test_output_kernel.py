@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from okl._output_kernel import OutputKernel
+from okl.output_kernels import OutputKernel
 from tests.samples import orthogonal, psd
 
 CASES = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from okl._output_kernel import OutputKernel
-from okl.certificate import relative_gap
+from okl.certificates import relative_gap
+from okl.output_kernels import OutputKernel
 from okl.problems import Rotated
 from okl.solvers.alternation import (
     best_output_kernel,

@@ -5,7 +5,7 @@ The estimators are here; the parts they are made of are in `okl.kernels`,
 `okl.metrics`, the pictures in `okl.plotting`.
 """
 
-from okl.certificate import Certificate
+from okl.certificates import Certificate
 from okl.estimators import (
     KernelAutoencoder,
     OutputKernelClassifier,

@@ -14,8 +14,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from okl import OutputKernelRegressor, OutputKernelRegressorCV, output_kernel_path
-from okl._output_kernel import OutputKernel
 from okl.kernels import Constant, Gaussian, Gram, Kernel, Linear, PerOutput
+from okl.output_kernels import OutputKernel
 from okl.posterior import PredictiveVariance, moments
 from okl.structures import Cluster, Fixed, Graph, Sparse, TraceBall
 from tests.samples import draw, gaussian, psd
@@ -398,7 +398,7 @@ def test_another_loss_has_no_standard_deviation():
 
 @pytest.mark.parametrize("kind", ["rows", "entries"])
 def test_what_does_not_fit_says_what_to_do(kind, monkeypatch):
-    monkeypatch.setattr("okl._memory.available_memory", lambda: 500)
+    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 500)
     X, _, _ = draw(20, 3)
     kernel = Gaussian(0.3) if kind == "rows" else Linear()
     of = variance_of(kernel, X, psd(3, 5), 0.3, weights_of(kind, 20, 3))
@@ -455,7 +455,7 @@ def test_memory_for_kernels_per_output_is_asked_once(monkeypatch):
     several = PerOutput([Gaussian(0.3), Gaussian(1.0)])
     model = OutputKernelRegressor(several, "identity", 0.2).fit(X, Y)
     free = [1e9]
-    monkeypatch.setattr("okl._memory.available_memory", lambda: free[0])
+    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: free[0])
     _, std = model.predict(NEW, return_std=True)
     # what was decomposed is there already; a copy has to decompose it again
     free[0] = 500
@@ -469,5 +469,5 @@ def test_features_need_no_matrix_per_output(monkeypatch):
     X, Y = rng.normal(size=(600, 2)), rng.normal(size=(600, 2))
     model = OutputKernelRegressor(PerOutput([Linear(), 2.0 * Linear()]), "identity")
     model.fit(X, Y)
-    monkeypatch.setattr("okl._memory.available_memory", lambda: 8 * 600**2 / 4)
+    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 8 * 600**2 / 4)
     assert model.predict(X[:3], return_std=True)[1].shape == (3, 2)

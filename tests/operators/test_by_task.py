@@ -6,8 +6,7 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
 
-from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients, Tasks
+from okl.coding.tasks import LongCoefficients, Tasks
 from okl.kernels import Linear
 from okl.operators import (
     Coupled,
@@ -23,6 +22,7 @@ from okl.operators.by_task import (
     FeaturesByTask,
     SparseFeaturesByTask,
 )
+from okl.output_kernels import OutputKernel
 from tests.samples import psd
 
 rng = np.random.default_rng(0)

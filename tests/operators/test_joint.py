@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl._output_kernel import OutputKernel
 from okl.operators import Dense, Features, Kronecker, SeparableSum, Term
+from okl.output_kernels import OutputKernel
 from tests.samples import gaussian, psd
 
 N, M = 9, 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from okl._array import eigh
+from okl.numerics.arrays import eigh
 from okl.operators import Dense
 
 

@@ -185,7 +185,7 @@ def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
     )
     rotated = Rotated.of(problem)
     known = structure.known(problem.targets)
-    from okl._output_kernel import OutputKernel
+    from okl.output_kernels import OutputKernel
 
     kernel = known or OutputKernel.from_matrix(xp.asarray(psd(4)))
     k = rotated.eigenvalues.shape[0]  # rows outside the range of K may follow

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl import OutputKernelRegressor
-from okl.certificate import relative_gap
+from okl.certificates import relative_gap
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.instances import STRUCTURES
 from tests.samples import alpha_max, draw, solve

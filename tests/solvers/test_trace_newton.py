@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl._output_kernel import OutputKernel
 from okl.losses import Envelope, Hinge
 from okl.operators import Dense
+from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import ProximalGradient, TraceNewton
 from okl.solvers.wanting import Wanting, mean_on

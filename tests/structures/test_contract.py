@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import null_space
 from sklearn.base import clone
 
-from okl._output_kernel import OutputKernel
+from okl.output_kernels import OutputKernel
 from okl.structures import STRUCTURES as NAMES
 from okl.structures import Structure, as_structure
 from tests import reference

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from okl import OutputKernelRegressorCV
-from okl._component import required_parameters
 from okl.cli.errors import UserError, listing
 from okl.kernels import KERNELS, Kernel, as_kernel
+from okl.parameters.component import required_parameters
 from okl.structures import STRUCTURES, Structure
 
 # Parameters of the search that have an option of their own.

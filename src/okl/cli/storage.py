@@ -18,15 +18,15 @@ import skops.io
 from sklearn.pipeline import Pipeline
 
 from okl import Certificate, OutputKernelClassifier, OutputKernelRegressor
-from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients, Tasks
 from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
+from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
+from okl.output_kernels import OutputKernel
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.structures import STRUCTURES
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from okl.certificate import Certificate
+from okl.certificates import Certificate
 from okl.estimators.score_function import ScoreFunction, of_own_tasks
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training

@@ -30,11 +30,11 @@ from sklearn.metrics import r2_score
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from okl._validation import check_count
 from okl.estimators.base import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
 from okl.losses import Loss
+from okl.numerics.validation import check_count
 from okl.problems import Observed
 from okl.solvers import Solver
 from okl.structures import LowRank

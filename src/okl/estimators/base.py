@@ -24,11 +24,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from okl._memory import memory_budget, require_memory
-from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients
-from okl._validation import check_alpha, check_count, check_flag, check_tolerance
-from okl.certificate import Certificate
+from okl.certificates import Certificate
+from okl.coding.tasks import LongCoefficients
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.components import ComponentParameters
@@ -44,6 +41,14 @@ from okl.estimators.training import (
 )
 from okl.estimators.units import Units
 from okl.losses import LOSSES, Loss, as_loss
+from okl.numerics.memory import memory_budget, require_memory
+from okl.numerics.validation import (
+    check_alpha,
+    check_count,
+    check_flag,
+    check_tolerance,
+)
+from okl.output_kernels import OutputKernel
 from okl.problems import Formulation
 from okl.solvers import Solution, Solver, as_solver, solve
 from okl.structures import Structure, as_structure

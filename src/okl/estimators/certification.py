@@ -10,14 +10,14 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from okl.certificate import Certificate
-from okl.certification import (
+from okl.certificates import Certificate
+from okl.certificates.certification import (
     MatrixPerOutput,
     judge,
     output_kernel_of,
     positive_gram,
 )
-from okl.certification import certify as certify_arrays
+from okl.certificates.certification import certify as certify_arrays
 from okl.estimators.base import OutputKernelModel
 from okl.estimators.units import Units
 from okl.kernels import PerOutput

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.estimators.base import OutputKernelModel, SingleFit
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.probabilities import where_probable

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Self
 
 from sklearn.base import BaseEstimator
 
-from okl._component import Component, from_name
 from okl.kernels import KERNELS, Gaussian, Kernel
 from okl.losses import LOSSES, Loss
+from okl.parameters.component import Component, from_name
 from okl.solvers import SOLVERS, Solver
 from okl.structures import STRUCTURES, Structure
 

@@ -29,8 +29,6 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
-from okl._memory import memory_budget
-from okl._validation import check_count, check_flag, check_tolerance
 from okl.estimators.base import (
     FIT_DEPTH,
     OutputKernelModel,
@@ -48,6 +46,8 @@ from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.model_selection.folds import splitter_of
 from okl.model_selection.path import check_alphas
+from okl.numerics.memory import memory_budget
+from okl.numerics.validation import check_count, check_flag, check_tolerance
 from okl.solvers import solve_path
 from okl.structures import Structure, as_structure
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 
 # Unknown ids that a message lists.
 _LISTED = 5

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from okl._memory import memory_budget
-from okl._validation import check_tolerance
-from okl.certificate import Certificate
+from okl.certificates import Certificate
 from okl.estimators.base import warn_unless_certified
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training, check_kernel_per_output
 from okl.model_selection.path import alpha_grid, check_alphas
+from okl.numerics.memory import memory_budget
+from okl.numerics.validation import check_tolerance
 from okl.problems import Formulation
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure, as_structure

@@ -26,8 +26,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from okl._validation import check_count, check_flag, check_not_negative
 from okl.estimators.targets import regression_targets, set_output_names
+from okl.numerics.validation import check_count, check_flag, check_not_negative
 
 _EPS = np.finfo(np.float64).eps
 

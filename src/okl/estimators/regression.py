@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from okl._validation import check_flag
 from okl.estimators.base import OutputKernelModel
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
@@ -17,6 +16,7 @@ from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, of_rows
 from okl.losses import Loss
 from okl.metrics import r2_score
+from okl.numerics.validation import check_flag
 from okl.problems import Observed
 
 

@@ -10,7 +10,7 @@ import scipy.sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, combined, of_rows
 from okl.losses import Loss

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from okl._output_kernel import OutputKernel
-from okl._validation import check_gram, check_magnitude
 from okl.kernels import Kernel, PerOutput, as_kernel, number_columns
+from okl.numerics.validation import check_gram, check_magnitude
 from okl.operators import Dense, Operator, operator_of
+from okl.output_kernels import OutputKernel
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.problems import Formulation, Observed
 from okl.structures import Structure

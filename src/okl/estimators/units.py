@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from okl._tasks import COLUMNS, Tasks
+from okl.coding.tasks import COLUMNS, Tasks
 from okl.operators.base import CENTERING_ROUNDING
 
 _EPS = np.finfo(np.float64).eps

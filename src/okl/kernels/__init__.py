@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from okl._component import from_name, names_of
 from okl.kernels.average import Average as Average
 from okl.kernels.base import Constant as Constant
 from okl.kernels.base import Kernel as Kernel
@@ -52,6 +51,7 @@ from okl.kernels.matern import Matern as Matern
 from okl.kernels.per_output import KernelTerm as KernelTerm
 from okl.kernels.per_output import PerOutput as PerOutput
 from okl.kernels.polynomial import Polynomial as Polynomial
+from okl.parameters.component import from_name, names_of
 
 KERNELS = names_of(globals(), Kernel)  # type: ignore[type-abstract]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from okl._component import Component
 from okl.kernels.base import Kernel, check_is_kernel
+from okl.parameters.component import Component
 
 
 class KernelList(Component):

@@ -25,8 +25,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from okl._component import Component
 from okl.kernels._checks import nonnegative_number
+from okl.parameters.component import Component
 
 Matrix = Any  # a dense array or a SciPy sparse matrix, (n_samples, n_features)
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import check_pairwise_arrays
 
-from okl._component import Component
 from okl.kernels.base import Kernel, Matrix, check_is_kernel
+from okl.parameters.component import Component
 
 
 class Columns(Kernel):

@@ -15,7 +15,6 @@ class           name            V(y, f)                           for
 smooth loss of such a one.
 """
 
-from okl._component import from_name, names_of
 from okl.losses.base import Loss as Loss
 from okl.losses.envelope import Envelope as Envelope
 from okl.losses.hinge import Hinge as Hinge
@@ -24,6 +23,7 @@ from okl.losses.logistic import Logistic as Logistic
 from okl.losses.softmax import Softmax as Softmax
 from okl.losses.squared import Squared as Squared
 from okl.losses.squared_hinge import SquaredHinge as SquaredHinge
+from okl.parameters.component import from_name, names_of
 
 LOSSES = names_of(globals(), Loss)  # type: ignore[type-abstract]
 

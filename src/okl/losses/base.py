@@ -21,8 +21,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, Protocol
 
-from okl._array import Array, namespace
-from okl._component import Component
+from okl.numerics.arrays import Array, namespace
+from okl.parameters.component import Component
 
 Kind = Literal["binary", "multiclass", "multilabel"]
 

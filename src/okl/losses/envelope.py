@@ -16,9 +16,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from okl._array import Array
 from okl.losses.base import Kind, Loss
 from okl.losses.separable import Separable
+from okl.numerics.arrays import Array
 
 
 class Proximal(Separable):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl._array import Array, epsilon, namespace
-from okl._validation import check_positive
 from okl.losses.base import Kind
 from okl.losses.separable import Diagonal, Separable, weighted
+from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.validation import check_positive
 
 
 class Huber(Separable):

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from okl._array import Array, epsilon, namespace
 from okl.losses.base import Kind
 from okl.losses.separable import Margin
+from okl.numerics.arrays import Array, epsilon, namespace
 
 # What rounding may put outside [0, 1].
 _ROUNDING = 1e-12

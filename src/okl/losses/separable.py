@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from okl._array import Array, epsilon, namespace
-from okl._tasks import COLUMNS, Sharing
+from okl.coding.tasks import COLUMNS, Sharing
 from okl.losses.base import Kind, Loss
+from okl.numerics.arrays import Array, epsilon, namespace
 
 # Roots of a second derivative below this part of the largest are not divided by.
 TINY = 1e-6

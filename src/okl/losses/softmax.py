@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from okl._array import Array, definite_solver, inner, namespace
 from okl.losses.base import Kind, Loss
 from okl.losses.logistic import entropy
 from okl.losses.separable import divide, unweighted
+from okl.numerics.arrays import Array, definite_solver, inner, namespace
 
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl._array import Array, inner, namespace
-from okl._tasks import Sharing
+from okl.coding.tasks import Sharing
 from okl.losses.base import Kind
 from okl.losses.separable import Separable, decide_by_sign, signs_of
+from okl.numerics.arrays import Array, inner, namespace
 
 
 class Squared(Separable):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from okl._array import Array, epsilon, namespace
 from okl.losses.separable import Margin
+from okl.numerics.arrays import Array, epsilon, namespace
 
 
 class SquaredHinge(Margin):

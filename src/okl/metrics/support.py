@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from okl._validation import check_gram
+from okl.numerics.validation import check_gram
 
 ZeroDivision = Literal["warn"] | float
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from okl._output_kernel import OutputKernel
 from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
 from okl.operators import Operator
+from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
 from okl.solvers import solve_path
 from okl.solvers.alternation import in_outputs

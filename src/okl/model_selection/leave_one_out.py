@@ -24,8 +24,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sklearn.utils import gen_batches
 
-from okl._array import epsilon
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import epsilon
+from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs
 
 # What eigenvectors leave of a row that lies in their span, in machine epsilons.

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from okl._array import Array, eigh, namespace
-from okl._validation import check_alpha, check_count, check_positive
+from okl.numerics.arrays import Array, eigh, namespace
+from okl.numerics.validation import check_alpha, check_count, check_positive
 from okl.problems import Problem
 
 # Up to so many rows the matrix is formed.

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from okl._array import Array, epsilon, namespace
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
-from okl._threads import threads_for
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
 from okl.operators.low_rank import LowRank, nystroem
+from okl.output_kernels import OutputKernel
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
 # before, are rounding: rows that do not differ leave nothing to learn from.

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from okl._array import Array, namespace
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import Array, namespace
 from okl.operators.centred_rows import CentredRows
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import Array, namespace
 from okl.operators.base import KernelOperator
 from okl.operators.joint import JointOperator
 from okl.operators.low_rank import LowRank
+from okl.output_kernels import OutputKernel
 
 # How many columns of K stand for it in preconditioners, before those of L multiply.
 _COLUMNS = 100

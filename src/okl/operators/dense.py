@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from okl._array import Array, eigh, epsilon, namespace, solve_definite
-from okl._tasks import Tasks
-from okl._validation import positive_part
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import Array, eigh, epsilon, namespace, solve_definite
+from okl.numerics.validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, DenseByTask
 

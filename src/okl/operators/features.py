@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from okl._array import Array, epsilon, namespace, solve_definite
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import Array, epsilon, namespace, solve_definite
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import FeaturesByTask
+from okl.output_kernels import OutputKernel
 
 
 class Features(KernelOperator):

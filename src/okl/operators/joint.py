@@ -17,10 +17,10 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, namespace
 from okl.operators.base import Operator
 from okl.operators.low_rank import LowRank
+from okl.output_kernels import OutputKernel
 
 
 class JointOperator(ABC):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl._array import Array, eigh, namespace
+from okl.numerics.arrays import Array, eigh, namespace
 
 # Columns drawn for each that is kept, and the part of the largest eigenvalue below
 # which there is nothing but rounding.

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from okl._array import Array, epsilon, inner, namespace
+from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.operators.base import KernelOperator, Operator
 from okl.operators.low_rank import LowRank
 

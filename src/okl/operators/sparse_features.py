@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from okl._array import eigh, epsilon, solve_definite
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import eigh, epsilon, solve_definite
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, SparseFeaturesByTask
 from okl.operators.centred_rows import CentredRows

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from okl._validation import check_count
+from okl.numerics.validation import check_count
 from okl.plotting._drawing import require
 
 

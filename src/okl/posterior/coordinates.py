@@ -20,9 +20,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import diags_array, issparse
 
-from okl._array import eigh
-from okl._memory import require_memory
 from okl.kernels import Kernel
+from okl.numerics.arrays import eigh
+from okl.numerics.memory import require_memory
 
 
 class Coordinates(ABC):

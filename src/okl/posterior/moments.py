@@ -30,8 +30,8 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.csgraph import connected_components
 
-from okl._memory import require_memory
-from okl._output_kernel import OutputKernel
+from okl.numerics.memory import require_memory
+from okl.output_kernels import OutputKernel
 from okl.posterior.coordinates import Coordinates
 
 _REMEDY = (

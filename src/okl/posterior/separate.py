@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from okl._memory import require_memory
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.kernels import Kernel, PerOutput
+from okl.numerics.memory import require_memory
+from okl.output_kernels import OutputKernel
 from okl.posterior.variance import PredictiveVariance
 
 _FLOAT = 8  # bytes

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.kernels import Kernel
+from okl.output_kernels import OutputKernel
 from okl.posterior.coordinates import Coordinates, coordinates_of
 from okl.posterior.moments import EntryMoments, RowMoments
 

@@ -22,13 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from okl._array import Array, epsilon, namespace
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
-from okl.bounds import rounding_reference
+from okl.certificates.bounds import rounding_reference
+from okl.coding.tasks import Tasks
 from okl.losses import Loss
+from okl.numerics.arrays import Array, epsilon, namespace
 from okl.operators import KernelOperator, OneTaskPerRow
 from okl.operators.base import CENTERING_ROUNDING
+from okl.output_kernels import OutputKernel
 from okl.problems.inputs import Inputs
 from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem, Term

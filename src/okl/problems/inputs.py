@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from okl._array import Array, namespace
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.losses import Loss
+from okl.numerics.arrays import Array, namespace
 from okl.operators import Operator
 
 

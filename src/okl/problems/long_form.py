@@ -15,14 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
-from okl.certificate import Certificate
+from okl.certificates import Certificate
+from okl.certificates.task_bounds import Observations
 from okl.losses import Loss
+from okl.numerics.arrays import Array, namespace
 from okl.operators import OneTaskPerRow
+from okl.output_kernels import OutputKernel
 from okl.problems.problem import Problem
 from okl.problems.target_column import TargetColumn
-from okl.task_bounds import Observations
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from okl._array import Array
-from okl._tasks import Tasks
-from okl._validation import check_magnitude
+from okl.coding.tasks import Tasks
 from okl.losses import Loss
+from okl.numerics.arrays import Array
+from okl.numerics.validation import check_magnitude
 from okl.operators import Operator
 from okl.problems.formulation import Formulation, formulate
 from okl.problems.inputs import Inputs, row_weights_of

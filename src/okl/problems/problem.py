@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from okl._array import Array, epsilon, namespace
-from okl._output_kernel import OutputKernel
-from okl.bounds import bounds
-from okl.certificate import Certificate
+from okl.certificates import Certificate
+from okl.certificates.bounds import bounds
 from okl.losses import Loss
+from okl.numerics.arrays import Array, epsilon, namespace
 from okl.operators import KernelOperator, Operator
 from okl.operators.base import Spectrum
+from okl.output_kernels import OutputKernel
 from okl.problems.target_matrix import TargetMatrix
 from okl.structures import Structure
 

@@ -8,7 +8,7 @@ Y Q, which has rank(Y) <= min(n_samples, n_outputs) outputs.
 
 from __future__ import annotations
 
-from okl._array import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
 
 
 def reduce_outputs(targets: Array) -> tuple[Array, Array | None]:

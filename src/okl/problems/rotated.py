@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from okl._array import Array, epsilon, inner, namespace
-from okl._output_kernel import OutputKernel
-from okl.bounds import bounds
+from okl.certificates.bounds import bounds
+from okl.numerics.arrays import Array, epsilon, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems.problem import Problem
 
 # What the eigenvectors of a centred matrix miss of targets in its range, in machine

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
-from okl._tasks import LongCoefficients, Tasks
+from okl.coding.tasks import LongCoefficients, Tasks
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, namespace
 from okl.operators import Coupled, JointOperator, OneTaskPerRow
+from okl.output_kernels import OutputKernel
 from okl.problems.target_matrix import TargetMatrix
 
 

@@ -11,11 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses import Loss
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, namespace
 from okl.operators import JointOperator, Kronecker
+from okl.output_kernels import OutputKernel
 
 
 class TargetMatrix(ABC):

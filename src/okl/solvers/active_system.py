@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from okl._array import Array, definite_solver, namespace
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, definite_solver, namespace
 from okl.solvers.approximation import Prepared
 from okl.solvers.hessian import HessianSystem
 

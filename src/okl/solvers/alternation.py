@@ -7,8 +7,8 @@ step at P = F'K^+F = Theta'K Theta. Either lowers the same convex objective.
 
 from __future__ import annotations
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Rotated
 
 # Fixed-point rounds for the scale of a first output kernel, and when to stop them.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, namespace
 from okl.operators import JointOperator, LowRank
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 
 

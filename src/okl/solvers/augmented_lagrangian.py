@@ -28,11 +28,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
-from okl.certificate import Certificate
+from okl.certificates import Certificate
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers import support_vectors
 from okl.solvers.base import Solver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from okl._component import from_name
+from okl.parameters.component import from_name
 from okl.problems import Problem
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver

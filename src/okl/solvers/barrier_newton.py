@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from okl._array import Array, eigh, inner, namespace
-from okl._conjugate_gradient import conjugate_gradient
-from okl._output_kernel import OutputKernel
-from okl._smooth import Point, Smooth, symmetric
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.smooth import Point, Smooth, symmetric
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver, require_output_matrices

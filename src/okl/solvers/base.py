@@ -11,8 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from okl._component import Component
-from okl._memory import require_memory
+from okl.numerics.memory import require_memory
+from okl.parameters.component import Component
 from okl.problems import Problem, Weighting
 from okl.solvers.solution import Solution
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
-from okl._array import Array, inner
-from okl._smooth import symmetric
+from okl.numerics.arrays import Array, inner
+from okl.optimization.smooth import symmetric
 
 
 class BestFit(NamedTuple):

@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from okl._array import Array, namespace, solve_definite
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, namespace, solve_definite
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
     best_output_kernel,

@@ -22,9 +22,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from okl._array import Array, eigh, inner, namespace
-from okl._conjugate_gradient import conjugate_gradient
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
     first_output_kernel,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from okl._array import Array, namespace
+from okl.numerics.arrays import Array, namespace
 
 # Differences of residuals that depend on the others up to this part of the largest
 # are left out.

@@ -24,7 +24,7 @@ from __future__ import annotations
 from math import ceil, log
 from typing import ClassVar
 
-from okl._array import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from okl._array import Array, eigh, inner, namespace, solve_definite
-from okl._conjugate_gradient import conjugate_gradient
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, eigh, inner, namespace, solve_definite
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.output_kernels import OutputKernel
 
 # Eigenvalues of L below this (relative) count as zero.
 RANK_CUT = 1e-13

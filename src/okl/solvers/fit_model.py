@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from okl._array import Array, eigh, epsilon, inner, namespace
-from okl._output_kernel import OutputKernel
-from okl._smooth import symmetric
 from okl.losses import Squared
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.operators import Dense
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Term
 from okl.solvers.solution import Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits

@@ -21,10 +21,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from okl._array import Array
-from okl._conjugate_gradient import Step, conjugate_gradient, conjugate_steps
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array
 from okl.operators import LowRank
+from okl.optimization.conjugate_gradient import (
+    Step,
+    conjugate_gradient,
+    conjugate_steps,
+)
 from okl.solvers.approximation import Prepared
 from okl.solvers.low_rank_preconditioner import preconditioner
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from okl._array import Array, inner, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated, Weighting
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver

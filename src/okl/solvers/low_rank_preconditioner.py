@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from okl._array import Array, definite_solver, eigh, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, definite_solver, eigh, namespace
 from okl.operators import JointOperator, LowRank
+from okl.output_kernels import OutputKernel
 
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from okl._array import Array, namespace
 from okl.losses.separable import weighted
+from okl.numerics.arrays import Array, namespace
 from okl.problems import Problem
 
 

@@ -27,10 +27,10 @@ from functools import partial
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
-from okl._array import Array, inner, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import LowRank
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver

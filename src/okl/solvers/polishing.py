@@ -20,10 +20,10 @@ Bemporad & Boyd (2020), OSQP, section 4.
 
 from __future__ import annotations
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses import Envelope
 from okl.losses.separable import Diagonal, unweighted
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.newton_cg import NewtonCG

@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from okl._array import Array, inner, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses import Squared
+from okl.numerics.arrays import Array, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation

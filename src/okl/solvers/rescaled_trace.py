@@ -19,8 +19,8 @@ from typing import ClassVar, NamedTuple
 
 from scipy.optimize import brentq
 
-from okl._array import Array, eigh, inner, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated, Term
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from okl._array import Array, inner, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.approximation import Prepared

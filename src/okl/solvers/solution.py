@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypedDict
 
-from okl._array import Array
-from okl._output_kernel import OutputKernel
-from okl.certificate import Certificate, relative_gap
+from okl.certificates import Certificate, relative_gap
+from okl.numerics.arrays import Array
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 
 

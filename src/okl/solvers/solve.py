@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from okl._threads import threads_for
-from okl._validation import check_alpha, check_count, check_tolerance
+from okl.numerics.threads import threads_for
+from okl.numerics.validation import check_alpha, check_count, check_tolerance
 from okl.problems import Problem
 from okl.solvers.automatic import choose_solver
 from okl.solvers.base import Solver

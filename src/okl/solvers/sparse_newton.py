@@ -1,20 +1,20 @@
 """Sparse output kernel, squared loss: Newton's method in L alone.
 
 The best predictor is eliminated (`okl.solvers.best_fit`); what is left is a smooth
-function of L plus the sparse penalty, see `okl._orthant_newton`. Alternating between
-predictor and output kernel needs from a few to hundreds of rounds, the more the
-smaller eps and the larger mu. This needs 15 to 60 Newton steps where eps is not far
-below the square of L, and hundreds where it is and mu is near 1: then standardise the
-targets, or raise eps.
+function of L plus the sparse penalty, see `okl.optimization.orthant_newton`.
+Alternating between predictor and output kernel needs from a few to hundreds of rounds,
+the more the smaller eps and the larger mu. This needs 15 to 60 Newton steps where eps
+is not far below the square of L, and hundreds where it is and mu is near 1: then
+standardise the targets, or raise eps.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl._array import eigh, namespace
-from okl._orthant_newton import Iterate, orthant_newton
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import eigh, namespace
+from okl.optimization.orthant_newton import Iterate, orthant_newton
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver, require_output_matrices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl._output_kernel import OutputKernel
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver

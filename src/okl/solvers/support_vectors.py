@@ -22,9 +22,9 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, namespace
 from okl.operators import KernelOperator
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 
 # libsvm stops where no pair of rows violates the conditions of the optimum by more than

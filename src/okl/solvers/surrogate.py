@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from okl._array import Array, inner
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, inner
+from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.fit_model import Place, Prepared

@@ -38,9 +38,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from okl._array import Array, definite_solver, eigh, inner, namespace
-from okl._conjugate_gradient import conjugate_gradient
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.output_kernels import OutputKernel
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.proximal_gradient import STEPS, Place, Prepared
 from okl.solvers.solution import Solution

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from okl._array import Array, eigh, inner, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.output_kernels import OutputKernel
 
 # The first share tried, after one that was good; what is left of it after one that was
 # not; and how many are tried.

@@ -15,7 +15,7 @@ class         name          penalty R(L)                    meaning
 ============= ============= =============================== ====================
 """
 
-from okl._component import from_name, names_of
+from okl.parameters.component import from_name, names_of
 from okl.structures.base import Structure as Structure
 from okl.structures.cluster import Cluster as Cluster
 from okl.structures.fixed import Fixed as Fixed

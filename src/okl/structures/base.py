@@ -19,9 +19,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-from okl._array import Array
-from okl._component import Component
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array
+from okl.output_kernels import OutputKernel
+from okl.parameters.component import Component
 
 
 class DualBound(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from okl._validation import check_count, check_positive
+from okl.numerics.validation import check_count, check_positive
 from okl.structures.spectral_set import SpectralSet, Spectrum
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from okl._array import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.structures.base import Structure
 
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from okl._array import Array, inner, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.structures.base import Structure
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import laplacian
 
-from okl._validation import check_positive
+from okl.numerics.validation import check_positive
 from okl.structures.given import Given
 
 _TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a Laplacian

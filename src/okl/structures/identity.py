@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from okl._array import Array, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel
 from okl.structures.base import Structure
 
 

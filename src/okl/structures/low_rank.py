@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
-from okl._array import Array, eigh, epsilon, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.output_kernels import OutputKernel
 from okl.structures.base import DualBound, Structure
 
 

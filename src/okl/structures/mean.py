@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from okl._validation import check_positive
+from okl.numerics.validation import check_positive
 from okl.structures.given import Given
 
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from okl._array import Array, eigh, epsilon, inner, namespace
-from okl._orthant_newton import orthant_newton
-from okl._output_kernel import OutputKernel
-from okl._smooth import InverseTrace, Linear, symmetric
-from okl._validation import check_positive
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.numerics.validation import check_positive
+from okl.optimization.orthant_newton import orthant_newton
+from okl.optimization.smooth import InverseTrace, Linear, symmetric
+from okl.output_kernels import OutputKernel
 from okl.structures.base import DualBound, Structure
 
 # A matrix P + eps I whose smallest eigenvalue is below this part of its largest is

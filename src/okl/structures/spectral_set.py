@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 from scipy.optimize import brentq
 
-from okl._array import Array, eigh, epsilon, namespace
-from okl._smooth import symmetric
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.optimization.smooth import symmetric
 from okl.structures.base import Structure
 
 _INF = float("inf")

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from okl._array import Array, eigh, namespace
-from okl._smooth import symmetric
+from okl.numerics.arrays import Array, eigh, namespace
+from okl.optimization.smooth import symmetric
 
 # Newton's method for the cubic equations: it is monotone from the right of the root.
 _NEWTON_STEPS = 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from okl._array import Array, inner
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, inner
+from okl.output_kernels import OutputKernel
 from okl.structures.base import DualBound
 from okl.structures.low_rank import scaled_below
 from okl.structures.spectral_set import SpectralSet, Spectrum

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 
 

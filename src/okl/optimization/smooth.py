@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from okl._array import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, namespace
 
 
 class Point(Protocol):
@@ -27,11 +27,17 @@ class Point(Protocol):
     """
 
     @property
-    def value(self) -> float: ...
+    def value(self) -> float:
+        """g(L)."""
+
     @property
-    def moment(self) -> Array: ...
+    def moment(self) -> Array:
+        """Minus twice the gradient."""
+
     @property
-    def diagonal(self) -> Array: ...
+    def diagonal(self) -> Array:
+        """About the second derivative along each entry."""
+
     def curvature(self, direction: Array) -> Array:
         """Return the second derivative times a symmetric matrix."""
 

@@ -1,7 +1,7 @@
 """The certificate of a model, computed again from arrays: `okl.certify`.
 
-From what is public of a model, and by no operator or solver. See `okl.certificate` for
-what it proves.
+From what is public of a model, and by no operator or solver. See
+`okl.certificates.certificate` for what it proves.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from okl._array import Array, epsilon, namespace
-from okl._output_kernel import OutputKernel
-from okl._validation import (
+from okl.certificates import Certificate
+from okl.certificates.bounds import bounds, rounding_reference
+from okl.losses import Loss, as_loss
+from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.validation import (
     check_alpha,
     check_gram,
     check_tolerance,
     positive_part,
 )
-from okl.bounds import bounds, rounding_reference
-from okl.certificate import Certificate
-from okl.losses import Loss, as_loss
+from okl.output_kernels import OutputKernel
 from okl.structures import Structure, as_structure
 
 
@@ -165,7 +165,8 @@ def judge(
     """Return the certificate of arrays that were checked.
 
     The operator is K, centred if the intercept is free, where dual points sum to zero;
-    the products are K Theta of the model. Options are those of `okl.bounds.bounds`.
+    the products are K Theta of the model. Options are those of
+    `okl.certificates.bounds.bounds`.
     """
     given = targets
     if free_intercept and "location" in loss.capabilities:

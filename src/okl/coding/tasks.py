@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse
 
-from okl._array import Array, is_numpy, namespace
-from okl._output_kernel import OutputKernel
+from okl.numerics.arrays import Array, is_numpy, namespace
+from okl.output_kernels import OutputKernel
 
 
 class Sharing(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from okl._array import Array, eigh, is_numpy, namespace
+from okl.numerics.arrays import Array, eigh, is_numpy, namespace
 
 # What a Gram matrix may miss symmetry or positive semi-definiteness by, relative
 # to its largest entry or eigenvalue, before it is refused.

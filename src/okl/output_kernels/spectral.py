@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from okl._array import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 r"""Primal and dual value of a model: the arithmetic of the certificate.
 
-See `okl.certificate` for the problem and what the two values prove. Nothing here knows
-how a model was found.
+See `okl.certificates.certificate` for the problem and what the two values prove.
+Nothing here knows how a model was found.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from okl._array import Array, eigh, epsilon, inner, namespace
-from okl._output_kernel import OutputKernel
 from okl.losses import Loss
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.structures import Structure
 
 # A coefficient matrix this far (relative) outside the range of L has an infinite

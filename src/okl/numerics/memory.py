@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from okl._validation import check_positive
+from okl.numerics.validation import check_positive
 
 _FILES = (
     # a limit set on the process group, under either version of control groups

@@ -1,10 +1,10 @@
 r"""Primal and dual value of a model of observations in long form.
 
-The same two numbers as `okl.bounds` gives for the target matrix with one entry a row,
-all others missing, from columns (n_samples, 1) and matrices of tasks alone. A dual
-variable away from its row's own task is zero. So of the products that the certificate
-needs, C'KC is a Gram matrix of one function per task; and of C M, which turns the
-outputs, only the entries on the observations count: c_i M[t_i, t_i].
+The same two numbers as `okl.certificates.bounds` gives for the target matrix with one
+entry a row, all others missing, from columns (n_samples, 1) and matrices of tasks
+alone. A dual variable away from its row's own task is zero. So of the products that the
+certificate needs, C'KC is a Gram matrix of one function per task; and of C M, which
+turns the outputs, only the entries on the observations count: c_i M[t_i, t_i].
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from okl._array import Array, inner, namespace
-from okl._output_kernel import OutputKernel
-from okl._tasks import Tasks
+from okl.coding.tasks import Tasks
 from okl.losses import Loss
+from okl.numerics.arrays import Array, inner, namespace
+from okl.output_kernels import OutputKernel
 from okl.structures import Structure
 
 # A relative gap above this is looked at again from other dual points, so many.
@@ -144,8 +144,8 @@ class Observations:
     ) -> Array | None:
         """Return a gradient of the loss near the boundary of the domain of R*.
 
-        See `okl.bounds`: each direction is scaled up to its limit or to where, for a
-        loss of the largest curvature, the dual value would be largest.
+        See `okl.certificates.bounds`: each direction is scaled up to its limit or to
+        where, for a loss of the largest curvature, the dual value would be largest.
         """
         bound = self.structure.dual_bound(self._half_gram(implied, alpha), kernel)
         if bound.directions is None:

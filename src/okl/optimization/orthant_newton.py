@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from okl._array import Array, eigh, inner, namespace
-from okl._conjugate_gradient import conjugate_gradient
-from okl._smooth import Point, Smooth, symmetric
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.smooth import Point, Smooth, symmetric
 
 # The barrier is lowered by this, once Newton promises less than this part of it.
 _LOWERING, _CENTERED = 0.1, 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from okl._array import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, namespace
 
 _MAX_ITER = 200
 

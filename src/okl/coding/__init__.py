@@ -1,0 +1,1 @@
+"""How what users give becomes what problems see: the task of each row in long form."""

@@ -1,0 +1,1 @@
+"""Arrays of any namespace, threads, memory, and checks of numbers that users give."""

@@ -1,0 +1,1 @@
+"""Methods that solvers and structures share: Newton steps and conjugate gradients."""

@@ -1,0 +1,1 @@
+"""What kernels, structures, losses and solvers have in common: names and parameters."""
