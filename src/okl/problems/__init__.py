@@ -1,4 +1,4 @@
-"""What is minimised: a loss on targets, and terms of operator and structure.
+"""What is minimised: a loss on targets, for an operator and a structure.
 
 `Inputs` holds an operator, centred if there is an intercept. `formulate` turns it
 and targets, which `Observed` keeps together with their loss and weights, into a
@@ -13,6 +13,5 @@ from okl.problems.inputs import Inputs as Inputs
 from okl.problems.long_form import LongProblem as LongProblem
 from okl.problems.observed import Observed as Observed
 from okl.problems.problem import Problem as Problem
-from okl.problems.problem import Term as Term
 from okl.problems.problem import Weighting as Weighting
 from okl.problems.rotated import Rotated as Rotated

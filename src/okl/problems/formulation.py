@@ -31,7 +31,7 @@ from okl.operators.base import CENTERING_ROUNDING
 from okl.output_kernels import OutputKernel
 from okl.problems.inputs import Inputs
 from okl.problems.long_form import LongProblem
-from okl.problems.problem import Problem, Term
+from okl.problems.problem import Problem
 from okl.problems.reduction import reduce_outputs
 from okl.structures import Structure
 
@@ -186,27 +186,33 @@ def formulate(
     if free and "location" in loss.capabilities:
         target_means, targets = _centered(loss, targets, weights, tasks)
     reference = rounding_reference(loss, given, targets, weights)
-    term = Term(inputs.operator, structure)
+    operator = inputs.operator
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
-        assert isinstance(inputs.operator, KernelOperator)
-        on_rows = OneTaskPerRow(inputs.operator, tasks)
+        assert isinstance(operator, KernelOperator)
         long = LongProblem(
-            loss, targets, (term,), free, reference, weights, rows=on_rows
+            loss,
+            targets,
+            operator,
+            structure,
+            free,
+            reference,
+            weights,
+            rows=OneTaskPerRow(operator, tasks),
         )
         return Formulation(long, inputs.kernel_means, target_means, None, None)
     quadratic = "quadratic" in loss.capabilities
     if rows is None and not (quadratic and weights is None):
-        problem = Problem(loss, targets, (term,), free, reference, weights)
+        problem = Problem(loss, targets, operator, structure, free, reference, weights)
         return Formulation(problem, inputs.kernel_means, target_means, None, None)
     if rows is not None:
         targets = xp.sqrt(rows)[:, None] * targets
     basis = None
-    if reduce and inputs.operator.shared and _reducible(targets, structure):
+    if reduce and operator.shared and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
     # weighted rows sum to zero with their weights only, which the operator sees to
     balanced = free and rows is None
-    problem = Problem(loss, targets, (term,), balanced, reference)
+    problem = Problem(loss, targets, operator, structure, balanced, reference)
     return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
 
 

@@ -3,13 +3,14 @@
     minimise over L, Theta:  sum_i V(y_i, F_i) + alpha (||f||^2_{K,L} / 2 + R(L)),
     F = K Theta
 
-A problem is a loss, targets and terms; a term is an operator K and a structure R.
-There is one term today; a model with several input kernels is a sum of terms.
+A problem is a loss, targets, an operator K on the inputs and a structure R on the
+outputs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from okl.certificates import Certificate
@@ -29,16 +30,8 @@ Weighting = Literal["none", "missing", "any"]
 
 
 @dataclass(frozen=True)
-class Term:
-    """One kernel on the inputs with one structure on the outputs."""
-
-    operator: Operator
-    structure: Structure
-
-
-@dataclass(frozen=True)
 class Problem(TargetMatrix):
-    """A loss, targets and terms.
+    """A loss, targets, an operator and a structure.
 
     Attributes
     ----------
@@ -46,8 +39,10 @@ class Problem(TargetMatrix):
         How predictions are judged.
     targets : array (n_samples, n_outputs)
         What they are judged against.
-    terms : tuple of Term
-        Where predictions come from.
+    operator : Operator
+        K, for all outputs or one for each.
+    structure : Structure
+        R, with its domain.
     centered : bool
         Whether there is an intercept: operators are centred, and dual points have
         columns that sum to zero. For a quadratic loss without weights targets are
@@ -63,17 +58,12 @@ class Problem(TargetMatrix):
 
     loss: Loss
     targets: Array
-    terms: tuple[Term, ...]
+    operator: Operator
+    structure: Structure
     centered: bool
     reference: float
     weights: Array | None = None
     long: ClassVar[bool] = False
-
-    @property
-    def operator(self) -> Operator:
-        """The operator of the only term."""
-        (term,) = self.terms
-        return term.operator
 
     @property
     def spectrum(self) -> Spectrum:
@@ -81,12 +71,6 @@ class Problem(TargetMatrix):
         operator = self.operator
         assert isinstance(operator, KernelOperator)
         return operator.spectrum
-
-    @property
-    def structure(self) -> Structure:
-        """The structure of the only term."""
-        (term,) = self.terms
-        return term.structure
 
     @property
     def n_outputs(self) -> int:
@@ -103,7 +87,7 @@ class Problem(TargetMatrix):
         """Whether the loss is quadratic, without weights."""
         return "quadratic" in self.loss.capabilities and self.weights is None
 
-    @property
+    @cached_property
     def weighting(self) -> Weighting:
         """Which weights there are: none, zeros and ones (missing targets), or any."""
         if self.weights is None:

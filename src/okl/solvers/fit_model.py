@@ -23,7 +23,7 @@ from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.operators import Dense
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
-from okl.problems import Problem, Term
+from okl.problems import Problem
 from okl.solvers.solution import Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
@@ -112,7 +112,8 @@ class Model(NamedTuple):
         problem = Problem(
             Squared(),
             targets,
-            (Term(Dense(identity * (h * self.values)), self.problem.structure),),
+            Dense(identity * (h * self.values)),
+            self.problem.structure,
             False,
             epsilon(targets) * inner(targets, targets) / 2,
         )

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.output_kernels import OutputKernel
-from okl.problems import Problem, Rotated, Term
+from okl.problems import Problem, Rotated
 from okl.solvers.alternation import in_outputs, known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.factored_newton import FactoredNewton
@@ -118,9 +118,9 @@ class _Walk:
         max_iter: int,
     ) -> None:
         problem = prepared.problem
-        term = Term(problem.operator, LowRank())
         self._ball = prepared
-        self._penalised = replace(prepared, problem=replace(problem, terms=(term,)))
+        penalised = replace(problem, structure=LowRank())
+        self._penalised = replace(prepared, problem=penalised)
         self._alpha = alpha
         self._max_iter = max_iter
         self._last = self.best = start
