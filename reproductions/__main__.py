@@ -19,6 +19,7 @@ NAMES = (
     "rivals",
     "attribute_detection",
     "satimage",
+    "mosaic",
 )
 
 
