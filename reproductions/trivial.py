@@ -1,7 +1,7 @@
 """Rivals that anyone would try first, for studies to stand beside.
 
-They relate no outputs to each other: a mean, the most frequent class, the nearest rows,
-or one model per output, each with a kernel and an alpha of its own.
+They learn no relations: a mean, near times, a classifier of scikit-learn, outputs that
+are all alike, or one model per output, each with a kernel and an alpha of its own.
 """
 
 from __future__ import annotations
