@@ -20,6 +20,7 @@ NAMES = (
     "default_search",
     "attribute_detection",
     "satimage",
+    "mosaic",
 )
 
 

@@ -16,18 +16,26 @@ and the parameters of a structure are those with the best mean average precision
 3-fold cross-validation within the training rows (the paper: on 500 further rows), alpha
 out of 8 values down to 1e-4 of alpha_max; relative duality gap 1e-4. Columns without a
 loss in their name have the squared loss, on labels -1 and 1.
+
+Trivial rivals, a model per label each: scikit-learn's `LogisticRegression` as it is;
+**one each**, with a kernel (of the seven that the searches try by themselves) and an
+alpha of its own, chosen by leaving rows out one by one; and the same score for all
+rows, whose average precision is the share of positive rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import process_time
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
 from benchmarks.measure import machine
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.preprocessing import Normalizer, StandardScaler
 
@@ -36,13 +44,15 @@ from reproductions.candidates import candidates, parameters
 from reproductions.choosing import best_of_each, certified, noted_warnings
 from reproductions.comparing import Splits, standard_error, with_error
 from reproductions.report import data_folder, save_figure, table, write_page
+from reproductions.trivial import OneEach
 
 SETS = ("emotions", "yeast", "cal500", "corel5k", "delicious")
 SIZES = (50, 100, 150)
 N_SPLITS, MOST_TESTED = 5, 500
 MOST_LABELS, LEAST_ROWS = 30, 3
 NAMES = ("identity", "frobenius", "low_rank", "trace_ball", "cluster", "sparse")
-CHOSEN = "chosen"
+CHOSEN, SAME = "chosen", "same score"
+RIVALS = ("identity", "`LogisticRegression`", "one each", SAME)
 WITH_LOGISTIC = ("identity", "frobenius")
 METHODS = (*NAMES, CHOSEN, *(f"{name}, logistic" for name in WITH_LOGISTIC))
 PUBLISHED = (
@@ -107,11 +117,34 @@ def models(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
     }
 
 
+def rivals(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
+    """Return identity and the trivial rivals."""
+    search = OutputKernelClassifierCV(
+        kernel,
+        "identity",
+        alphas=8,
+        eps=1e-4,
+        cv=3,
+        scoring=mean_average_precision,
+        tol=1e-4,
+    )
+    own = clone(search).set_params(kernel=None, cv=None, scoring="average_precision")
+    same = SimpleNamespace(decision_function=lambda Z: np.zeros((len(Z), Y.shape[1])))
+    logistic = OneEach(LogisticRegression(max_iter=1000))
+    each = (search, logistic, OneEach(own))
+    found = dict(zip(RIVALS, (model.fit(X, Y) for model in each), strict=False))
+    return {**found, SAME: same}
+
+
 def precisions(
-    X: np.ndarray, Y: np.ndarray, bags: bool
+    X: np.ndarray,
+    Y: np.ndarray,
+    bags: bool,
+    makers: Callable[..., dict[str, Any]] = models,
+    methods: Sequence[str] = METHODS,
 ) -> tuple[np.ndarray, list[int]]:
     """Return the precisions in percent (n_sizes, n_methods, n_splits), and each m."""
-    found = np.empty((len(SIZES), len(METHODS), N_SPLITS))
+    found = np.empty((len(SIZES), len(methods), N_SPLITS))
     splits = Splits(len(X), SIZES[-1], min(MOST_TESTED, len(X) - SIZES[-1]), N_SPLITS)
     n_labels = []
     for split, (train, test) in enumerate(splits):
@@ -120,19 +153,22 @@ def precisions(
         for size, n_rows in enumerate(SIZES):
             rows = train[:n_rows]
             inputs = (Normalizer() if bags else StandardScaler()).fit(X[rows])
-            learned = models(
+            learned = makers(
                 inputs.transform(X[rows]),
                 Y[np.ix_(rows, labels)],
                 "linear" if bags else "rbf",
             )
             Z, truth = inputs.transform(X[test]), Y[np.ix_(test, labels)]
-            for method, name in enumerate(METHODS):
+            for method, name in enumerate(methods):
                 score = mean_average_precision(learned[name], Z, truth)
                 found[size, method, split] = 100 * score
     return found, n_labels
 
 
-def precision_table(results: Mapping[str, tuple[np.ndarray, list[int]]]) -> str:
+def precision_table(
+    results: Mapping[str, tuple[np.ndarray, list[int]]],
+    methods: Sequence[str] = METHODS,
+) -> str:
     """Return a line a set and number of rows: identity, and differences from it."""
     lines = []
     for name, (found, n_labels) in results.items():
@@ -144,7 +180,7 @@ def precision_table(results: Mapping[str, tuple[np.ndarray, list[int]]]) -> str:
         gains = np.array([f[size, 1:] - f[size, :1] for f, _ in results.values()])
         cells = (f"{gain:+.2f}" for gain in gains.mean(axis=(0, 2)))
         lines.append(("mean of the sets", "", n_rows, "", *cells))
-    return table(["set", "labels", "rows", *METHODS], lines)
+    return table(["set", "labels", "rows", *methods], lines)
 
 
 def precision_figure(results: Mapping[str, tuple[np.ndarray, list[int]]]):
@@ -167,6 +203,12 @@ def precision_figure(results: Mapping[str, tuple[np.ndarray, list[int]]]):
     axes[0].set_ylabel("average precision - identity (%)")
     axes[0].legend(fontsize="small")
     return figure
+
+
+def rival_table() -> str:
+    """Return identity, and the differences of the trivial rivals from it."""
+    results = {name: precisions(*label_set(name), rivals, RIVALS) for name in SETS}
+    return precision_table(results, RIVALS)
 
 
 def page(
@@ -200,6 +242,15 @@ their own for each attribute differ from the paper, so that this does not refute
 {precision_table(results)}
 
 {save_figure(precision_figure(results), "attribute_detection")}
+
+The trivial rivals:
+
+{rival_table()}
+
+A kernel and an alpha for each label by itself lose up to 4 points: so few rows are ill
+spent on choosing for each. On bags of words (corel5k, delicious) a trivial rival
+holds its own: a logistic regression as it is, with nothing chosen, is as good as
+`identity` there, and no worse than the structures.
 
 The paper, on 85 attributes of animals in percent (average precision by its text,
 AUC by the head of the table):

@@ -1,4 +1,4 @@
-"""Each candidate at its best alpha and parameters, by one cross-validation for all."""
+"""Each candidate at its best kernel, alpha and parameters, by one search for all."""
 
 from __future__ import annotations
 
@@ -33,26 +33,27 @@ def best_of_each(
 ) -> dict[str, Any]:
     """Return a model of every candidate, fitted to all rows.
 
-    The search, not fitted, says how: its kernel, alphas, folds and score serve all
-    structures of all candidates. Each candidate then gets the alpha and, of its own
-    structures, the one with the best mean score over the folds. Ids may be the task of
-    each row, for data in long form.
+    The search, not fitted, says how: its kernels, alphas, folds and score serve all
+    structures of all candidates. Each candidate then gets the kernel, the alpha and, of
+    its own structures, the one with the best mean score over the folds. Ids may be the
+    task of each row, for data in long form.
     """
     structures = [s for family in candidates.values() for s in family]
     search.set_params(structures=structures).fit(X, Y, **ids)
-    means = search.scores_.mean(axis=-1)
+    tried = search.cv_results_
+    # of each kernel every structure, of each structure every alpha
+    last = np.flatnonzero(tried["stage"] == 2).reshape(
+        -1, len(structures), search.alphas_.shape[1]
+    )
     single = SINGLE[type(search)]
     given = search.get_params(deep=False)
-    shared = {
-        name: given[name] for name in single().get_params(deep=False) if name in given
-    }
+    names = set(single().get_params(deep=False)) - {"kernel", "structure", "alpha"}
+    shared = {name: given[name] for name in names if name in given}
     models, first = {}, 0
     for name, family in candidates.items():
-        rows = means[first : first + len(family)]
-        row, column = np.unravel_index(rows.argmax(), rows.shape)
-        models[name] = single(
-            structure=family[row], alpha=search.alphas_[first + row, column], **shared
-        ).fit(X, Y, **ids)
+        places = last[:, first : first + len(family)].ravel()
+        best = places[np.nanargmax(tried["mean_test_score"][places])]
+        models[name] = single(**tried["params"][best], **shared).fit(X, Y, **ids)
         first += len(family)
     return models
 
@@ -67,10 +68,9 @@ def noted_warnings() -> Iterator[list[warnings.WarningMessage]]:
 
 def certified(caught: Sequence[warnings.WarningMessage]) -> str:
     """Say whether all fits were certified to the tolerance of the estimators."""
-    if not caught:
+    above = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    if not above:
         return "Every model is certified to 1e-6."
-    several = f"{len(caught)} warnings are about, the first"
-    about = several if len(caught) > 1 else "one warning is about"
-    return (
-        f"Every model is certified to 1e-6, but for what {about}: {caught[0].message}"
-    )
+    several = f"{len(above)} warnings are about, the first"
+    about = several if len(above) > 1 else "one warning is about"
+    return f"Every model is certified to 1e-6, but for what {about}: {above[0].message}"

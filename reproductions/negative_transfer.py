@@ -11,6 +11,11 @@ had, so the question is asked of three other sets:
   voice, from the other columns (no measure of the shimmer is an input);
 - *songs*: emotions and instruments, the tags of 10 to 90 % of the songs in CAL500, from
   68 audio features.
+
+Trivial rivals: **one each**, one model per output with a kernel (of the seven that the
+searches try by themselves) and an alpha of its own, chosen by leaving rows out one by
+one, and **training mean**, the means of the training targets, for labels the same score
+for all rows.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from reproductions.candidates import NAMES, candidates, parameters
 from reproductions.choosing import best_of_each, certified, noted_warnings
 from reproductions.comparing import standard_error, with_error
 from reproductions.report import save_figure, table, write_page
+from reproductions.trivial import OneEach, training_mean
 from reproductions.two_groups import TwoGroups, two_groups
 
 N_ALPHAS = 13
@@ -36,7 +42,7 @@ N_ALPHAS = 13
 def label_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]:
     """Return 1 - average precision of every label, and the model, per candidate."""
     search = OutputKernelClassifierCV(
-        "rbf", alphas=N_ALPHAS, scoring="average_precision"
+        "rbf", alphas=N_ALPHAS, cv=5, scoring="average_precision"
     )
     models = best_of_each(search, candidates(Y.shape[1]), X[train], Y[train])
     return {
@@ -55,7 +61,11 @@ def target_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]
     """Return the nMSE of every target, and the model, per candidate."""
     targets = StandardScaler().fit(Y[train])
     search = OutputKernelRegressorCV(
-        "rbf", alphas=N_ALPHAS, scoring="neg_mean_squared_error", normalize_y=False
+        "rbf",
+        alphas=N_ALPHAS,
+        cv=5,
+        scoring="neg_mean_squared_error",
+        normalize_y=False,
     )
     models = best_of_each(
         search, candidates(Y.shape[1]), X[train], targets.transform(Y[train])
@@ -71,6 +81,47 @@ def target_losses(X: np.ndarray, Y: np.ndarray, train, test) -> dict[str, tuple]
         )
         for name, model in models.items()
     }
+
+
+def rival_losses(
+    labelled: bool, X: np.ndarray, Y: np.ndarray, train, test
+) -> list[float]:
+    """Return the mean losses of identity and of the trivial rivals."""
+    known, n_rows = Y[train], len(test)
+    if labelled:
+        kind, score, method = (
+            OutputKernelClassifierCV,
+            "average_precision",
+            "decision_function",
+        )
+    else:
+        kind, score, method = (
+            OutputKernelRegressorCV,
+            "neg_mean_squared_error",
+            "predict",
+        )
+    options = {"structures": "identity", "alphas": N_ALPHAS, "scoring": score}
+    models = [kind("rbf", cv=5, **options), OneEach(kind(**options))]
+    made = [getattr(model.fit(X[train], known), method)(X[test]) for model in models]
+    made.append(training_mean(known, n_rows))
+    if labelled:
+        return [1 - average_precision_score(Y[test], scores) for scores in made]
+    return [np.mean((P - Y[test]) ** 2 / Y.var(axis=0)) for P in made]
+
+
+def rival_table(data: TwoGroups) -> str:
+    """Return the loss of identity, apart, and how much more the rivals lose."""
+    overlap = data.splits.overlap
+    rows = []
+    for group, Y in data.groups.items():
+        losses = []
+        for train, test in data.splits:
+            X = StandardScaler().fit(data.X[train]).transform(data.X)
+            losses.append(rival_losses(data.labelled, X, Y, train, test))
+        alone, *others = np.array(losses).T
+        differences = (with_error(v - alone, overlap, form="+.4f") for v in others)
+        rows.append((group, with_error(alone, overlap), *differences))
+    return table(["group, apart", "identity", "one each", "training mean"], rows)
 
 
 def between(L: np.ndarray, size: int) -> float:
@@ -145,6 +196,10 @@ Outputs: {groups}; mean |correlation| {first:.2f} and {second:.2f} within the gr
 {splits.n_test} for test. Loss: {loss}.
 
 {loss_table(data, results)}
+
+What the rivals lose more than `identity`:
+
+{rival_table(data)}
 """
 
 
@@ -222,6 +277,11 @@ between the groups over the geometric mean of those within, 0 if L keeps them ap
 
 {verdict(sets, results)} In the paper's Table 3, too, the drops in colour, 0.2 points of
 average precision, are smaller than the ± beside them.
+
+Trivial rivals win twice. On the colours of animals nothing is shown to beat the means
+of the training targets, so that there is nothing to transfer. On voices one model per
+output, with a kernel of its own, loses 0.04 (UPDRS) and 0.10 (shimmer) less than
+`identity`: more than learning together, or any structure, changes.
 
 {sections}
 {save_figure(change_figure(sets, results), "negative_transfer")}

@@ -14,11 +14,15 @@ cross-validation, out of 12 values down to 1e-5 of alpha_max; relative duality g
 
 The error is the mean over outputs of the nMSE, squared error over the variance of the
 output in the whole set.
+
+Trivial rivals: the means of the observed training targets, and one model per output
+with a kernel of its own as well (**own kernel**), of the seven that
+`OutputKernelRegressorCV` tries by itself, leaving rows out one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import process_time
 
 import matplotlib.pyplot as plt
@@ -34,6 +38,7 @@ from reproductions.choosing import best_of_each, certified, noted_warnings
 from reproductions.comparing import Splits, standard_error, with_error
 from reproductions.real_sets import real_sets
 from reproductions.report import save_figure, table, write_page
+from reproductions.trivial import OneEach, training_mean
 
 SETS = {"sarcos4449": 3, "atp1d": 10, "oes10": 5}  # and how many splits
 MOST_ROWS, LEAST_ROWS = 800, 10
@@ -62,6 +67,8 @@ def filled(X: np.ndarray, Y: np.ndarray) -> Rows:
 
 WAYS = {"NaN": holed, "dropped": dropped, "mean": filled}
 ALONE = "one per output"
+TRAINING_MEAN, OWN_KERNEL = "training mean", "own kernel"
+RIVALS = (ALONE, OWN_KERNEL, TRAINING_MEAN)
 METHODS = (ALONE, *(f"{way}, {name}" for way in WAYS for name in STRUCTURES))
 
 
@@ -78,12 +85,7 @@ def search() -> OutputKernelRegressorCV:
 
 
 def one_per_output(X: np.ndarray, Y: np.ndarray) -> Predictor:
-    models = []
-    for y in Y.T:
-        seen = ~np.isnan(y)
-        model = search().set_params(structures="identity")
-        models.append(model.fit(X[seen], y[seen]))
-    return lambda Z: np.column_stack([model.predict(Z) for model in models])
+    return OneEach(search().set_params(structures="identity")).fit(X, Y).predict
 
 
 def predictors(X: np.ndarray, Y: np.ndarray) -> dict[str, Predictor]:
@@ -97,9 +99,25 @@ def predictors(X: np.ndarray, Y: np.ndarray) -> dict[str, Predictor]:
     return found
 
 
-def errors(X: np.ndarray, Y: np.ndarray, splits: Splits) -> np.ndarray:
+def rivals(X: np.ndarray, Y: np.ndarray) -> dict[str, Predictor]:
+    """Return the yardstick and the trivial rivals."""
+    own = OneEach(OutputKernelRegressorCV(structures="identity", alphas=12))
+    return {
+        ALONE: one_per_output(X, Y),
+        OWN_KERNEL: own.fit(X, Y).predict,
+        TRAINING_MEAN: lambda Z: training_mean(Y, len(Z)),
+    }
+
+
+def errors(
+    X: np.ndarray,
+    Y: np.ndarray,
+    splits: Splits,
+    makers: Callable[[np.ndarray, np.ndarray], dict[str, Predictor]] = predictors,
+    methods: Sequence[str] = METHODS,
+) -> np.ndarray:
     """Return the nMSE (n_removed, n_methods, n_splits), NaN where there is no model."""
-    found = np.full((len(REMOVED), len(METHODS), splits.n_splits), np.nan)
+    found = np.full((len(REMOVED), len(methods), splits.n_splits), np.nan)
     for number, (train, test) in enumerate(splits):
         inputs = StandardScaler().fit(X[train])
         # one draw for all: what is removed first stays removed
@@ -107,11 +125,11 @@ def errors(X: np.ndarray, Y: np.ndarray, splits: Splits) -> np.ndarray:
         for level, removed in enumerate(REMOVED):
             left = np.where(order < removed, np.nan, Y[train])
             targets = StandardScaler().fit(left)
-            made = predictors(inputs.transform(X[train]), targets.transform(left))
+            made = makers(inputs.transform(X[train]), targets.transform(left))
             for name, predict in made.items():
                 P = targets.inverse_transform(predict(inputs.transform(X[test])))
                 nmse = np.mean((P - Y[test]) ** 2 / Y.var(axis=0))
-                found[level, METHODS.index(name), number] = nmse
+                found[level, methods.index(name), number] = nmse
     return found
 
 
@@ -120,7 +138,9 @@ def splits_of(name: str, n_rows: int) -> Splits:
     return Splits(n_rows, min(MOST_ROWS, n_rows - n_test), n_test, SETS[name])
 
 
-def error_table(nmse: np.ndarray, splits: Splits) -> str:
+def error_table(
+    nmse: np.ndarray, splits: Splits, methods: Sequence[str] = METHODS
+) -> str:
     """Return a line a part removed: errors alone, and changes in percent."""
     rows = []
     for removed, (alone, *others) in zip(REMOVED, nmse, strict=True):
@@ -132,7 +152,12 @@ def error_table(nmse: np.ndarray, splits: Splits) -> str:
                 change = 100 * (other - alone) / alone.mean()
                 cells.append(with_error(change, splits.overlap, form="+.1f"))
         rows.append((f"{removed:.0%}", with_error(alone, splits.overlap), *cells))
-    return table(["removed", *METHODS], rows)
+    return table(["removed", *methods], rows)
+
+
+def rival_table(X: np.ndarray, Y: np.ndarray, splits: Splits) -> str:
+    """Return the errors of the rivals, in the same form."""
+    return error_table(errors(X, Y, splits, rivals, RIVALS), splits, RIVALS)
 
 
 def error_figure(results: Mapping[str, tuple[np.ndarray, Splits]]):
@@ -169,6 +194,8 @@ def run() -> None:
                     f"## {name}\n\n{splits.n_train} training and {splits.n_test} test "
                     f"rows, {Y.shape[1]} outputs, {splits.n_splits} splits.\n\n"
                     + error_table(*results[name])
+                    + "\n\n"
+                    + rival_table(X, Y, splits)
                 )
     seconds = process_time() - seconds
     sections = "\n\n".join(headings)
@@ -193,6 +220,12 @@ to 5 % and 15 to 22 %, where the latter are within two standard errors. On oes10
 gains, 1 to 6 %, are too, but for `frobenius` with 80 % removed. No learned structure is
 worse than one model per output. `identity`, one alpha for all outputs, is within a
 percent of an alpha for each on sarcos and oes10, and better by 1 to 5 % on atp1d.
+
+The trivial rival wins: one model per output with a kernel of its own has an error 42 to
+50 % below the yardstick on sarcos, 49 to 53 % on oes10 (just within two standard
+errors) and 12 to 29 % on atp1d. That is more than any structure gains at any part
+removed, all of which have the one Gaussian kernel: whoever has incomplete targets
+should choose the kernel first.
 
 {sections}
 

@@ -13,6 +13,10 @@ with the fewest errors in five folds of the training rows.
 
 Reject curves as in the paper: k of the m test rows are predicted, those of the largest
 probability, and the errors among them are divided by m.
+
+Trivial rivals: the most frequent class, scikit-learn's `LogisticRegression` of
+standardised pixels, the nearest neighbours and `SVC` with a Gaussian kernel; their k, C
+and gamma have the fewest errors in the same five folds of the training rows.
 """
 
 from __future__ import annotations
@@ -21,7 +25,13 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from okl import OutputKernelClassifier
 from okl.kernels import Gaussian, PerOutput
@@ -32,6 +42,19 @@ WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16)
 N_CLASSES = 6
 # Relative gap of the fits that are only compared.
 SEARCH_TOL = 1e-3
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+RIVALS = {
+    "most frequent class": (DummyClassifier(), {}),
+    "`LogisticRegression`": (
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        {"logisticregression__C": [0.01, 0.1, 1.0, 10.0, 100.0]},
+    ),
+    "nearest neighbours": (KNeighborsClassifier(), {"n_neighbors": [1, 3, 5, 7, 9]}),
+    "`SVC`": (
+        SVC(),
+        {"C": [1.0, 3.0, 10.0, 30.0], "gamma": [w / 72 for w in WIDTHS]},
+    ),
+}
 
 
 def kernel_of(pair):
@@ -94,7 +117,7 @@ def chosen(X, y):
 
 def fewest_errors(X, y, pairs):
     """Return the pair with the fewest errors in five folds."""
-    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    folds = list(FOLDS.split(X, y))
 
     def errors(pair):
         wrong = 0
@@ -128,12 +151,32 @@ def reject_curve(log_p, y):
     return np.cumsum(wrong[np.argsort(-log_p.max(axis=1), kind="stable")]) / len(y)
 
 
-def run() -> None:
+def rival_table(X, y, new, truth):
+    """Return the test errors of the rivals, and their settings."""
+    rows = []
+    for name, (model, grid) in RIVALS.items():
+        search = GridSearchCV(model, grid, cv=FOLDS).fit(X, y)
+        settings = (
+            f"{key.split('__')[-1]} = {value:.3g}"
+            for key, value in search.best_params_.items()
+        )
+        error = 1 - search.score(new, truth)
+        rows.append((name, f"{error:.4f}", ", ".join(settings) or "–"))
+    return table(["rival", "test error", "setting"], rows)
+
+
+def data():
+    """Return training rows, their classes, test rows and theirs."""
     with np.load(data_folder("satimage") / "satimage.npz") as stored:
         X, new = stored["X_train"].astype(float), stored["X_test"].astype(float)
         labels = stored["class_values"].tolist()
         y = np.array([labels.index(value) for value in stored["y_train"]])
         truth = np.array([labels.index(value) for value in stored["y_test"]])
+    return X, y, new, truth
+
+
+def run() -> None:
+    X, y, new, truth = data()
     tied, separate, rest = chosen(X, y)
     few = [fewest_errors(X, y, _neighbours(tied[0]))] * N_CLASSES
     tied_model, separate_model = fitted(tied, X, y), fitted(separate, X, y)
@@ -188,6 +231,11 @@ def run() -> None:
 Every model is certified to 1e-4.
 
 {table(header, rows)}
+
+{rival_table(X, y, new, truth)}
+
+On 2000 rows the standard error of such an error is about 0.006: `SVC` does as well as
+any model above, and the nearest neighbours nearly so.
 
 {save_figure(figure, "satimage")}
 """,

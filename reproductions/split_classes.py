@@ -3,32 +3,59 @@
 Mixtures of Gaussians in 100 dimensions, 5 labels, 500 examples a class; 5 % of the
 rows for training, 20 random splits, linear kernel. In sim0 the labels are classes;
 in the others some labels share a class and cannot be told apart.
+
+Trivial rivals: the most frequent training label, the nearest of the labels' means, and
+scikit-learn's `LogisticRegression` at the best of seven C.
 """
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestCentroid
 
 from okl.datasets import make_split_classes
 from okl.losses import Squared
 from okl.structures import Frobenius, Identity
 from reproductions.paths import inputs_of, predictions
 from reproductions.report import save_figure, table, write_page
+from reproductions.trivial import peak_accuracies
 
 SPLITS = 20
 # The best alpha may lie above alpha_max, where Frobenius still learns.
 GRID = {"alphas": 31, "eps": 1e-6, "above": 100.0}
 STRUCTURES = {"identity": Identity(), "learned": Frobenius()}
+RIVALS = {
+    "most frequent": [DummyClassifier()],
+    "nearest mean": [NearestCentroid()],
+    "logistic": [LogisticRegression(C=C) for C in np.geomspace(1e-4, 1e2, 7)],
+}
+
+
+def drawn(simulation: int, split: int):
+    """Return rows and labels, and which are for training and for test."""
+    X, y = make_split_classes(simulation, random_state=split)
+    order = np.random.default_rng(split).permutation(len(y))
+    return X, y, *np.split(order, [len(y) // 20])
+
+
+def rivals(simulation: int) -> list[str]:
+    """Return the mean accuracies of the rivals in percent."""
+    found = []
+    for split in range(SPLITS):
+        X, y, train, test = drawn(simulation, split)
+        accuracy = peak_accuracies(RIVALS, (X[train], y[train]), (X[test], y[test]))
+        found.append([accuracy[name] for name in RIVALS])
+    return [f"{value:.2f}" for value in 100 * np.mean(found, axis=0)]
 
 
 def accuracies(simulation: int, *, fit_intercept: bool):
     """Return accuracies in percent (n_splits, n_alphas) per structure."""
     curves = {name: [] for name in STRUCTURES}
     for split in range(SPLITS):
-        X, y = make_split_classes(simulation, random_state=split)
-        order = np.random.default_rng(split).permutation(len(y))
-        train, test = np.split(order, [len(y) // 20])
+        X, y, train, test = drawn(simulation, split)
         targets = Squared().encode(y[train], "multiclass", 5)
         inputs = inputs_of(X[train] @ X[train].T, fit_intercept=fit_intercept)
         cross = X[test] @ X[train].T
@@ -76,6 +103,7 @@ def run() -> None:
         axis.set_xlabel("alpha / alpha_max")
     for axis in axes[:, 0]:
         axis.set_ylabel("accuracy (%)")
+    trivial = [(f"sim{simulation}", *rivals(simulation)) for simulation in range(4)]
     header = ["data", "intercept", "identity, peak", "learned, peak", "paired gain"]
     write_page(
         "split_classes",
@@ -89,6 +117,15 @@ where there is nothing to learn; a free intercept, which takes the frequencies o
 labels out of what is learned, leaves less to gain.
 
 {table(header, rows)}
+
+The trivial rivals, peaks too:
+
+{table(["data", *RIVALS], trivial)}
+
+Where there are relations to learn, some trivial rival has as much as learning them
+without an intercept: the nearest of the labels' means on sim1 and sim2, the most
+frequent label, which looks at no input, on sim3. With an intercept independent outputs
+are better than all rivals but on sim0, where the nearest mean is.
 
 {save_figure(figure, "split_classes")}
 """,
