@@ -62,7 +62,7 @@ def main() -> None:
 def _keep(threads: int, name: str, lines: list[str]) -> None:
     """Put the lines of one benchmark in the place of older ones; write the page."""
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    kept.setdefault(str(threads), {})[name] = lines
+    kept.setdefault(str(threads), {})[name] = {"machine": machine(), "lines": lines}
     KEPT.write_text(json.dumps(kept, indent=1) + "\n")
     page = [
         "# Benchmarks",
@@ -70,18 +70,22 @@ def _keep(threads: int, name: str, lines: list[str]) -> None:
         "Written by `python -m benchmarks`. Ratios are theirs / ours, in one process,",
         "and best of several runs where one takes less than minutes. On two threads",
         "the published iterations on small matrices are slower than on one: compare",
-        "them there.",
-        "",
-        f"Machine: {machine()}.",
+        "them there. Seconds compare within a machine only.",
     ]
     for number in sorted(kept):
-        page += ["", f"## {number} thread{'s' if number != '1' else ''}", ""]
-        page += [
-            "| work | ours | yardstick | theirs | ratio | asked | reached |",
-            "|---|---|---|---|---|---|---|",
-        ]
-        for known in NAMES:
-            page += kept[number].get(known, [])
+        page += ["", f"## {number} thread{'s' if number != '1' else ''}"]
+        found = [kept[number][known] for known in NAMES if known in kept[number]]
+        for name_of_machine in dict.fromkeys(entry["machine"] for entry in found):
+            page += [
+                "",
+                f"{name_of_machine}:",
+                "",
+                "| work | ours | yardstick | theirs | ratio | asked | reached |",
+                "|---|---|---|---|---|---|---|",
+            ]
+            for entry in found:
+                if entry["machine"] == name_of_machine:
+                    page += entry["lines"]
     RESULTS.write_text("\n".join(page) + "\n")
 
 

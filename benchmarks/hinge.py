@@ -1,4 +1,8 @@
-"""The hinge: against libsvm where L = I, and what learning L costs beside that."""
+"""The hinge: against libsvm where L = I, and what learning L costs beside that.
+
+Where L = I both are asked for the same tolerance, ours on the relative duality gap,
+libsvm's on the conditions of the optimum.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from benchmarks.measure import Row, alternately, best_of
 from okl import OutputKernelClassifier
 from okl.structures import Frobenius, LowRank, TraceBall
 
-TOL = 1e-6
+TOLS, TOL = (1e-4, 1e-6), 1e-6
 
 
 def run() -> list[Row]:
@@ -18,21 +22,23 @@ def run() -> list[Row]:
     X = X / 16
     rows = []
 
-    def fit(structure, alpha):
+    def fit(structure, alpha, tol=TOL):
         model = OutputKernelClassifier(structure=structure, alpha=alpha, loss="hinge")
-        model.set_params(tol=TOL).fit(X, y)
+        model.set_params(tol=tol).fit(X, y)
         assert model.certificate_.status == "optimal", (structure, alpha)
         return model.certificate_.relative_gap
 
     for alpha in (1.0, 0.1):
-        machines = OneVsRestClassifier(SVC(C=1 / alpha, gamma="scale", tol=1e-4))
-        separate, theirs = alternately(
-            2, lambda a=alpha: fit("identity", a), lambda m=machines: m.fit(X, y)
-        )
         work = f"1797 digits, hinge, Gaussian kernel, alpha = {alpha:g}, "
-        rows.append(
-            Row(work + "identity", separate, theirs, "SVC of libsvm, tol = 1e-4", 1)
-        )
+        for tol in TOLS:
+            machines = OneVsRestClassifier(SVC(C=1 / alpha, gamma="scale", tol=tol))
+            separate, theirs = alternately(
+                5,
+                lambda a=alpha, t=tol: fit("identity", a, t),
+                lambda m=machines: m.fit(X, y),
+            )
+            one = work + f"identity, to {tol:g}"
+            rows.append(Row(one, separate, theirs, f"SVC, tol = {tol:g}", 2 / 3))
         for structure in (Frobenius(), LowRank(), TraceBall()):
             gaps: list[float] = []
             seconds = best_of(

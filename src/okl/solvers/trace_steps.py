@@ -48,9 +48,10 @@ from okl.solvers.wanting import Wanting, mean_on
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
-# Newton's equations are solved to the root of the gap, or this, by at most so many
-# products.
-_FORCING, _PRODUCTS = 0.1, 400
+# Newton's equations are solved to the root of the gap, or to this, more roughly where
+# targets are imputed and a step costs little beside its products; by at most so many
+# of these.
+_FORCING, _IMPUTED_FORCING, _PRODUCTS = 1e-2, 0.1, 400
 # Halved steps are tried so often, or where the model need not be convex.
 _HALVINGS, _MORE_HALVINGS = 8, 20
 # Steps that impute targets after each of Newton's, which does so roughly.
@@ -232,11 +233,12 @@ class TraceSteps:
 
         gradient = alpha * (level * factor - moment @ factor)
         right = -xp.concat([gradient.T, missing * model.dual_rows])
+        forcing = _IMPUTED_FORCING if self.prepared.imputes else _FORCING
         step = conjugate_gradient(
             hessian,
             right,
             precondition,
-            rtol=min(_FORCING, gap**0.5),
+            rtol=min(forcing, gap**0.5),
             max_iter=_PRODUCTS,
         )
         self.promise = inner(right, step) / 2
