@@ -68,7 +68,7 @@ MUTATIONS = [
     ),
     Mutation("solvers/best_fit.py", "inner(dual, targets) / 2", "inner(dual, targets)"),
     Mutation(
-        "solvers/newton_cg.py",
+        "solvers/newton_point.py",
         "objective = value + alpha / 2 * inner(dual, predictions)",
         "objective = value + alpha / 2.1 * inner(dual, predictions)",
     ),

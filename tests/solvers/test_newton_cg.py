@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG, approximation, newton_cg
+from okl.solvers import NewtonCG, approximation, newton_cg, newton_point
 from okl.structures import Fixed, Frobenius, Identity, Mean
 from tests.samples import draw, psd, solve, targets_for
 
@@ -167,7 +167,7 @@ def test_the_drift_of_the_intercept(loss):
     scores, ahead = 0.1 * rng.normal(size=(2, N, M))
     b = problem.best_intercept(scores)
     curvature = loss.curvature(problem.targets, scores + b)
-    drift = newton_cg._drift(problem, curvature, ahead)
+    drift = newton_point.drift_of(problem, curvature, ahead)
     h = 1e-5
     ends = [problem.best_intercept(scores + step * ahead) for step in (h, -h)]
     assert_allclose(drift, (ends[0] - ends[1]) / (2 * h), atol=1e-6)
@@ -179,7 +179,7 @@ def test_without_an_intercept_nothing_drifts():
         Inputs.of(Dense(K), fit_intercept=False), Y, Softmax(), Identity()
     ).problem
     curvature = Softmax().curvature(free.targets, free.targets)
-    assert newton_cg._drift(free, curvature, free.targets) is None
+    assert newton_point.drift_of(free, curvature, free.targets) is None
 
 
 @pytest.mark.parametrize("alpha", [1e-1, 1e-2, 1e-3])

@@ -6,20 +6,19 @@ From what is public of a model, and by no operator or solver. See
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from okl.certificates import Certificate
 from okl.certificates.bounds import bounds, rounding_reference
+from okl.certificates.matrices import MatrixPerOutput, each_of, positive_gram
 from okl.losses import Loss, as_loss
-from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.arrays import Array, namespace
 from okl.numerics.validation import (
     check_alpha,
     check_gram,
     check_tolerance,
-    positive_part,
 )
 from okl.output_kernels import OutputKernel
 from okl.structures import Structure, as_structure
@@ -98,7 +97,7 @@ def certify(
     check_tolerance(tol)
     structure, loss = as_structure(structure), as_loss(loss)
     Y, dual_coef = _as_columns(_as_float(Y)), _as_columns(_as_float(dual_coef))
-    matrices = [_as_float(matrix) for matrix in _each_of(K)]
+    matrices = [_as_float(matrix) for matrix in each_of(K)]
     for matrix in matrices:
         check_gram(matrix, "K")
         if dual_coef.shape != Y.shape or matrix.shape[0] != Y.shape[0]:
@@ -222,24 +221,6 @@ def _operator(matrices: list[Array]) -> Any:
     return matrices[0] if len(matrices) == 1 else MatrixPerOutput(matrices)
 
 
-def _each_of(K: Any) -> Any:
-    """Return the matrices of a list or a stack of them, or the only one in a list."""
-    several = isinstance(K, list | tuple) and len(K) > 0 and np.ndim(K[0]) == 2
-    return K if several or getattr(K, "ndim", 2) == 3 else [K]
-
-
-@dataclass(frozen=True)
-class MatrixPerOutput:
-    """A matrix for each output, that multiplies its column."""
-
-    matrices: list[Array]
-    shared: ClassVar[bool] = False
-
-    def __matmul__(self, right: Array) -> Array:
-        products = [matrix @ right[:, j] for j, matrix in enumerate(self.matrices)]
-        return namespace(right).stack(products, axis=1)
-
-
 def _check_matrix_per_output(
     n_matrices: int, n_outputs: int, structure: Structure
 ) -> None:
@@ -279,25 +260,6 @@ def _check_outputs(array: Array, n_outputs: int, name: str) -> None:
             f"{name} must have one row per output, {n_outputs} here; got an array of "
             f"shape {tuple(array.shape)}."
         )
-
-
-def positive_gram(K: Array, *, centered: bool) -> tuple[Array, Array]:
-    """Return K, and K or HKH, with what makes that indefinite by rounding taken out."""
-    xp = namespace(K)
-    seen = _centered(K) if centered else K
-    matrix = np.asarray(seen)
-    rounding = epsilon(K) * K.shape[0] * float(xp.max(xp.abs(K)))
-    clipped = positive_part(matrix, rounding)
-    if clipped is matrix:
-        return K, seen
-    clipped = xp.asarray(clipped, dtype=K.dtype)
-    return K + (clipped - seen), clipped
-
-
-def _centered(K: Array) -> Array:
-    xp = namespace(K)
-    K = K - xp.mean(K, axis=0)
-    return K - xp.mean(K, axis=1, keepdims=True)
 
 
 def _as_float(array: Any) -> Array:

@@ -30,7 +30,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from okl.estimators.base import SingleFit
+from okl.estimators.single_fit import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
 from okl.losses import Loss

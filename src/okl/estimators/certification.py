@@ -11,13 +11,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
-from okl.certificates.certification import (
-    MatrixPerOutput,
-    judge,
-    output_kernel_of,
-    positive_gram,
-)
 from okl.certificates.certification import certify as certify_arrays
+from okl.certificates.certification import judge, output_kernel_of
+from okl.certificates.matrices import MatrixPerOutput, positive_gram
 from okl.estimators.base import OutputKernelModel
 from okl.estimators.units import Units
 from okl.kernels import PerOutput

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import with_callbacks
 
-from okl.estimators.classifier import (
+from okl.estimators.classification import (
     ClassificationMixin,
     labels_of,
     one_score_for_two,

@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.callback import with_callbacks
 
-from okl.estimators.base import SingleFit
 from okl.estimators.regression import RegressionMixin
+from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
 from okl.solvers import Solver
 from okl.structures import Structure

@@ -28,16 +28,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from okl.certificates import Certificate
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, namespace
-from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers import support_vectors
 from okl.solvers.base import Solver
+from okl.solvers.dual_model import DualModel
 from okl.solvers.multipliers import balanced, multiplier_bounds
-from okl.solvers.polishing import polished
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import History, Solution
@@ -117,7 +115,7 @@ class AugmentedLagrangian(Solver):
             solution = smooth_solver.solve(
                 smooth, alpha, tol=share, max_iter=_STEPS, start=start.inside
             )
-            model = _Model.of(envelope, problem, solution, alpha, tol=tol)
+            model = DualModel.of(envelope, problem, solution, alpha, tol=tol)
             start = _Start(model.multipliers, solution.start)
             certificate = model.certificate
             gap = history.add(certificate.primal, certificate.dual)
@@ -162,122 +160,9 @@ class _Start(NamedTuple):
     inside: object
 
 
-class _Model(NamedTuple):
-    """A model, a dual point a, and the certificate of both."""
-
-    multipliers: Array
-    dual_coef: Array
-    output_kernel: OutputKernel
-    intercept: Array | float
-    certificate: Certificate
-
-    @classmethod
-    def of(
-        cls,
-        envelope: Envelope,
-        problem: Problem,
-        solution: Solution,
-        alpha: float,
-        *,
-        tol: float,
-    ) -> _Model:
-        """Take the model and a from the solution of a smooth problem."""
-        targets, weights = problem.targets, problem.weights
-        scores = problem.predictions(solution.dual_coef)
-        if problem.centered:
-            smooth = replace(problem, loss=envelope)
-            scores = scores + problem.spread(smooth.best_intercept(scores))
-        multipliers = envelope.negative_gradient(targets, scores, weights)
-        if problem.centered:
-            active = envelope.curvature(targets, scores, weights).diagonal > 0
-            multipliers = balanced(problem, multipliers, active)
-        return cls._certified(
-            problem,
-            multipliers,
-            solution.dual_coef,
-            solution.output_kernel,
-            alpha,
-            tol=tol,
-            rank_limited=solution.certificate.status == "rank_limited",
-        )
-
-    def sparse(self, problem: Problem, alpha: float, *, tol: float) -> _Model:
-        """Return the model of the dual point, Theta = a L / alpha, a polished.
-
-        Or of a as it is, if that is nearer to the optimum: with an L that is not yet
-        the best one it may be.
-        """
-        kernel = self.output_kernel
-        limited = self.certificate.status == "rank_limited"
-
-        def model(multipliers: Array) -> _Model:
-            return self.of_dual_point(
-                problem, multipliers, kernel, alpha, tol=tol, rank_limited=limited
-            )
-
-        solved = model(polished(problem, kernel, self.multipliers, alpha))
-        if solved.certificate.status == "optimal":
-            return solved
-        return min(solved, model(self.multipliers), key=_gap)
-
-    @classmethod
-    def of_dual_point(
-        cls,
-        problem: Problem,
-        multipliers: Array,
-        kernel: OutputKernel,
-        alpha: float,
-        *,
-        tol: float,
-        rank_limited: bool = False,
-    ) -> _Model:
-        """Return the model with Theta = a L / alpha."""
-        theta = problem.theta(multipliers / alpha, kernel)
-        return cls._certified(
-            problem,
-            multipliers,
-            theta,
-            kernel,
-            alpha,
-            tol=tol,
-            rank_limited=rank_limited,
-        )
-
-    def is_as_good_as(self, other: _Model, tol: float) -> bool:
-        """Tell whether it is optimal, or no farther from it than the other plus tol."""
-        here, there = self.certificate, other.certificate
-        if "optimal" in (here.status, there.status):
-            return here.status == "optimal"
-        return here.relative_gap <= there.relative_gap + tol
-
-    @classmethod
-    def _certified(
-        cls,
-        problem: Problem,
-        multipliers: Array,
-        dual_coef: Array,
-        kernel: OutputKernel,
-        alpha: float,
-        *,
-        tol: float,
-        rank_limited: bool,
-    ) -> _Model:
-        intercept: Array | float = 0.0
-        if problem.centered:
-            intercept = problem.best_intercept(problem.predictions(dual_coef))
-        certificate = problem.certificate(
-            dual_coef,
-            kernel,
-            alpha,
-            tol=tol,
-            rank_limited=rank_limited,
-            intercept=intercept,
-            dual_point=multipliers,
-        )
-        return cls(multipliers, dual_coef, kernel, intercept, certificate)
-
-
-def _of_support_vectors(problem: Problem, alpha: float, *, tol: float) -> _Model | None:
+def _of_support_vectors(
+    problem: Problem, alpha: float, *, tol: float
+) -> DualModel | None:
     """Return the model of libsvm's multipliers, None where they are not to be had."""
     kernel = problem.known()
     if kernel is None or not support_vectors.fits(problem, kernel):
@@ -285,14 +170,10 @@ def _of_support_vectors(problem: Problem, alpha: float, *, tol: float) -> _Model
     found = support_vectors.multipliers_of(problem, kernel, alpha, tol=tol)
     low, high = multiplier_bounds(problem)
     found = balanced(problem, found, (found > low) & (found < high))
-    model = _Model.of_dual_point(problem, found, kernel, alpha, tol=tol)
+    model = DualModel.of_dual_point(problem, found, kernel, alpha, tol=tol)
     if model.certificate.status == "optimal":
         return model
     return model.sparse(problem, alpha, tol=tol)
-
-
-def _gap(model: _Model) -> float:
-    return abs(model.certificate.relative_gap)
 
 
 def _smooth(problem: Problem) -> tuple[Solver, Problem]:

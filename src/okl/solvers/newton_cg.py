@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
@@ -35,6 +35,7 @@ from okl.problems import Problem
 from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
 from okl.solvers.hessian import HessianSystem
+from okl.solvers.newton_point import Direction, Point, drift_of, line_search
 from okl.solvers.solution import History, Solution, certified
 
 # The model is certified again, with products of its own: leave room for rounding.
@@ -53,10 +54,8 @@ _UNREACHED = 1e-13
 # How far the second derivative is raised at first, and how that changes after a step of
 # full length, and after one that was not; below so much it is not.
 _RAISED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
-# Line search: sufficient decrease, when to give up, and what is not seen in a value.
-_ARMIJO, _MAX_HALVINGS, _UNSEEN = 1e-4, 20, 1e-15
-# An intercept cannot change by more than so many times the scores.
-_FAR = 2.0
+# Halved steps that are tried.
+_MAX_HALVINGS = 20
 # Iterations without progress, in the gap or by this fraction of the tolerance in the
 # objective, after which rounding is in the way.
 _PATIENCE, _PROGRESS = 10, 1e-2
@@ -105,7 +104,7 @@ class NewtonCG(Solver):
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
         predictions = xp.zeros_like(dual) if start is None else joint @ dual
-        point = _Point.at(problem, dual, predictions, alpha)
+        point = Point.at(problem, dual, predictions, alpha)
         best, lowest, stalled = float("inf"), float("inf"), 0
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
@@ -140,66 +139,7 @@ class NewtonCG(Solver):
         )
 
 
-class _Point(NamedTuple):
-    """Dual variables C, and the loss at their predictions and the best intercept.
-
-    Attributes
-    ----------
-    dual, predictions : array (n_samples, n_outputs)
-        C and J C.
-    intercept : array (n_outputs,) or None
-        The best b, None without an intercept.
-    scores : array (n_samples, n_outputs)
-        J C + 1 b'.
-    gradient : array (n_samples, n_outputs)
-        Minus the gradient of the loss, a.
-    objective : float
-        The loss plus alpha <C, J C> / 2.
-    """
-
-    dual: Array
-    predictions: Array
-    intercept: Array | None
-    scores: Array
-    gradient: Array
-    objective: float
-
-    @classmethod
-    def at(
-        cls,
-        problem: Problem,
-        dual: Array,
-        predictions: Array,
-        alpha: float,
-        near: Array | None = None,
-    ) -> _Point:
-        """Return the point of C and J C; its intercept may be near to one."""
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
-        intercept, scores = None, predictions
-        if problem.centered:
-            if near is not None:
-                scores = predictions + problem.spread(near)
-            intercept = problem.best_intercept(scores)
-            scores = scores + problem.spread(intercept)
-            intercept = intercept if near is None else near + intercept
-        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
-        objective = value + alpha / 2 * inner(dual, predictions)
-        return cls(dual, predictions, intercept, scores, gradient, objective)
-
-
-class _Direction(NamedTuple):
-    """A Newton step: of C, of J C, of b to first order, and of the objective.
-
-    The last is the derivative along it.
-    """
-
-    change: Array
-    predictions: Array
-    intercept: Array | None
-    slope: float
-
-
-def _dual_value(prepared: Prepared, point: _Point, alpha: float) -> float:
+def _dual_value(prepared: Prepared, point: Point, alpha: float) -> float:
     """Return the dual value at alpha C = a."""
     problem = prepared.problem
     norm = inner(point.gradient, prepared.joint @ point.gradient)
@@ -209,7 +149,7 @@ def _dual_value(prepared: Prepared, point: _Point, alpha: float) -> float:
 
 def _system(
     prepared: Prepared,
-    point: _Point,
+    point: Point,
     alpha: float,
     columns: LowRank | None = None,
     curvature: Curvature | None = None,
@@ -223,8 +163,8 @@ def _system(
 
 
 def _quick_step(
-    prepared: Prepared, point: _Point, alpha: float, gap: float, max_steps: int
-) -> _Point | None:
+    prepared: Prepared, point: Point, alpha: float, gap: float, max_steps: int
+) -> Point | None:
     """Return the next point if few products and a diagonal are enough, else None."""
     return _newton(_system(prepared, point, alpha), point, gap, max_steps=max_steps)
 
@@ -239,8 +179,8 @@ class _Raised:
         self.share = _RAISED
 
     def step(
-        self, prepared: Prepared, point: _Point, alpha: float, gap: float
-    ) -> _Point | None:
+        self, prepared: Prepared, point: Point, alpha: float, gap: float
+    ) -> Point | None:
         """Return the next point, None where no step lowers the objective."""
         loss, of = prepared.problem.loss, prepared.approximation
         columns = of.columns if of.rank else None
@@ -263,12 +203,12 @@ class _Raised:
 
 def _newton(
     system: HessianSystem,
-    point: _Point,
+    point: Point,
     gap: float,
     *,
     max_steps: int | None = None,
     shorten: bool = True,
-) -> _Point | None:
+) -> Point | None:
     """Return the next point, None where no step lowers the objective.
 
     Also None if so many products are not enough for a full step, or if the step would
@@ -287,11 +227,11 @@ def _newton(
         right = right - system.project(curvature.adjoint(image))
     inside = xp.zeros_like(residual)
 
-    def moved(halvings: int) -> _Point | None:
+    def moved(halvings: int) -> Point | None:
         change = outside / alpha + curvature.factor(inside)
-        drift = _drift(problem, curvature, image)
-        direction = _Direction(change, image, drift, -inner(residual, image))
-        return _line_search(problem, point, direction, alpha, halvings)
+        drift = drift_of(problem, curvature, image)
+        direction = Direction(change, image, drift, -inner(residual, image))
+        return line_search(problem, point, direction, alpha, halvings)
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
@@ -312,42 +252,3 @@ def _newton(
             break
         enough *= _TIGHTER
     return moved(halvings) if max_steps is None else None
-
-
-def _drift(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None:
-    """Return the change of the best intercept to first order, None if unknown."""
-    if not problem.centered:
-        return None
-    sums = problem.sums(curvature.factor(curvature.adjoint(ahead)))
-    drift = -problem.solve_total(curvature, sums)
-    xp = namespace(ahead)
-    # where all curvature is nearly zero it says nothing
-    sane = xp.max(xp.abs(drift)) <= _FAR * xp.max(xp.abs(ahead))
-    return drift if bool(sane) else None
-
-
-def _line_search(
-    problem: Problem,
-    point: _Point,
-    direction: _Direction,
-    alpha: float,
-    max_halvings: int,
-) -> _Point | None:
-    """Backtrack until the objective falls enough."""
-    unseen = _UNSEEN * abs(point.objective)
-    if direction.slope > unseen:
-        return None
-    drift = direction.intercept
-    for halvings in range(max_halvings + 1):
-        step = 0.5**halvings
-        moved = _Point.at(
-            problem,
-            point.dual + step * direction.change,
-            point.predictions + step * direction.predictions,
-            alpha,
-            near=None if drift is None else point.intercept + step * drift,
-        )
-        enough = _ARMIJO * step * direction.slope
-        if moved.objective <= point.objective + enough + unseen:
-            return moved
-    return None

@@ -1,0 +1,101 @@
+"""A fit at one alpha, with one structure and one kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
+from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.targets import TrainingTargets
+from okl.estimators.training import (
+    Training,
+    as_input_kernel,
+    check_kernel_per_output,
+    is_precomputed,
+)
+from okl.losses import Loss
+from okl.numerics.memory import memory_budget
+from okl.numerics.validation import (
+    check_alpha,
+    check_count,
+    check_flag,
+    check_tolerance,
+)
+from okl.solvers import Solver, as_solver, solve
+from okl.structures import Structure, as_structure
+
+
+class SingleFit(OutputKernelModel):
+    """Base of the estimators that fit at one alpha."""
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        structure: str | Structure = "frobenius",
+        alpha: float = 1.0,
+        *,
+        loss: str | Loss = "squared",
+        fit_intercept: bool = True,
+        solver: str | Solver = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        max_memory: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.structure = structure
+        self.alpha = alpha
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+
+    def _checked_loss(self) -> Loss:
+        """Check what can be checked before looking at the data."""
+        check_alpha(self.alpha)
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_tolerance(self.tol)
+        check_count(self.max_iter, "max_iter")
+        memory_budget(self.max_memory)
+        if not is_precomputed(self.kernel):
+            as_input_kernel(self.kernel)
+        as_solver(self.solver)
+        return self._loss_for_the_task()
+
+    def _fit(self, X: Any, targets: TrainingTargets) -> None:
+        """Fit to the coded targets of the rows of X."""
+        observed = targets.observed
+        structure = clone(as_structure(self.structure))
+        structure.validate(observed.n_outputs)
+        check_kernel_per_output(self.kernel, [structure], observed)
+        budget = memory_budget(self.max_memory)
+        weights = targets.row_weights
+        training = Training.of(
+            self.kernel,
+            X,
+            weights,
+            budget,
+            fit_intercept=self.fit_intercept,
+            names=getattr(self, "feature_names_in_", None),
+        )
+        warn_of_column_scales(self, training.kernel, X, weights, FIT_DEPTH)
+        inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
+        formulation = observed.formulate(inputs, structure)
+        solution = solve(
+            formulation.problem,
+            self.alpha,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self._adopt(
+            training,
+            formulation,
+            solution,
+            alpha=float(self.alpha),
+            targets=targets,
+        )
+        warn_unless_certified(self.certificate_, FIT_DEPTH)

@@ -1,0 +1,88 @@
+"""The second derivative of the softmax loss: one matrix (m, m) a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from okl.losses.separable import divide
+from okl.numerics.arrays import Array, definite_solver, namespace
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """W = diag(w p) - w p p' in each row, as V V'.
+
+    Attributes
+    ----------
+    probabilities : array (n_samples, n_classes)
+        p.
+    weights : array (n_samples, 1) or None
+        w, of the rows.
+    """
+
+    probabilities: Array
+    weights: Array | None
+
+    @property
+    def separable(self) -> bool:
+        """False: the classes share one probability."""
+        return False
+
+    @property
+    def diagonal(self) -> Array:
+        """D = diag(w p)."""
+        p = self.probabilities
+        return p if self.weights is None else self.weights * p
+
+    @cached_property
+    def roots(self) -> Array:
+        """(w p)^(1/2)."""
+        return namespace(self.probabilities).sqrt(self.diagonal)
+
+    def project(self, right: Array) -> Array:
+        """Return (I - p^(1/2) p^(1/2)') times an array, in each row."""
+        axis = self._axis
+        total = namespace(right).sum(axis * right, axis=1, keepdims=True)
+        return right - axis * total
+
+    def solve(self, right: Array) -> Array:
+        """Divide rows that sum to zero by (w p)^(1/2), where that is not tiny."""
+        return self.project(divide(right, self.roots))
+
+    def factor(self, right: Array) -> Array:
+        """Return V times an array."""
+        scaled = self.roots * right
+        total = namespace(right).sum(scaled, axis=1, keepdims=True)
+        scaled -= self.probabilities * total
+        return scaled
+
+    def adjoint(self, right: Array) -> Array:
+        """Return V' times an array."""
+        xp = namespace(right)
+        moved = right - xp.sum(self.probabilities * right, axis=1, keepdims=True)
+        moved *= self.roots
+        return moved
+
+    def solve_total(self, right: Array) -> Array:
+        """Solve with the sum over the rows, singular along the classes' sum."""
+        solved = self._total(right[:, None])[:, 0]
+        return solved - namespace(right).mean(solved)
+
+    @cached_property
+    def _axis(self) -> Array:
+        xp = namespace(self.probabilities)
+        return self.roots if self.weights is None else xp.sqrt(self.probabilities)
+
+    @cached_property
+    def _total(self) -> Callable[[Array], Array]:
+        """What solves with the sum over the rows, made definite."""
+        xp = namespace(self.probabilities)
+        weighted = self.diagonal
+        diagonal = xp.sum(weighted, axis=0)
+        m = diagonal.shape[0]
+        identity = xp.eye(m, dtype=diagonal.dtype)
+        shift = xp.sum(diagonal) / m + xp.finfo(diagonal.dtype).smallest_normal
+        total = identity * (diagonal + 1e-14 * shift) - weighted.T @ self.probabilities
+        return definite_solver((total + total.T) / 2 + shift / m)

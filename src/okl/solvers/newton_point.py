@@ -1,0 +1,112 @@
+"""Where Newton's method stands, and how far it goes along a direction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, inner, namespace
+from okl.problems import Problem
+
+# Sufficient decrease along a direction, and what is not seen in a value.
+_ARMIJO, _UNSEEN = 1e-4, 1e-15
+# An intercept cannot change by more than so many times the scores.
+_FAR = 2.0
+
+
+class Point(NamedTuple):
+    """Dual variables C, and the loss at their predictions and the best intercept.
+
+    Attributes
+    ----------
+    dual, predictions : array (n_samples, n_outputs)
+        C and J C.
+    intercept : array (n_outputs,) or None
+        The best b, None without an intercept.
+    scores : array (n_samples, n_outputs)
+        J C + 1 b'.
+    gradient : array (n_samples, n_outputs)
+        Minus the gradient of the loss, a.
+    objective : float
+        The loss plus alpha <C, J C> / 2.
+    """
+
+    dual: Array
+    predictions: Array
+    intercept: Array | None
+    scores: Array
+    gradient: Array
+    objective: float
+
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        dual: Array,
+        predictions: Array,
+        alpha: float,
+        near: Array | None = None,
+    ) -> Point:
+        """Return the point of C and J C; its intercept may be near to one."""
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        intercept, scores = None, predictions
+        if problem.centered:
+            if near is not None:
+                scores = predictions + problem.spread(near)
+            intercept = problem.best_intercept(scores)
+            scores = scores + problem.spread(intercept)
+            intercept = intercept if near is None else near + intercept
+        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
+        objective = value + alpha / 2 * inner(dual, predictions)
+        return cls(dual, predictions, intercept, scores, gradient, objective)
+
+
+class Direction(NamedTuple):
+    """A Newton step: of C, of J C, of b to first order, and of the objective.
+
+    The last is the derivative along it.
+    """
+
+    change: Array
+    predictions: Array
+    intercept: Array | None
+    slope: float
+
+
+def drift_of(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None:
+    """Return the change of the best intercept to first order, None if unknown."""
+    if not problem.centered:
+        return None
+    sums = problem.sums(curvature.factor(curvature.adjoint(ahead)))
+    drift = -problem.solve_total(curvature, sums)
+    xp = namespace(ahead)
+    # where all curvature is nearly zero it says nothing
+    sane = xp.max(xp.abs(drift)) <= _FAR * xp.max(xp.abs(ahead))
+    return drift if bool(sane) else None
+
+
+def line_search(
+    problem: Problem,
+    point: Point,
+    direction: Direction,
+    alpha: float,
+    max_halvings: int,
+) -> Point | None:
+    """Backtrack until the objective falls enough."""
+    unseen = _UNSEEN * abs(point.objective)
+    if direction.slope > unseen:
+        return None
+    drift = direction.intercept
+    for halvings in range(max_halvings + 1):
+        step = 0.5**halvings
+        moved = Point.at(
+            problem,
+            point.dual + step * direction.change,
+            point.predictions + step * direction.predictions,
+            alpha,
+            near=None if drift is None else point.intercept + step * drift,
+        )
+        enough = _ARMIJO * step * direction.slope
+        if moved.objective <= point.objective + enough + unseen:
+            return moved
+    return None
