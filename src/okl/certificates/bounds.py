@@ -130,8 +130,7 @@ def _without_cancellation(
     difference = alpha * kernel.coordinates(
         dual_coef
     ) / kernel.eigenvalues - kernel.coordinates(residual)
-    basis = kernel.basis
-    return residual + (difference if basis is None else difference @ basis.T)
+    return residual + kernel.from_coordinates(difference)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def predictive_variance(
     if isinstance(kernel, PerOutput):
         return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
     tasks, variances = observed.tasks, output_kernel.eigenvalues
-    if tasks is not None and output_kernel.basis is None:
+    if tasks is not None and not output_kernel.couples:
         return TaskVariances(kernel, rows, variances, alpha, weights, tasks, free)
     return PredictiveVariance(kernel, rows, output_kernel, alpha, weights, free, tasks)
 

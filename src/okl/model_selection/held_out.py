@@ -25,7 +25,6 @@ from okl.operators import Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
 from okl.solvers import solve_path
-from okl.solvers.alternation import in_outputs
 from okl.structures import Structure
 
 Judge = Callable[[np.ndarray, np.ndarray], float]
@@ -172,7 +171,7 @@ def _divided(
             yield of_features
             continue
         shrunk = known.eigenvalues / (d * known.eigenvalues + alpha)
-        predictions = in_outputs(rows @ (inside * shrunk), known)
+        predictions = known.from_coordinates(rows @ (inside * shrunk))
         if formulation.basis is not None:
             predictions = predictions @ formulation.basis.T
         if formulation.target_means is not None:

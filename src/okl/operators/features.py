@@ -84,8 +84,7 @@ class Features(KernelOperator):
         rotated = left.T @ output_kernel.coordinates(targets)
         shrunk = values[:, None] ** 2 + alpha / output_kernel.eigenvalues
         inside = right.T @ (values[:, None] * rotated / shrunk)
-        basis = output_kernel.basis
-        return inside if basis is None else inside @ basis.T
+        return output_kernel.from_coordinates(inside)
 
     def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
         """Return the centred features, and the means of the rows of K."""

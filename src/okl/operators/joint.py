@@ -37,7 +37,7 @@ class JointOperator(ABC):
     @property
     def couples(self) -> bool:
         """Whether a prediction depends on the dual variables of other columns."""
-        return self.output_kernel.basis is not None
+        return self.output_kernel.couples
 
     @property
     @abstractmethod

@@ -88,11 +88,18 @@ class OutputKernel:
         """Return ``rows V`` of shape (n, q)."""
         return rows if self.basis is None else rows @ self.basis
 
+    @property
+    def couples(self) -> bool:
+        """Whether L has entries beside its diagonal, as far as it is kept."""
+        return self.basis is not None
+
+    def from_coordinates(self, coordinates: Array) -> Array:
+        """Return ``coordinates V'`` of shape (n, m)."""
+        return coordinates if self.basis is None else coordinates @ self.basis.T
+
     def multiply(self, rows: Array) -> Array:
         """Return ``rows L`` of shape (n, m)."""
-        if self.basis is None:
-            return rows * self.eigenvalues
-        return ((rows @ self.basis) * self.eigenvalues) @ self.basis.T
+        return self.from_coordinates(self.coordinates(rows) * self.eigenvalues)
 
     def factor(self) -> Array:
         """Return B (m, q) with L = B B'."""

@@ -147,7 +147,7 @@ def _blocks(
     output_kernel: OutputKernel, n_outputs: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield outputs that L ties together, and B with B B' their block of L."""
-    if output_kernel.basis is None:
+    if not output_kernel.couples:
         for t, value in enumerate(output_kernel.eigenvalues):
             yield np.array([t]), np.array([[np.sqrt(value)]])
     elif output_kernel.entries is None:

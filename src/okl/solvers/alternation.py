@@ -25,12 +25,6 @@ def known_coefficients(
     return targets * (weights / (rotated.eigenvalues * weights + alpha))
 
 
-def in_outputs(coordinates: Array, output_kernel: OutputKernel) -> Array:
-    """Return rows of outputs (k, n_outputs) from their coordinates (k, q) in V."""
-    basis = output_kernel.basis
-    return coordinates if basis is None else coordinates @ basis.T
-
-
 def best_output_kernel(
     rotated: Rotated, coefficients: Array, *, tol: float
 ) -> OutputKernel:

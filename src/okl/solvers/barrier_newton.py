@@ -26,7 +26,7 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.smooth import Point, Smooth, symmetric
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.best_fit import BestFit
 from okl.solvers.solution import History, Solution, conclude
@@ -78,7 +78,7 @@ class BarrierNewton(Solver):
         for values, vectors in interior(smooth, targets, allowed):
             kernel = _assemble(values, vectors, allowed, n_outputs)
             coordinates = known_coefficients(prepared, kernel, alpha)
-            coefficients = in_outputs(coordinates, kernel)
+            coefficients = kernel.from_coordinates(coordinates)
             gap = history.add(*prepared.bounds(coefficients, kernel, alpha))
             if gap < smallest or len(history.records) == 1:
                 smallest, best = gap, (coefficients, kernel)

@@ -33,7 +33,6 @@ from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
     best_output_kernel,
     first_output_kernel,
-    in_outputs,
     known_coefficients,
 )
 from okl.solvers.base import Solver
@@ -151,7 +150,7 @@ class _Turns:
     def model(self, kernel: OutputKernel) -> _Model:
         """Return the model with the best f for an output kernel."""
         coordinates = known_coefficients(self.prepared, kernel, self.alpha)
-        coefficients = in_outputs(coordinates, kernel)
+        coefficients = kernel.from_coordinates(coordinates)
         values = self.prepared.bounds(coefficients, kernel, self.alpha)
         return _Model(kernel, coefficients, *values)
 

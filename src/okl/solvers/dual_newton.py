@@ -28,7 +28,6 @@ from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
     first_output_kernel,
-    in_outputs,
     known_coefficients,
 )
 from okl.solvers.base import Solver
@@ -95,7 +94,9 @@ class DualNewton(Solver):
             dual = dual + _newton_step(d, targets, dual, values, alpha, relative)
 
         kernel = OutputKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
-        coefficients = in_outputs(known_coefficients(prepared, kernel, alpha), kernel)
+        coefficients = kernel.from_coordinates(
+            known_coefficients(prepared, kernel, alpha)
+        )
         return conclude(
             prepared,
             coefficients,

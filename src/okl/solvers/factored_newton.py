@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.solution import History, Solution, conclude
@@ -73,7 +73,9 @@ class FactoredNewton(Solver):
             prepared, alpha, start, tol=tol, max_iter=max_iter, history=history
         )
         kernel = point.output_kernel()
-        coefficients = in_outputs(known_coefficients(prepared, kernel, alpha), kernel)
+        coefficients = kernel.from_coordinates(
+            known_coefficients(prepared, kernel, alpha)
+        )
         return conclude(
             prepared,
             coefficients,

@@ -131,9 +131,8 @@ class Model(NamedTuple):
         values = h * self.values
         inside = kernel.coordinates(targets)
         dual = inside / (values * kernel.eigenvalues + alpha)
-        if kernel.basis is not None:
-            outside = targets - inside @ kernel.basis.T
-            dual = dual @ kernel.basis.T + outside / alpha
+        outside = targets - kernel.from_coordinates(inside)
+        dual = kernel.from_coordinates(dual) + outside / alpha
         moment = dual.T @ (values * dual)
         way = kernel.matrix() - self.place.output_kernel
         return inner(self.place.moment - moment, way)

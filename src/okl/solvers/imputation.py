@@ -29,7 +29,7 @@ from typing import ClassVar, NamedTuple
 from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated, Weighting
-from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.solution import History, Solution, certified
 
@@ -73,7 +73,7 @@ class Imputation(Solver):
             prepared, alpha, start, history, tol=tol, max_iter=max_iter
         )
         rotated = Rotated.of(problem.completed(completed))
-        coefficients = in_outputs(known_coefficients(rotated, known, alpha), known)
+        coefficients = known.from_coordinates(known_coefficients(rotated, known, alpha))
         dual_coef = rotated.lift(coefficients, known, alpha)
         intercept = None
         if problem.centered:
@@ -148,7 +148,7 @@ class Prepared(NamedTuple):
     def rotate_back(self, coordinates: Array) -> Array:
         """Return U times coordinates times V'."""
         vectors = self.problem.spectrum.vectors
-        return vectors @ in_outputs(coordinates, self.known)
+        return vectors @ self.known.from_coordinates(coordinates)
 
     def residuals(self, alpha: float) -> Callable[[Array], Array]:
         """Return what makes of complete targets the residuals of the best f."""

@@ -53,12 +53,12 @@ def preconditioner(
     if columns is None or columns.rank == 0:
         scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
-    if kernel.basis is None and curvature.separable:
+    if not kernel.couples and curvature.separable:
         return _separate(columns, weights * kernel.eigenvalues, alpha)
     rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
     if rank >= min(_FEWEST, columns.rank):
         return _joint(columns.leading(rank), curvature, kernel, alpha)
-    if kernel.basis is None:
+    if not kernel.couples:
         return _separate(columns, weights * kernel.eigenvalues, alpha)
     return _coupled(columns.factors[0], xp.mean(weights, axis=1), kernel, alpha)
 
@@ -94,9 +94,7 @@ def _joint(
         rows = kernel.coordinates(curvature.factor(right)) * roots
         inside = xp.reshape(columns.adjoint(rows).T, (q * k, 1))
         solved = xp.reshape(solve(inside), (q, k)).T
-        back = columns.forward(solved) * roots
-        if kernel.basis is not None:
-            back = back @ kernel.basis.T
+        back = kernel.from_coordinates(columns.forward(solved) * roots)
         return (right - curvature.adjoint(back)) / alpha
 
     return apply

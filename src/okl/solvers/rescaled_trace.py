@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.factored_newton import FactoredNewton
 from okl.solvers.solution import History, Solution, conclude
@@ -70,7 +70,7 @@ class RescaledTrace(Solver):
         coordinates = known_coefficients(prepared, kernel, alpha)
         return conclude(
             prepared,
-            in_outputs(coordinates, kernel),
+            kernel.from_coordinates(coordinates),
             kernel,
             alpha,
             tol=tol,
@@ -169,7 +169,9 @@ class _Walk:
         kernel = place.scaled_output_kernel()
         coordinates = known_coefficients(self._ball, kernel, self._alpha)
         gap = self.history.add(
-            *self._ball.bounds(in_outputs(coordinates, kernel), kernel, self._alpha)
+            *self._ball.bounds(
+                kernel.from_coordinates(coordinates), kernel, self._alpha
+            )
         )
         if gap < self._smallest_gap:
             self._smallest_gap, self.best = gap, place

@@ -16,7 +16,7 @@ from okl.numerics.arrays import eigh, namespace
 from okl.optimization.orthant_newton import Iterate, orthant_newton
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.best_fit import BestFit
 from okl.solvers.solution import History, Solution, conclude
@@ -65,7 +65,7 @@ class SparseNewton(Solver):
         for iterate in iterates:
             kernel = _output_kernel(iterate)
             coordinates = known_coefficients(prepared, kernel, alpha)
-            coefficients = in_outputs(coordinates, kernel)
+            coefficients = kernel.from_coordinates(coordinates)
             gap = history.add(*prepared.bounds(coefficients, kernel, alpha))
             if gap < smallest or len(history.records) == 1:
                 smallest, best = gap, (coefficients, kernel)

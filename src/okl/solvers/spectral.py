@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import in_outputs, known_coefficients
+from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.solution import History, Solution, conclude
 
@@ -39,5 +39,5 @@ class Spectral(Solver):
         """Evaluate the closed form."""
         rotated, known = prepared
         history = History(rotated.problem.reference)
-        coefficients = in_outputs(known_coefficients(rotated, known, alpha), known)
+        coefficients = known.from_coordinates(known_coefficients(rotated, known, alpha))
         return conclude(rotated, coefficients, known, alpha, tol=tol, history=history)

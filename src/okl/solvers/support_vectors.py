@@ -41,7 +41,7 @@ def fits(problem: Problem, kernel: OutputKernel) -> bool:
         "support_vectors" in problem.loss.capabilities
         and problem.centered  # libsvm has an intercept
         and not problem.long
-        and kernel.basis is None
+        and not kernel.couples
         and isinstance(operator, KernelOperator)
         and operator.beside >= 1
     )
