@@ -83,9 +83,8 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
     missing = solver.missing(problem)
     if missing:
         raise ValueError(
-            f"The solver {solver.name!r} needs {', '.join(missing)}, "
-            f"which {problem.loss} and {problem.structure} do not have. Use "
-            "solver='auto'."
+            f"The solver {solver.name!r} does not fit: it needs "
+            f"{'; it needs '.join(missing)}. Use solver='auto'."
         )
     if not solver.fits_in_memory(problem):
         raise MemoryError(

@@ -17,7 +17,10 @@ from okl.problems import Problem, Weighting
 from okl.solvers.solution import Solution
 
 # What a solver needs that does not take the weights of a problem.
-_WEIGHTINGS = {False: "targets without weights", True: "weights of zero and one only"}
+_WEIGHTINGS = {
+    False: "targets without weights and none missing",
+    True: "weights of zero and one only",
+}
 
 
 class Solver(Component, ABC):
@@ -50,14 +53,17 @@ class Solver(Component, ABC):
         return problem.operator.beside >= self.matrices_beside
 
     def missing(self, problem: Problem) -> list[str]:
-        """Return the required capabilities that a problem lacks."""
+        """Return what a problem lacks, each in words that follow 'it needs'."""
         structure = self.structure_requires - problem.structure.capabilities
         return (
             self.missing_in_loss(problem)
-            + [f"{name!r} of the structure" for name in sorted(structure)]
+            + [
+                f"{name!r} of the structure, which {problem.structure} does not have"
+                for name in sorted(structure)
+            ]
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)
-            + ["a target matrix"] * (self.complete_rows and problem.long)
+            + ["a target matrix and no task"] * (self.complete_rows and problem.long)
         )
 
     def missing_in_loss(self, problem: Problem) -> list[str]:
@@ -65,9 +71,10 @@ class Solver(Component, ABC):
         loss = self.loss_requires - problem.loss.capabilities
         quadratic = "quadratic" in self.loss_requires
         weighted = quadratic and problem.weighting not in self.weightings
-        return [f"{name!r} of the loss" for name in sorted(loss)] + [
-            _WEIGHTINGS["missing" in self.weightings]
-        ] * weighted
+        return [
+            f"{name!r} of the loss, which {problem.loss} does not have"
+            for name in sorted(loss)
+        ] + [_WEIGHTINGS["missing" in self.weightings]] * weighted
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the largest product inside `solve`."""
