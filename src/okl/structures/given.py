@@ -8,8 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel
 from okl.structures.base import Structure
+
+# Arrays of the size of L while it is decomposed.
+_ARRAYS = 4
 
 
 class Given(Structure):
@@ -28,7 +32,20 @@ class Given(Structure):
         """
 
     def known(self, like: Array) -> OutputKernel:
-        """Return the matrix, decomposed."""
+        """Return the matrix, decomposed.
+
+        Raises
+        ------
+        MemoryError
+            If it and its eigenvectors do not fit, before they are allocated.
+        """
+        n_outputs = like.shape[1]
+        require_memory(
+            _ARRAYS * 8 * n_outputs**2,
+            f"{self} for {n_outputs} outputs, a matrix of {n_outputs} x {n_outputs} "
+            "with its eigenvectors,",
+            "Use structure='identity', or 'low_rank', which form no such array.",
+        )
         return OutputKernel.from_matrix(self._matrix_for(like))
 
     def penalty(self, output_kernel: Array) -> float:
