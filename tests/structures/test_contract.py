@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from okl.output_kernels import OutputKernel
 from okl.structures import STRUCTURES as NAMES
-from okl.structures import Structure, as_structure
+from okl.structures import Structure, TraceBall, as_structure
 from tests import reference
 from tests.instances import STRUCTURES
 from tests.samples import orthogonal, psd
@@ -271,6 +271,17 @@ def moments():
     yield psd(M, 7, rank=1) + 1e-3 * np.eye(M)
     yield np.diag([3.0, 1.0, 0.5, 0.1])  # L diagonal
     yield np.eye(M) + 0.01 * psd(M, 9)  # L of `Sparse` diagonal, S of `Cluster` flat
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_step_of_the_trace_ball_is_a_root(number):
+    # min tr(L^-1 P) / 2 over tr L <= 1 is (tr P^(1/2))^2 / 2, singular P or not
+    P = list(moments())[number]
+    values = np.clip(np.linalg.eigvalsh(P), 0, None)
+    step = TraceBall().step(P, tol=1e-9)
+    found = np.trace(np.linalg.pinv(step, hermitian=True, rcond=1e-10) @ P) / 2
+    assert np.trace(step) <= 1 + 1e-12
+    assert found == pytest.approx(np.sqrt(values).sum() ** 2 / 2, rel=1e-7)
 
 
 @pytest.mark.parametrize("number", range(10))

@@ -108,8 +108,9 @@ class AugmentedLagrangian(Solver):
             best, smallest = direct, abs(direct.certificate.relative_gap)
             history.add(best.certificate.primal, best.certificate.dual)
             start = _Start(best.multipliers, start.inside)
+        solved = direct is not None and direct.certificate.status == "optimal"
         sharpness, share = _FIRST, _MOST
-        while best is None or smallest > tol:
+        while not solved:
             envelope = _envelope(problem, start.multipliers, sharpness)
             smooth = prepared._replace(problem=replace(problem, loss=envelope))
             solution = smooth_solver.solve(
