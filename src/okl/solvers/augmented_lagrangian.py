@@ -139,6 +139,7 @@ class AugmentedLagrangian(Solver):
                 growth = next(by for most, by in growths if solution.n_iter <= most)
                 sharpness = min(growth * sharpness, _LARGEST)
             share = min(max(_SHARE * smallest, _LEAST * tol), _MOST)
+        assert best is not None  # libsvm's, or that of the first round
         if sparse is not None and sparse.is_as_good_as(best, tol):
             best = sparse
             history.add(best.certificate.primal, best.certificate.dual)
