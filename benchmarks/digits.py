@@ -34,7 +34,7 @@ def images() -> tuple[np.ndarray, np.ndarray, str]:
 def run() -> list[Row]:
     X, y, name = images()
     K = Gaussian(gamma=0.01)(X)
-    targets = Squared().encode(y, "multiclass", 10)
+    targets = Squared().coding.encode(y, "multiclass", 10)
 
     def path(structure):
         inputs = Inputs.of(Dense(K, owned=False), fit_intercept=True)

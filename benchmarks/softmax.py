@@ -67,7 +67,7 @@ def preconditioners() -> list[Row]:
     X, labels = found
     loss, n_classes = Softmax(), labels.max() + 1
     K = (30 * Gaussian(0.03 / 72) + 10)(X)
-    targets = loss.encode(labels, "multiclass", n_classes)
+    targets = loss.coding.encode(labels, "multiclass", n_classes)
 
     def fit(columns: int, tol: float) -> float:
         operator = Counting(K, n_classes)

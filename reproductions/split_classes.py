@@ -56,7 +56,7 @@ def accuracies(simulation: int, *, fit_intercept: bool):
     curves = {name: [] for name in STRUCTURES}
     for split in range(SPLITS):
         X, y, train, test = drawn(simulation, split)
-        targets = Squared().encode(y[train], "multiclass", 5)
+        targets = Squared().coding.encode(y[train], "multiclass", 5)
         inputs = inputs_of(X[train] @ X[train].T, fit_intercept=fit_intercept)
         cross = X[test] @ X[train].T
         for name, structure in STRUCTURES.items():

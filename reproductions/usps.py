@@ -47,7 +47,7 @@ def run() -> None:
     figure, axes = plt.subplots(1, 3, figsize=(15, 4.2), layout="constrained")
     for axis, (name, (train, test)) in zip(axes[:2], splits.items(), strict=True):
         kernel = Gaussian(gamma=0.01)
-        targets = Squared().encode(y[train], "multiclass", 10)
+        targets = Squared().coding.encode(y[train], "multiclass", 10)
         inputs = inputs_of(kernel(X[train]), fit_intercept=True)
         cross = kernel(X[test], X[train])
         for label, structure in (("identity", Identity()), ("learned", Frobenius())):

@@ -54,7 +54,7 @@ def targets_for(loss, n=12, m=3, seed=0):
         Y[0] += 8.0
         return K, Y
     _, labels, K = draw_classes(n, m, seed)
-    return K, loss.encode(labels, "multiclass", m)
+    return K, loss.coding.encode(labels, "multiclass", m)
 
 
 def orthogonal(m, seed=0, columns=None):

@@ -61,7 +61,7 @@ def test_zeros_are_exact_at_any_tolerance(structure, intercept, linear):
     # the intercept makes possible, is singular
     X, labels, K = draw_classes(40, 3)
     K = X @ X.T if linear else K
-    Y = Hinge().encode(labels, "multiclass", 3)
+    Y = Hinge().coding.encode(labels, "multiclass", 3)
     for alpha in (1.0, 1e-3):
         for tol in (1e-6, 1e-8, 1e-10):
             options = {"loss": Hinge(), "intercept": intercept, "tol": tol}
@@ -80,7 +80,7 @@ def test_weights_are_those_of_a_support_vector_machine(C):
     seen = weights > 0
     theirs = SVC(C=C, kernel="precomputed", tol=1e-10)
     theirs.fit(K[np.ix_(seen, seen)], labels[seen], sample_weight=weights[seen])
-    Y = Hinge().encode(labels, "binary", 2)
+    Y = Hinge().coding.encode(labels, "binary", 2)
     options = {"loss": Hinge(), "intercept": True, "tol": 1e-8}
     ours = solve(K, Y, Identity(), 1 / C, weights=weights[:, None], **options)
     expected = theirs.decision_function(K[:, seen])
@@ -119,7 +119,7 @@ def test_certify_says_the_same_from_public_attributes(structure, intercept):
     if "known" not in model.structure_.capabilities:
         options["output_kernel"] = model.output_kernel_
     K = model.kernel_(X)
-    Y = Hinge().encode(labels, "multiclass", 3)
+    Y = Hinge().coding.encode(labels, "multiclass", 3)
     found = certify(K, Y, model.dual_coef_, dual_point=model.dual_point_, **options)
     assert found.status == "optimal"
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
@@ -143,7 +143,7 @@ def test_certify_says_the_same_from_public_attributes(structure, intercept):
 
 def test_a_dual_point_must_be_given_and_fit():
     K, labels = two_classes(10)
-    Y = Hinge().encode(labels, "binary", 2)
+    Y = Hinge().coding.encode(labels, "binary", 2)
     options = {"alpha": 1.0, "structure": "identity", "loss": "hinge"}
     with pytest.raises(ValueError, match=r"has kinks.*give\s+dual_point"):
         certify(K, Y, 0 * Y, **options)
@@ -173,7 +173,7 @@ def test_several_labels(structure):
 @pytest.mark.parametrize("weighting", ["none", "rows", "missing"])
 def test_libsvm_and_newton_rounds_find_the_same(alpha, weighting, monkeypatch):
     _, labels, K = draw_classes(40, 3)
-    Y = Hinge().encode(labels, "multiclass", 3)
+    Y = Hinge().coding.encode(labels, "multiclass", 3)
     rng = np.random.default_rng(0)
     weights = {
         "none": None,
@@ -196,7 +196,7 @@ def test_libsvm_and_newton_rounds_find_the_same(alpha, weighting, monkeypatch):
 def test_a_first_guess_that_is_wrong_is_mended(monkeypatch):
     # an injected fault: multipliers of other machines
     _, labels, K = draw_classes(40, 3)
-    Y = Hinge().encode(labels, "multiclass", 3)
+    Y = Hinge().coding.encode(labels, "multiclass", 3)
     original = support_vectors.multipliers_of
 
     def faulty(problem, kernel, alpha, *, tol):
@@ -214,7 +214,7 @@ def test_a_label_that_all_rows_have_has_dual_variables_of_zero(seed, alpha):
     # multipliers of one sign that sum to zero: rounding must not leave one outside
     _, labels, K = draw_classes(12, 2, seed)
     indicators = np.column_stack([np.ones(12), labels, 1 - labels])
-    Y = Hinge().encode(indicators, "multilabel", 3)
+    Y = Hinge().coding.encode(indicators, "multilabel", 3)
     found = solve(K, Y, Mean(2.0), alpha, loss=Hinge(), intercept=True)
     assert found.solution.certificate.status == "optimal"
     assert_array_equal(found.solution.dual_point[:, 0], 0)

@@ -36,13 +36,13 @@ def test_softmax_is_multinomial_logistic_regression(alpha, intercept):
     theirs = LogisticRegression(
         C=1 / alpha, fit_intercept=intercept, tol=1e-10, max_iter=10**5
     ).fit(X, labels)
-    Y = Softmax().encode(labels, "multiclass", 4)
+    Y = Softmax().coding.encode(labels, "multiclass", 4)
     found = certified(
         X @ X.T, Y, Identity(), alpha, loss=Softmax(), intercept=intercept, tol=1e-11
     )
     coef = X.T @ found.dual_coef
     assert_allclose(coef, theirs.coef_.T, atol=1e-4 * np.abs(theirs.coef_).max())
-    p = np.exp(Softmax().log_probabilities(found.predict(X @ X.T), "multiclass"))
+    p = np.exp(Softmax().coding.log_probabilities(found.predict(X @ X.T), "multiclass"))
     assert_allclose(p, theirs.predict_proba(X), atol=1e-4)
 
 
@@ -53,14 +53,14 @@ def test_logistic_is_binary_logistic_regression(alpha, intercept):
     theirs = LogisticRegression(
         C=1 / alpha, fit_intercept=intercept, tol=1e-10, max_iter=10**5
     ).fit(X, labels)
-    Y = Logistic().encode(labels, "binary", 2)
+    Y = Logistic().coding.encode(labels, "binary", 2)
     found = certified(
         X @ X.T, Y, Identity(), alpha, loss=Logistic(), intercept=intercept, tol=1e-11
     )
     scores = found.predict(X @ X.T)
     expected = theirs.decision_function(X)
     assert_allclose(scores[:, 0], expected, atol=1e-4 * np.abs(expected).max())
-    p = np.exp(Logistic().log_probabilities(scores, "binary"))
+    p = np.exp(Logistic().coding.log_probabilities(scores, "binary"))
     assert_allclose(p, theirs.predict_proba(X), atol=1e-4)
 
 
@@ -70,7 +70,7 @@ def test_squared_hinge_is_a_linear_support_vector_machine(C):
     theirs = LinearSVC(C=C, fit_intercept=False, tol=1e-10, max_iter=10**6)
     theirs.fit(X, labels)
     loss = SquaredHinge()
-    Y = loss.encode(labels, "multiclass", 3)
+    Y = loss.coding.encode(labels, "multiclass", 3)
     found = certified(X @ X.T, Y, Identity(), 1 / (2 * C), loss=loss, tol=1e-11)
     expected = theirs.decision_function(X)
     scale = np.abs(expected).max()
@@ -148,7 +148,9 @@ class TestExtremes:
     def test_one_sample_per_class(self, loss, structure, intercept):
         K, Y = targets_for(loss, 5, 5)
         found = certified(K, Y, structure, 0.1, loss=loss, intercept=intercept)
-        assert np.array_equal(loss.decide(found.predict(K), "multiclass"), Y.argmax(1))
+        assert np.array_equal(
+            loss.coding.decide(found.predict(K), "multiclass"), Y.argmax(1)
+        )
 
     @classifying
     @structures
@@ -157,20 +159,22 @@ class TestExtremes:
         rng = np.random.default_rng(0)
         labels = np.arange(30) % 3
         X = 4 * np.eye(3)[labels] + 0.3 * rng.normal(size=(30, 3))
-        K, Y = gaussian(X, gamma=0.1), loss.encode(labels, "multiclass", 3)
+        K, Y = gaussian(X, gamma=0.1), loss.coding.encode(labels, "multiclass", 3)
         found = certified(
             K, Y, structure, 1e-4, loss=loss, intercept=intercept, max_iter=300
         )
-        assert np.array_equal(loss.decide(found.predict(K), "multiclass"), labels)
+        assert np.array_equal(
+            loss.coding.decide(found.predict(K), "multiclass"), labels
+        )
 
     @pytest.mark.parametrize("loss", [Logistic(), Hinge(), SquaredHinge()], ids=repr)
     @structures
     def test_a_label_that_all_rows_have(self, loss, structure):
         _, labels, K = draw_classes(12, 2)
         indicators = np.column_stack([np.ones(12), labels, 1 - labels])
-        Y = loss.encode(indicators, "multilabel", 3)
+        Y = loss.coding.encode(indicators, "multilabel", 3)
         found = certified(K, Y, structure, 0.1, loss=loss, intercept=True)
-        decided = loss.decide(found.predict(K), "multilabel")
+        decided = loss.coding.decide(found.predict(K), "multilabel")
         assert np.all(decided[:, 0] == 1)
         assert np.all(np.isfinite(found.intercept))
 
@@ -180,7 +184,7 @@ class TestExtremes:
         _, labels, _ = draw_classes(100, 50)
         X = np.random.default_rng(0).normal(size=(50, 4))[labels]
         X = X + 0.1 * np.random.default_rng(1).normal(size=X.shape)
-        Y = loss.encode(labels, "multiclass", 50)
+        Y = loss.coding.encode(labels, "multiclass", 50)
         certified(gaussian(X), Y, structure, 0.1, loss=loss, intercept=True)
 
     @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def targets_and_scores(loss, seed=0):
         targets = rng.normal(size=(5, 4))
     else:
         labels, n_classes = KINDS["multiclass"]
-        targets = loss.encode(labels, "multiclass", n_classes)
+        targets = loss.coding.encode(labels, "multiclass", n_classes)
     return targets, rng.normal(size=targets.shape)
 
 
@@ -297,12 +297,12 @@ def test_scores_that_equal_the_targets_decide_for_the_labels(loss, kind):
     labels, n_classes = KINDS[kind]
     if loss.name == "softmax" and kind == "multilabel":
         with pytest.raises(ValueError, match=r"one class per row.*loss='logistic'"):
-            loss.encode(labels, kind, n_classes)
+            loss.coding.encode(labels, kind, n_classes)
         return
-    targets = loss.encode(labels, kind, n_classes)
+    targets = loss.coding.encode(labels, kind, n_classes)
     assert targets.dtype == np.float64
     assert targets.ndim == 2
-    assert_array_equal(loss.decide(targets, kind), labels)
+    assert_array_equal(loss.coding.decide(targets, kind), labels)
 
 
 @classifying
@@ -310,24 +310,26 @@ def test_scores_that_equal_the_targets_decide_for_the_labels(loss, kind):
 def test_probabilities(loss, kind):
     labels, n_classes = KINDS[kind]
     if "probabilities" not in loss.capabilities:
-        with pytest.raises(AttributeError, match="has no probabilities; use loss="):
-            loss.log_probabilities(np.zeros((5, 1)), kind)
+        with pytest.raises(AttributeError, match="have no probabilities; use loss="):
+            loss.coding.log_probabilities(np.zeros((5, 1)), kind)
         return
     if loss.name == "softmax" and kind == "multilabel":
         return
-    targets = loss.encode(labels, kind, n_classes)
+    targets = loss.coding.encode(labels, kind, n_classes)
     rng = np.random.default_rng(0)
     for scale in (1.0, 1e4):
         scores = scale * rng.normal(size=targets.shape)
-        logs = loss.log_probabilities(scores, kind)
+        logs = loss.coding.log_probabilities(scores, kind)
         assert logs.shape == (len(labels), n_classes)
         assert np.all(np.isfinite(logs))
         p = np.exp(logs)
         if kind == "multilabel":
-            assert_array_equal(p > 0.5, loss.decide(scores, kind))
+            assert_array_equal(p > 0.5, loss.coding.decide(scores, kind))
         else:
             assert_allclose(p.sum(axis=1), 1, rtol=1e-13)
-            assert_array_equal(np.argmax(logs, axis=1), loss.decide(scores, kind))
+            assert_array_equal(
+                np.argmax(logs, axis=1), loss.coding.decide(scores, kind)
+            )
 
 
 @pytest.mark.parametrize("delta", [0.0, -1.0, np.nan, np.inf, "wide", None])
@@ -400,9 +402,17 @@ def test_the_optimum_is_that_of_the_envelope_around_its_dual_point(loss):
         assert above == pytest.approx(np.vdot(a, a) / (2 * sigma), abs=1e-9)
 
 
-def test_huber_refuses_classes():
-    with pytest.raises(ValueError, match="for regression; for classes use"):
-        Huber().encode(np.array([0, 1]), "binary", 2)
+@each
+def test_a_loss_for_classes_has_a_coding(loss):
+    assert ("classification" in loss.capabilities) == (loss.coding is not None)
+    if loss.coding is None:
+        return
+    indicators = np.array([[0, 1], [1, 0]])
+    if "multilabel" in loss.capabilities:
+        assert loss.coding.encode(indicators, "multilabel", 2).shape == (2, 2)
+    else:
+        with pytest.raises(ValueError, match="one class per row"):
+            loss.coding.encode(indicators, "multilabel", 2)
 
 
 @each

@@ -46,7 +46,7 @@ def per_output():
 @pytest.mark.parametrize("alpha", [10.0, 0.01])
 def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypatch):
     monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
-    targets = loss.encode(np.arange(N) % M, "multiclass", M)
+    targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
     curvature = loss.curvature(targets, SCORES)
     known = structure.known(targets)
     joint = Kronecker(operator, known)
@@ -64,7 +64,7 @@ def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypat
 
 def test_it_stays_positive_definite_where_probabilities_saturate():
     loss = Softmax()
-    targets = loss.encode(np.arange(N) % M, "multiclass", M)
+    targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
     operator = shared()
     curvature = loss.curvature(targets, 20 * SCORES)
     known = Identity().known(targets)

@@ -105,7 +105,7 @@ def test_alpha_from_which_on_nothing_is_learned():
     # best constant
     _, labels, K = draw_classes(N, M)
     loss = Softmax()
-    Y = loss.encode(labels, "multiclass", M)
+    Y = loss.coding.encode(labels, "multiclass", M)
     G = Y - Y.mean(axis=0)
     largest = np.linalg.norm(G.T @ K @ G, 2) ** 0.5
     above = solve(K, Y, LowRank(), 1.01 * largest, loss=loss, intercept=True)
@@ -137,7 +137,7 @@ def test_saturated_probabilities_take_few_rounds(loss, structure, most):
     # proximal gradients alone need hundreds here, as no h is small enough for certain
     X, labels = load_digits(return_X_y=True)
     X, labels = X[:200] / 16, labels[:200]
-    Y = loss.encode(labels, "multiclass", 10)
+    Y = loss.coding.encode(labels, "multiclass", 10)
     K = gaussian(X, gamma=0.1)
     found = solve(K, Y, structure, 0.01, loss=loss, intercept=True)
     assert found.solution.certificate.status == "optimal"

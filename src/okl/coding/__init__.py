@@ -1,1 +1,1 @@
-"""How what users give becomes what problems see: the task of each row in long form."""
+"""How what users give becomes what problems see: labels, and tasks in long form."""

@@ -8,36 +8,29 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from okl.coding.labels import Kind
 from okl.coding.tasks import Tasks
 from okl.estimators.base import OutputKernelModel
+from okl.estimators.label_coder import LabelCoder
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.probabilities import where_probable
 from okl.estimators.targets import (
     TrainingTargets,
     classification_kind,
-    encode,
     label_weights,
     set_output_names,
 )
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss, as_loss
-from okl.losses.base import Kind
 from okl.metrics.missing import accuracy_score, partly_observed
 from okl.problems import Observed
-
-
-def one_score_for_two(scores: np.ndarray, kind: Kind) -> np.ndarray:
-    """Return one score per row for two classes: the difference if there are two."""
-    if kind == "binary" and scores.ndim == 2:
-        return scores[:, 1] - scores[:, 0]
-    return scores
 
 
 class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     """From labels to targets, and from scores to labels."""
 
     _task = "classification"
-    _kind: Kind
+    _coder: LabelCoder
     class_weight: Any
 
     def __sklearn_tags__(self) -> Any:
@@ -82,27 +75,31 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """Check what was given to fit, set the classes; return X, labels, targets."""
         X, labels, kind, tasks = self._validate_labels(X, y, task)
         weights = label_weights(labels, kind, sample_weight)
-        classes, targets, kind = encode(labels, kind, loss, weights)
-        self.classes_, self._kind = classes, kind
-        of_classes = class_weights(self.class_weight, labels, classes, kind, weights)
+        assert loss.coding is not None  # it is for classification
+        coder = LabelCoder.of(labels, kind, loss.coding, weights)
+        targets = coder.targets(labels)
+        self._coder, self.classes_ = coder, coder.classes
+        of_classes = class_weights(
+            self.class_weight, labels, coder.classes, coder.kind, weights
+        )
         given = checked_weights(sample_weight, labels.shape)
-        one_dimensional = targets.shape[1] == 1 and kind == "binary" and tasks is None
+        one = targets.shape[1] == 1 and coder.kind == "binary" and tasks is None
         return (
             X,
             labels,
             TrainingTargets(
                 Observed(targets, loss, combined(weights, of_classes), tasks),
-                one_dimensional=one_dimensional,
+                one_dimensional=one,
                 row_weights=of_rows(weights),
                 score_weights=of_rows(combined(given, of_classes)),
             ),
         )
 
-    def _scores_and_kind(self, X: Any, task: Any) -> tuple[np.ndarray, Kind]:
-        """Return the scores, and what they decide: for each task one of two classes."""
+    def _coded_scores(self, X: Any, task: Any) -> tuple[LabelCoder, np.ndarray]:
+        """Return the scores, and what reads them."""
         scores = self._scores(X, task)
         every_task = self._is_long and task is None
-        return scores, "multilabel" if every_task else self._kind
+        return self._coder.of_every_task() if every_task else self._coder, scores
 
     def decision_function(self, X: Any, task: Any = None) -> np.ndarray:
         """Return the scores of the classes.
@@ -122,7 +119,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             one per class, or one per label, positive where the label is present.
             For all tasks one per task, positive for ``classes_[1]``.
         """
-        return one_score_for_two(*self._scores_and_kind(X, task))
+        coder, scores = self._coded_scores(X, task)
+        return coder.decision(scores)
 
     @where_probable
     def predict_proba(self, X: Any, task: Any = None) -> np.ndarray:
@@ -147,9 +145,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     def predict_log_proba(self, X: Any, task: Any = None) -> np.ndarray:
         """Return the logarithms of `predict_proba`, without underflow."""
         check_is_fitted(self)
-        scores, kind = self._scores_and_kind(X, task)
-        scores = scores.reshape(scores.shape[0], -1)
-        return as_loss(self.loss).log_probabilities(scores, kind)
+        coder, scores = self._coded_scores(X, task)
+        return coder.log_probabilities(scores)
 
     def predict(self, X: Any, task: Any = None) -> np.ndarray:
         """Predict the class, or the label indicators, of each row.
@@ -171,9 +168,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             For a task that was not there in the fit.
         """
         check_is_fitted(self)
-        scores, kind = self._scores_and_kind(X, task)
-        labels = labels_of(scores, kind, self.classes_, as_loss(self.loss))
-        return self.classes_[labels] if kind != self._kind else labels
+        coder, scores = self._coded_scores(X, task)
+        return coder.labels(scores)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
@@ -195,11 +191,3 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         self._require_task(task)
         predictions = self.predict(X, task=task)
         return float(accuracy_score(y, predictions, sample_weight=sample_weight))
-
-
-def labels_of(
-    scores: np.ndarray, kind: Kind, classes: np.ndarray, loss: Loss
-) -> np.ndarray:
-    """Map scores, perhaps a vector for two classes, to labels."""
-    decisions = loss.decide(scores.reshape(scores.shape[0], -1), kind)
-    return decisions if kind == "multilabel" else classes[decisions]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.callback import with_callbacks
-
 from okl.estimators.classification import ClassificationMixin
 from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
@@ -130,43 +128,3 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
             max_memory=max_memory,
         )
         self.class_weight = class_weight
-
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
-    ) -> OutputKernelClassifier:
-        """Fit the scores and the output kernel.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Training rows; the kernel matrix for ``kernel="precomputed"``.
-        y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
-            Classes, or label indicators of zeros and ones; NaN for a label that was not
-            observed.
-        sample_weight : array (n_samples,) or (n_samples, n_labels), optional
-            Weights of the loss of the rows, or of each label: 2 is the row twice, 0 a
-            row, or label, that was not observed.
-        task : array (n_samples,), optional
-            For two classes in long form, one label a row: the id of the task that it is
-            for. The outputs are the tasks, ``output_names_`` their sorted ids.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For parameters, shapes or entries that cannot be used, or one class.
-        MemoryError
-            If the kernel matrix cannot fit.
-        """
-        loss = self._checked_loss()
-        context = self._init_callback_context().call_on_fit_task_begin(
-            estimator=self, X=X, y=y
-        )
-        X, labels, targets = self._enter(X, y, loss, sample_weight, task)
-        self._fit(X, targets)
-        context.call_on_fit_task_end(estimator=self, X=X, y=labels)
-        return self

@@ -7,41 +7,35 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import with_callbacks
 
-from okl.estimators.classification import (
-    ClassificationMixin,
-    labels_of,
-    one_score_for_two,
-)
+from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
+from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
-from okl.losses import Loss
-from okl.losses.base import Kind
+from okl.losses import Loss, as_loss
 from okl.metrics.missing import accuracy_score
 
 
 class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
     """Stands for a fitted classifier in front of a scorer: X holds its scores."""
 
-    def __init__(self, classes: np.ndarray, kind: Kind, loss: Loss) -> None:
-        self.classes = classes
-        self.kind = kind
+    def __init__(self, coder: LabelCoder, loss: Loss) -> None:
+        self.coder = coder
         self.loss = loss
 
     @property
     def classes_(self) -> np.ndarray:
-        return self.classes
+        return self.coder.classes
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
-        return one_score_for_two(X[:, 0] if X.shape[1] == 1 else X, self.kind)
+        return self.coder.decision(X[:, 0] if X.shape[1] == 1 else X)
 
     @where_probable
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        return np.exp(self.loss.log_probabilities(X, self.kind))
+        return np.exp(self.coder.log_probabilities(X))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        return labels_of(X, self.kind, self.classes, self.loss)
+        return self.coder.labels(X)
 
     def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
         return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
@@ -120,38 +114,6 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         )
         self.class_weight = class_weight
 
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        task: Any = None,
-        **params: Any,
-    ) -> OutputKernelClassifierCV:
-        """Choose kernel, structure and alpha, then fit on all rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Training rows; the kernel matrix for ``kernel="precomputed"``.
-        y : array (n_samples,), or array or DataFrame (n_samples, n_labels)
-            Classes, or label indicators of zeros and ones; NaN for a label that was not
-            observed.
-        sample_weight : array, optional
-            Weights as in `OutputKernelClassifier.fit`, in the fits and in the
-            scores of the folds.
-        task : array (n_samples,), optional
-            The task of each row, as in `OutputKernelClassifier.fit`; folds are of rows.
-        **params : dict
-            Metadata for the splitter (``groups``) and the scorer.
-
-        Returns
-        -------
-        self
-        """
-        loss = self._checked_loss()
-        X, labels, targets = self._enter(X, y, loss, sample_weight, task)
-        stand_in = _HeldOutClassifier(self.classes_, self._kind, loss)
-        self._search(X, labels, targets, stand_in, params)
-        return self
+    def _stand_in(self, y: np.ndarray) -> _HeldOutClassifier:
+        """Return a classifier with the classes of this one."""
+        return _HeldOutClassifier(self._coder, as_loss(self.loss))

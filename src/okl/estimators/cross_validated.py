@@ -9,24 +9,23 @@ kernel has seen the row that is left out, and takes folds, which all structures 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     clone,
     is_classifier,
 )
+from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    process_routing,
 )
 
 from okl.estimators.base import (
@@ -39,6 +38,7 @@ from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import beyond, candidates, check_candidates
 from okl.estimators.search.judge import Judge
 from okl.estimators.search.notes import notes
+from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
@@ -126,6 +126,55 @@ class CrossValidated(OutputKernelModel):
             structure.validate(n_outputs)
         return structures
 
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        task: Any = None,
+        **params: Any,
+    ) -> Self:
+        """Choose kernel, structure and alpha, then fit on all rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Training rows; the kernel matrix for ``kernel="precomputed"``.
+        y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
+            Targets; NaN where they were not observed. Of a classifier the classes
+            (n_samples,), or label indicators of zeros and ones (n_samples, n_labels),
+            NaN for a label that was not observed.
+        sample_weight : array, optional
+            Weights as in `OutputKernelRegressor.fit`, in the fits and in the
+            scores of the folds.
+        task : array (n_samples,), optional
+            The task of each row, as in `OutputKernelRegressor.fit`; folds are of rows,
+            and a task without rows in a training part has an intercept of zero there,
+            which is its ``y_mean_`` if targets are normalised.
+        **params : dict
+            Metadata for the splitter (``groups``) and the scorer.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters, shapes or entries that cannot be used, or one class.
+        MemoryError
+            If the kernel matrix cannot fit.
+        """
+        loss = self._checked_loss()
+        X, y, targets = self._enter(X, y, loss, sample_weight, task)
+        self._search(X, y, targets, self._stand_in(y), params)
+        return self
+
+    @abstractmethod
+    def _stand_in(self, y: np.ndarray) -> BaseEstimator:
+        """Return what a scorer takes for a fitted estimator: its X holds scores."""
+
     def _search(
         self,
         X: Any,
@@ -150,7 +199,7 @@ class CrossValidated(OutputKernelModel):
         check_scorer(self, scorer, y)
         tasks = observed.tasks
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
-        splitting, scoring = self._routed(params, scorer, targets.score_weights, ids)
+        splitting, scoring = routed(self, params, scorer, targets.score_weights, ids)
         stratify = is_classifier(self) and y.ndim == 1
         splitter = splitter_of(
             self.cv, y, stratify=stratify, random_state=self.random_state
@@ -220,46 +269,3 @@ class CrossValidated(OutputKernelModel):
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
-
-    def _routed(
-        self,
-        params: dict[str, Any],
-        scorer: Any,
-        weights: np.ndarray | None,
-        ids: dict[str, np.ndarray],
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the metadata of the splitter and of the scorer.
-
-        What counts in the fit counts in the score: weights go to the default score, and
-        to a scorer that asks for them or, without metadata routing, takes them. The ids
-        of tasks go to a splitter or scorer that asks for them.
-        """
-        of_scores = {} if weights is None else {"sample_weight": weights}
-        if not get_config()["enable_metadata_routing"]:
-            unknown = sorted(set(params) - {"groups"})
-            if unknown:
-                raise ValueError(
-                    f"fit got unexpected metadata {unknown}; call "
-                    "sklearn.set_config(enable_metadata_routing=True) and request "
-                    "it from the splitter or the scorer."
-                )
-            if self.scoring is None:
-                return params, of_scores
-            return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
-        if self.scoring is None:
-            return process_routing(
-                self, "fit", **params, **ids
-            ).splitter.split, of_scores
-        routed = process_routing(self, "fit", **params, **ids, **_for_rows(of_scores))
-        return routed.splitter.split, routed.scorer.score
-
-
-def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return one weight a row: scikit-learn's scores know no others."""
-    return {name: w if w.ndim == 1 else w.mean(axis=1) for name, w in metadata.items()}
-
-
-def _takes_weights(scorer: Any) -> bool:
-    """Tell whether a scorer is made of a metric that takes weights."""
-    metric = getattr(scorer, "_score_func", None)
-    return metric is not None and "sample_weight" in signature(metric).parameters

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.callback import with_callbacks
-
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
@@ -160,44 +158,3 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
             max_memory=max_memory,
         )
         self.normalize_y = normalize_y
-
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
-    ) -> OutputKernelRegressor:
-        """Fit the predictor and the output kernel.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Training rows; the kernel matrix for ``kernel="precomputed"``.
-        y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
-            Targets; NaN where they were not observed.
-        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
-            Weights of the loss of the rows, or of each target: 2 is the row twice, 0
-            is a target that was not observed.
-        task : array (n_samples,), optional
-            For data in long form, one target a row: the id of the task, or output,
-            that it is for. The outputs are the tasks, ``output_names_`` their sorted
-            ids; it is the fit to the target matrix with all other entries missing, at
-            the cost of one output.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For parameters, shapes or entries that cannot be used.
-        MemoryError
-            If the kernel matrix cannot fit.
-        """
-        loss = self._checked_loss()
-        context = self._init_callback_context().call_on_fit_task_begin(
-            estimator=self, X=X, y=y
-        )
-        X, y, targets = self._enter(X, y, loss, sample_weight, task)
-        self._fit(X, targets)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import clone
+from sklearn.callback import with_callbacks
 
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.column_scales import warn_of_column_scales
@@ -64,6 +65,47 @@ class SingleFit(OutputKernelModel):
             as_input_kernel(self.kernel)
         as_solver(self.solver)
         return self._loss_for_the_task()
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> Self:
+        """Fit the predictor and the output kernel.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Training rows; the kernel matrix for ``kernel="precomputed"``.
+        y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
+            Targets; NaN where they were not observed. Of a classifier the classes
+            (n_samples,), or label indicators of zeros and ones (n_samples, n_labels),
+            NaN for a label that was not observed.
+        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+            Weights of the loss of the rows, or of each target: 2 is the row twice, 0
+            is a target that was not observed.
+        task : array (n_samples,), optional
+            For data in long form, one target a row, or one label of two classes: the
+            id of the task, or output, that it is for. The outputs are the tasks,
+            ``output_names_`` their sorted ids; it is the fit to the target matrix with
+            all other entries missing, at the cost of one output.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters, shapes or entries that cannot be used, or one class.
+        MemoryError
+            If the kernel matrix cannot fit.
+        """
+        loss = self._checked_loss()
+        context = self._init_callback_context().call_on_fit_task_begin(
+            estimator=self, X=X, y=y
+        )
+        X, y, targets = self._enter(X, y, loss, sample_weight, task)
+        self._fit(X, targets)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
 
     def _fit(self, X: Any, targets: TrainingTargets) -> None:
         """Fit to the coded targets of the rows of X."""

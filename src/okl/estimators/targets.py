@@ -10,11 +10,10 @@ import scipy.sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from okl.coding.labels import Kind
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
-from okl.estimators.weights import checked_weights, combined, of_rows
-from okl.losses import Loss
-from okl.losses.base import Kind
+from okl.estimators.weights import checked_weights, combined
 from okl.metrics.missing import partly_observed
 from okl.problems import Observed
 
@@ -172,32 +171,3 @@ def _check_indicators(observed: np.ndarray) -> None:
             f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
             "value of a label that is present."
         )
-
-
-def encode(
-    labels: np.ndarray, kind: Kind, loss: Loss, weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, Kind]:
-    """Return the classes, the targets (n_samples, n_outputs) and what they pose.
-
-    Classes that only rows of weight zero have are not there.
-
-    Raises
-    ------
-    ValueError
-        If there is one class only.
-    """
-    if kind == "multilabel":
-        n_labels = labels.shape[1]
-        return np.arange(n_labels), loss.encode(labels, kind, n_labels), kind
-    rows = of_rows(weights)
-    classes = np.unique(labels if rows is None else labels[rows > 0])
-    if len(classes) < 2:
-        weighted = "" if rows is None else " where sample_weight is not zero"
-        raise ValueError(
-            f"y has one class only{weighted}, {classes[0]!r}; a classifier needs at "
-            "least two classes."
-        )
-    kind = "binary" if len(classes) == 2 else "multiclass"
-    # a row of weight zero may have any code
-    codes = np.clip(np.searchsorted(classes, labels), 0, len(classes) - 1)
-    return classes, loss.encode(codes, kind, len(classes)), kind

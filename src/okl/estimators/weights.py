@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
-from okl.losses.base import Kind
+from okl.coding.labels import Kind
 
 
 def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | None:

@@ -1,14 +1,14 @@
-"""Losses: how a prediction is judged, and how targets become numbers.
+"""Losses: how a prediction is judged.
 
 A loss V(y, f) is convex in the score f. It appears in three places: in the primal
 objective through its value, in the dual through its convex conjugate
 
     V*(y, u) = sup over f of <u, f> - V(y, f),
 
-and at both ends of an estimator, which codes targets before the fit and maps
-scores to predictions after it. Solvers also ask for its second derivative, as a
-factor that multiplies, and for the intercept that minimises it. Losses hold
-parameters, never targets.
+and at both ends of a classifier, which asks for the coding of labels that the loss is
+made for (`okl.coding.labels`). Solvers also ask for its second derivative, as a factor
+that multiplies, and for the intercept that minimises it. Losses hold parameters, never
+targets.
 
 Shapes: targets, scores and dual variables are (n_samples, n_outputs). Weights
 multiply the loss of each entry, (n_samples, n_outputs), or of each row,
@@ -19,12 +19,11 @@ finite number stands in its target does not count.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Protocol
 
+from okl.coding.labels import LabelCoding
 from okl.numerics.arrays import Array, namespace
 from okl.parameters.component import Component
-
-Kind = Literal["binary", "multiclass", "multilabel"]
 
 
 class Curvature(Protocol):
@@ -77,12 +76,15 @@ class Loss(Component, ABC):
           machine;
         - ``"proximal"``: V has kinks, and a Moreau envelope (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
-        - ``"probabilities"``: scores stand for probabilities (`probabilities`).
+        - ``"probabilities"``: scores stand for probabilities.
+    coding : LabelCoding or None
+        How labels become targets, and scores labels; None for a loss of numbers only.
     largest_curvature : float
         A bound on the eigenvalues of the second derivative, at weight one.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    coding: ClassVar[LabelCoding | None] = None
     largest_curvature: ClassVar[float] = float("inf")
 
     def validate(self) -> None:
@@ -180,38 +182,3 @@ class Loss(Component, ABC):
         xp = namespace(limits)
         smallest = float(xp.min(limits)) if limits.shape[0] else 1.0
         return xp.full_like(limits, min(smallest, 1.0))
-
-    @abstractmethod
-    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
-        """Code labels as targets (n_samples, n_outputs).
-
-        Parameters
-        ----------
-        labels : array
-            Class numbers (n_samples,), or for ``"multilabel"`` the indicators
-            (n_samples, n_labels) of zeros and ones.
-        kind : {"binary", "multiclass", "multilabel"}
-            The kind of classification.
-        n_classes : int
-            The number of classes, or of labels.
-
-        Raises
-        ------
-        ValueError
-            If the loss is not for this kind.
-        """
-
-    @abstractmethod
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Map scores (n_samples, n_outputs) to labels, coded as for `encode`."""
-
-    def log_probabilities(self, scores: Array, kind: Kind) -> Array:
-        """Return the logarithms of the class probabilities (n_samples, n_classes).
-
-        For ``"multilabel"`` those of each label, (n_samples, n_labels). Only where the
-        loss has the capability ``"probabilities"``.
-        """
-        raise AttributeError(
-            f"The loss {self.name!r} has no probabilities; use loss='logistic' or "
-            "loss='softmax'."
-        )

@@ -14,9 +14,10 @@ shift s is what an augmented Lagrangian method improves from round to round
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from okl.losses.base import Kind, Loss
+from okl.coding.labels import LabelCoding
+from okl.losses.base import Loss
 from okl.losses.separable import Separable
 from okl.numerics.arrays import Array
 
@@ -71,6 +72,11 @@ class Envelope(Separable):
         self.shift = shift
 
     @property
+    def coding(self) -> LabelCoding | None:  # type: ignore[override]
+        """That of the loss."""
+        return self.loss.coding
+
+    @property
     def largest_curvature(self) -> float:  # type: ignore[override]
         """The sharpness."""
         return self.sharpness
@@ -101,11 +107,3 @@ class Envelope(Separable):
         """Return -V* + a s - a^2 / (2 sigma)."""
         value = self.loss.dual_entries(targets, slopes)
         return value + slopes * (self.shift - slopes / (2 * self.sharpness))
-
-    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
-        """Code as the loss does."""
-        return self.loss.encode(labels, kind, n_classes)
-
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Decide as the loss does."""
-        return self.loss.decide(scores, kind)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from okl.losses.base import Kind
 from okl.losses.separable import Diagonal, Separable, weighted
 from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.validation import check_positive
@@ -88,14 +87,3 @@ class Huber(Separable):
         outside = xp.abs(slopes) > self._width * (1 + 8 * epsilon(slopes))
         value = slopes * (targets - slopes / 2)
         return xp.where(outside, xp.full_like(value, -float("inf")), value)
-
-    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
-        """Refuse classes."""
-        raise ValueError(
-            "The loss 'huber' is for regression; for classes use 'squared', "
-            "'logistic', 'softmax' or 'squared_hinge'."
-        )
-
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Refuse classes."""
-        return self.encode(scores, kind, 0)

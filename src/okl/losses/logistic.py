@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-from okl.losses.base import Kind
+from okl.coding.labels import LabelCoding, LogOdds
 from okl.losses.separable import Margin
 from okl.numerics.arrays import Array, epsilon, namespace
 
@@ -28,6 +26,7 @@ class Logistic(Margin):
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"smooth", "classification", "multilabel", "probabilities"}
     )
+    coding: ClassVar[LabelCoding] = LogOdds()
     largest_curvature: ClassVar[float] = 0.25
 
     def entries(self, targets: Array, scores: Array) -> Array:
@@ -57,23 +56,6 @@ class Logistic(Margin):
         q = xp.clip(q, 0.0, 1.0)
         value = entropy(q) + entropy(1 - q)
         return xp.where(outside, xp.full_like(value, -float("inf")), value)
-
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Return the most probable class, or the labels of probability above 1/2."""
-        if kind == "multiclass":
-            return np.argmax(np.exp(self.log_probabilities(scores, kind)), axis=1)
-        return super().decide(scores, kind)
-
-    def log_probabilities(self, scores: Array, kind: Kind) -> Array:
-        """Return log 1 / (1 + exp(-f)), normalised over several classes."""
-        present = -softplus(-scores)
-        if kind == "multilabel":
-            return present
-        if kind == "binary":
-            return np.concatenate([-softplus(scores), present], axis=1)
-        largest = np.max(present, axis=1, keepdims=True)
-        total = np.sum(np.exp(present - largest), axis=1, keepdims=True)
-        return present - largest - np.log(total)
 
 
 def softplus(values: Array) -> Array:

@@ -7,12 +7,11 @@ intercept is one increasing equation for each output.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
+from okl.coding.labels import LabelCoding, Signs
 from okl.coding.tasks import COLUMNS, Sharing
-from okl.losses.base import Kind, Loss
+from okl.losses.base import Loss
 from okl.numerics.arrays import Array, epsilon, namespace
 
 # Roots of a second derivative below this part of the largest are not divided by.
@@ -175,31 +174,7 @@ class Margin(Separable):
     One output for two classes, one against the rest for several, one per label.
     """
 
-    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
-        """Code as -1 and +1: one column for two classes, else one per class."""
-        return signs_of(labels, kind, n_classes)
-
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Return the largest column, or the sign as 0 or 1."""
-        return decide_by_sign(scores, kind)
-
-
-def signs_of(labels: Any, kind: Kind, n_classes: int) -> np.ndarray:
-    """Code labels as -1 and +1: one column for two classes, else one per class."""
-    labels = np.asarray(labels)
-    if kind == "multiclass":
-        labels = labels[:, None] == np.arange(n_classes)
-    elif kind == "binary":
-        labels = labels[:, None]
-    return np.where(labels > 0, 1.0, -1.0)
-
-
-def decide_by_sign(scores: Array, kind: Kind) -> Array:
-    """Return the largest column, or the sign as 0 or 1."""
-    if kind == "multiclass":
-        return np.argmax(scores, axis=1)
-    decisions = (scores > 0).astype(np.intp)
-    return decisions[:, 0] if kind == "binary" else decisions
+    coding: ClassVar[LabelCoding | None] = Signs()
 
 
 def divide(right: Array, roots: Array) -> Array:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from okl.losses.base import Kind, Loss
+from okl.coding.labels import LabelCoding, OneHot
+from okl.losses.base import Loss
 from okl.losses.logistic import entropy
 from okl.losses.separable import unweighted
 from okl.losses.simplex import Simplex
@@ -42,6 +41,7 @@ class Softmax(Loss):
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"smooth", "classification", "probabilities"}
     )
+    coding: ClassVar[LabelCoding] = OneHot()
     largest_curvature: ClassVar[float] = 0.5
 
     def value(
@@ -144,23 +144,6 @@ class Softmax(Loss):
             b, value = b + length * step, trial
             reach = max(2 * length * longest, _REACH)
         return b
-
-    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
-        """Code as 0 and 1, one column per class."""
-        if kind == "multilabel":
-            raise ValueError(
-                "The loss 'softmax' is for one class per row, y has several labels per "
-                "row; use loss='logistic'."
-            )
-        return (np.asarray(labels)[:, None] == np.arange(n_classes)).astype(float)
-
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Return the largest column."""
-        return np.argmax(scores, axis=1)
-
-    def log_probabilities(self, scores: Array, kind: Kind) -> Array:
-        """Return f_c - log sum exp f."""
-        return _log_softmax(scores)[0]
 
 
 class _Shifted(NamedTuple):

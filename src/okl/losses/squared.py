@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from okl.coding.labels import LabelCoding, Signs
 from okl.coding.tasks import Sharing
-from okl.losses.base import Kind
-from okl.losses.separable import Separable, decide_by_sign, signs_of
+from okl.losses.separable import Separable
 from okl.numerics.arrays import Array, inner, namespace
 
 
@@ -33,6 +33,7 @@ class Squared(Separable):
             "multilabel",
         }
     )
+    coding: ClassVar[LabelCoding] = Signs()
     largest_curvature: ClassVar[float] = 1.0
 
     def entries(self, targets: Array, scores: Array) -> Array:
@@ -86,11 +87,3 @@ class Squared(Separable):
         safe = xp.where(squares > 0, squares, xp.ones_like(squares))
         scales = xp.where(squares > 0, products / safe, xp.zeros_like(squares))
         return xp.clip(xp.minimum(scales, limits), 0.0, None)
-
-    def encode(self, labels: Any, kind: Kind, n_classes: int) -> Array:
-        """Code as -1 and +1: one column for two classes, else one per class."""
-        return signs_of(labels, kind, n_classes)
-
-    def decide(self, scores: Array, kind: Kind) -> Array:
-        """Return the largest column, or the sign as 0 or 1."""
-        return decide_by_sign(scores, kind)

@@ -1,0 +1,107 @@
+"""What a classifier keeps of its labels: the classes, and how a loss codes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from okl.coding.labels import Kind, LabelCoding
+from okl.estimators.weights import of_rows
+
+
+@dataclass(frozen=True)
+class LabelCoder:
+    """From labels to targets, and from scores to labels and probabilities.
+
+    Scores are (n_samples, n_outputs), or (n_samples,) where there is one output.
+
+    Attributes
+    ----------
+    classes : array (n_classes,)
+        Sorted; the numbers of the labels for ``"multilabel"``.
+    kind : {"binary", "multiclass", "multilabel"}
+    coding : LabelCoding
+        That of the loss.
+    """
+
+    classes: np.ndarray
+    kind: Kind
+    coding: LabelCoding
+
+    @classmethod
+    def of(
+        cls,
+        labels: np.ndarray,
+        kind: Kind,
+        coding: LabelCoding,
+        weights: np.ndarray | None = None,
+    ) -> LabelCoder:
+        """Return the coder of training labels.
+
+        Classes that only rows of weight zero have are not there.
+
+        Parameters
+        ----------
+        labels : array (n_samples,), or indicators (n_samples, n_labels)
+        kind : {"binary", "multiclass", "multilabel"}
+        coding : LabelCoding
+        weights : array, optional
+            Of the rows, (n_samples, 1), or of each label.
+
+        Raises
+        ------
+        ValueError
+            If there is one class only.
+        """
+        if kind == "multilabel":
+            return cls(np.arange(labels.shape[1]), kind, coding)
+        rows = of_rows(weights)
+        classes = np.unique(labels if rows is None else labels[rows > 0])
+        if len(classes) < 2:
+            weighted = "" if rows is None else " where sample_weight is not zero"
+            raise ValueError(
+                f"y has one class only{weighted}, {classes[0]!r}; a classifier needs "
+                "at least two classes."
+            )
+        return cls(classes, "binary" if len(classes) == 2 else "multiclass", coding)
+
+    def targets(self, labels: np.ndarray) -> np.ndarray:
+        """Return the targets (n_samples, n_outputs) of labels."""
+        if self.kind != "multilabel":
+            # a row of weight zero may have a class that is not there, and any code
+            numbers = np.searchsorted(self.classes, labels)
+            labels = np.clip(numbers, 0, len(self.classes) - 1)
+        return self.coding.encode(labels, self.kind, len(self.classes))
+
+    def decision(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores, one a row for two classes: their difference if two."""
+        if self.kind == "binary" and scores.ndim == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """Return the labels that scores decide for."""
+        decisions = self.coding.decide(_columns(scores), self.kind)
+        return decisions if self.kind == "multilabel" else self.classes[decisions]
+
+    def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the probabilities that scores stand for."""
+        return self.coding.log_probabilities(_columns(scores), self.kind)
+
+    def of_every_task(self) -> LabelCoder:
+        """Return the coder of scores with one column a task, each of two classes."""
+        return _OfTasks(self.classes, "multilabel", self.coding)
+
+
+class _OfTasks(LabelCoder):
+    """A coder of labels (n_samples, n_tasks), each one of two classes."""
+
+    def labels(self, scores: np.ndarray) -> np.ndarray:
+        """Return the class of each row and task."""
+        return self.classes[super().labels(scores)]
+
+
+def _columns(scores: np.ndarray) -> np.ndarray:
+    """Return scores (n_samples, n_outputs), also of one output."""
+    return scores.reshape(scores.shape[0], -1)

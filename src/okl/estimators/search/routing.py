@@ -1,0 +1,70 @@
+"""Which metadata of fit reach the splitter and the scorer of a search."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils.metadata_routing import process_routing
+
+
+def routed(
+    estimator: Any,
+    params: dict[str, Any],
+    scorer: Any,
+    weights: np.ndarray | None,
+    ids: dict[str, np.ndarray],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the metadata of the splitter and of the scorer.
+
+    What counts in the fit counts in the score: weights go to the default score, and
+    to a scorer that asks for them or, without metadata routing, takes them. The ids
+    of tasks go to a splitter or scorer that asks for them.
+
+    Parameters
+    ----------
+    estimator : CrossValidated
+    params : dict
+        What fit was given besides.
+    scorer : callable
+    weights : array or None
+        Of the rows, or of each target, in the scores.
+    ids : dict
+        The tasks of the rows, under the name of the parameter; empty without.
+
+    Raises
+    ------
+    ValueError
+        For metadata that nothing takes.
+    """
+    of_scores = {} if weights is None else {"sample_weight": weights}
+    if not get_config()["enable_metadata_routing"]:
+        unknown = sorted(set(params) - {"groups"})
+        if unknown:
+            raise ValueError(
+                f"fit got unexpected metadata {unknown}; call "
+                "sklearn.set_config(enable_metadata_routing=True) and request "
+                "it from the splitter or the scorer."
+            )
+        if estimator.scoring is None:
+            return params, of_scores
+        return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
+    if estimator.scoring is None:
+        return process_routing(
+            estimator, "fit", **params, **ids
+        ).splitter.split, of_scores
+    given = process_routing(estimator, "fit", **params, **ids, **_for_rows(of_scores))
+    return given.splitter.split, given.scorer.score
+
+
+def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return one weight a row: scikit-learn's scores know no others."""
+    return {name: w if w.ndim == 1 else w.mean(axis=1) for name, w in metadata.items()}
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Tell whether a scorer is made of a metric that takes weights."""
+    metric = getattr(scorer, "_score_func", None)
+    return metric is not None and "sample_weight" in signature(metric).parameters
