@@ -47,7 +47,7 @@ from okl.losses import Loss
 from okl.model_selection.folds import splitter_of
 from okl.model_selection.path import check_alphas
 from okl.numerics.memory import memory_budget
-from okl.numerics.validation import check_count, check_flag, check_tolerance
+from okl.numerics.validation import check_fit_parameters, check_flag
 from okl.solvers import solve_path
 from okl.structures import Structure, as_structure
 
@@ -105,8 +105,7 @@ class CrossValidated(OutputKernelModel):
     def _checked_loss(self) -> Loss:
         check_flag(self.fit_intercept, "fit_intercept")
         check_alphas(self.alphas, self.eps)
-        check_tolerance(self.tol)
-        check_count(self.max_iter, "max_iter")
+        check_fit_parameters(self.tol, self.max_iter)
         memory_budget(self.max_memory)
         check_candidates(self.kernel, self.kernels)
         if self.search not in ("staged", "full"):

@@ -17,7 +17,7 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training, check_kernel_per_output
 from okl.model_selection.path import alpha_grid, check_alphas
 from okl.numerics.memory import memory_budget
-from okl.numerics.validation import check_tolerance
+from okl.numerics.validation import check_fit_parameters
 from okl.problems import Formulation
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure, as_structure
@@ -134,7 +134,7 @@ def output_kernel_path(
     >>> [model.rank_ for model in path][0]
     0
     """
-    check_tolerance(tol)
+    check_fit_parameters(tol, max_iter)
     check_alphas(alphas, eps)
     estimator = OutputKernelRegressor(
         kernel,

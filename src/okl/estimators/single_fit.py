@@ -18,12 +18,7 @@ from okl.estimators.training import (
 )
 from okl.losses import Loss
 from okl.numerics.memory import memory_budget
-from okl.numerics.validation import (
-    check_alpha,
-    check_count,
-    check_flag,
-    check_tolerance,
-)
+from okl.numerics.validation import check_fit_parameters, check_flag
 from okl.solvers import Solver, as_solver, solve
 from okl.structures import Structure, as_structure
 
@@ -56,10 +51,8 @@ class SingleFit(OutputKernelModel):
 
     def _checked_loss(self) -> Loss:
         """Check what can be checked before looking at the data."""
-        check_alpha(self.alpha)
+        check_fit_parameters(self.tol, self.max_iter, [self.alpha])
         check_flag(self.fit_intercept, "fit_intercept")
-        check_tolerance(self.tol)
-        check_count(self.max_iter, "max_iter")
         memory_budget(self.max_memory)
         if not is_precomputed(self.kernel):
             as_input_kernel(self.kernel)

@@ -6,6 +6,7 @@ themselves are scikit-learn's (`sklearn.utils.validation.validate_data`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -87,6 +88,24 @@ def check_magnitude(values: Array, what: str, remedy: str) -> None:
 def check_tolerance(value: Any) -> float:
     """Return the tolerance on the relative duality gap."""
     return check_positive(value, "tol")
+
+
+def check_fit_parameters(tol: Any, max_iter: Any, alphas: Iterable[Any] = ()) -> None:
+    """Raise ValueError unless these are what every fit takes.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to stop at, > 0.
+    max_iter : int
+        Most iterations, >= 1.
+    alphas : iterable of float, default=()
+        Regularisation strengths, > 0.
+    """
+    for alpha in alphas:
+        check_alpha(alpha)
+    check_tolerance(tol)
+    check_count(max_iter, "max_iter")
 
 
 def check_gram(matrix: Array, name: str) -> float:

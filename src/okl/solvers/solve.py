@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from okl.numerics.threads import threads_for
-from okl.numerics.validation import check_alpha, check_count, check_tolerance
+from okl.numerics.validation import check_fit_parameters
 from okl.problems import Problem
 from okl.solvers.automatic import choose_solver
 from okl.solvers.base import Solver
@@ -43,10 +43,10 @@ def solve(
     MemoryError
         If what the solver makes of the kernel matrix does not fit in memory.
     """
-    alphas = [check_alpha(alpha)]
-    check_tolerance(tol)
-    check_count(max_iter, "max_iter")
-    (solution,) = solve_path(problem, alphas, solver=solver, tol=tol, max_iter=max_iter)
+    check_fit_parameters(tol, max_iter, [alpha])
+    (solution,) = solve_path(
+        problem, [alpha], solver=solver, tol=tol, max_iter=max_iter
+    )
     return solution
 
 
