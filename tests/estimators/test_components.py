@@ -142,7 +142,7 @@ def test_a_search_over_a_parameter_of_a_name():
         (
             OutputKernelRegressor(kernel="rbff"),
             {"kernel__gamma": 0.1},
-            "Unknown kernel 'rbff'. Known names: 'laplacian'",
+            "Unknown kernel 'rbff'. Known names: 'cosine'",
         ),
         (
             OutputKernelRegressor(),

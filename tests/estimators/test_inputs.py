@@ -27,7 +27,15 @@ from okl.kernels import Columns, Gaussian, Laplacian, Linear
 from okl.structures import LowRank
 from tests.samples import draw, gaussian
 
-KERNELS = ["rbf", "linear", "laplacian", "matern", "poly"]
+KERNELS = [
+    "rbf",
+    "linear",
+    "laplacian",
+    "matern",
+    "poly",
+    "cosine",
+    "rational_quadratic",
+]
 
 
 @pytest.fixture

@@ -9,21 +9,24 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, RationalQuadratic
+from sklearn.gaussian_process import kernels as processes
 
 from okl.kernels import (
     Average,
     CallableKernel,
     Columns,
     Constant,
+    Cosine,
     Gaussian,
     Gram,
     Kernel,
     Laplacian,
     Linear,
     Matern,
+    Periodic,
     Polynomial,
     Product,
+    RationalQuadratic,
     Sum,
 )
 
@@ -80,16 +83,31 @@ INSTANCES = [
     Instance(Polynomial(), features),
     Instance(Polynomial(2, [0.1, 2.0, 0.4], 0), features),
     Instance(Linear(), features),
+    Instance(Linear(scales=2.0), features),
+    Instance(Linear([0.3, -1.0, 0.0], [0.1, 2.0, 0.4]), features),
+    Instance(Cosine(), features),
     Instance(Matern(), features),
     Instance(Matern(2.0, 0.5), features),
     Instance(Matern("scale", 2.5), features),
     Instance(Matern([1.0, 0.5, 3.0], 2.5), features),
+    Instance(Matern([1.0, 0.5, 3.0], 0.5), features),
+    Instance(RationalQuadratic(), features),
+    Instance(RationalQuadratic([1.0, 0.5, 3.0], 0.7), features),
+    Instance(Periodic(0.8, 3.0), features, False),
+    Instance(Periodic([1.0, 0.5, 2.0], [1.0, 2.0, 7.0]), features, False),
     Instance(Constant(2), features),
     Instance(Sum(Gaussian(), Linear()), features),
     Instance(Product(Laplacian(), Polynomial(2)), features),
     Instance(30 * Gaussian() + 1, features),
+    Instance(
+        0.3 * Linear() + 2 * Matern([1.0, 0.5, 3.0], 2.5) * (Gaussian() + 0), features
+    ),
     Instance(Average([Gaussian(), Linear()]), features),
     Instance(Average([Gaussian(0.1), Matern(), Constant(1)], [2, 0, 1]), features),
+    Instance(
+        Average([3 * Columns(Laplacian([2.0, 0.1]), [2, 0]), Linear()], [2, 1]),
+        features,
+    ),
     Instance(Columns(Gaussian(), [0, 2]), features),
     Instance(Columns(Linear(), slice(1, None)), features),
     Instance(Columns(Polynomial(2), np.array([True, False, True])), features),
@@ -100,6 +118,14 @@ INSTANCES = [
         numbered_features,
     ),
     Instance(CallableKernel(inner_product), features),
-    Instance(CallableKernel(ConstantKernel(2.0) * RBF(0.5)), features, False),
-    Instance(CallableKernel(RBF(0.5) + RationalQuadratic()), features, False),
+    Instance(
+        CallableKernel(processes.ConstantKernel(2.0) * processes.RBF(0.5)),
+        features,
+        False,
+    ),
+    Instance(
+        CallableKernel(processes.RBF(0.5) + processes.RationalQuadratic()),
+        features,
+        False,
+    ),
 ]

@@ -58,7 +58,16 @@ def test_an_alias_is_understood_but_not_listed():
 
 
 def test_names():
-    assert list(KERNELS) == ["laplacian", "linear", "matern", "poly", "rbf"]
+    assert list(KERNELS) == [
+        "cosine",
+        "laplacian",
+        "linear",
+        "matern",
+        "periodic",
+        "poly",
+        "rational_quadratic",
+        "rbf",
+    ]
     for name, cls in KERNELS.items():
         kernel = as_kernel(name)
         assert type(kernel) is cls
@@ -93,7 +102,7 @@ def test_precomputed_is_no_kernel_function():
 
 @pytest.mark.parametrize("spec", [None, 3, ["rbf"]])
 def test_other_types(spec):
-    with pytest.raises(TypeError, match=r"kernel must be a name \('laplacian', .*got"):
+    with pytest.raises(TypeError, match=r"kernel must be a name \('cosine', .*got"):
         as_kernel(spec)
 
 

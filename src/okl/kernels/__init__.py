@@ -9,7 +9,10 @@ object                        name             k(x, z)
 ``Laplacian(gamma)``          ``"laplacian"``  exp(-gamma ||x - z||_1)
 ``Matern(length_scale, nu)``  ``"matern"``     p_nu(r) exp(-r), r a scaled distance
 ``Polynomial(degree, ...)``   ``"poly"``       (gamma x'z + coef0)^degree
-``Linear(center)``            ``"linear"``     (x - center)'(z - center)
+``Linear(center, scales)``    ``"linear"``     sum_j s_j (x_j - c_j) (z_j - c_j)
+``Cosine()``                  ``"cosine"``     x'z / (||x|| ||z||)
+``RationalQuadratic(...)``    see below        (1 + r^2 / (2 alpha))^-alpha
+``Periodic(...)``             ``"periodic"``   exp(-2 (sin(pi (x - z) / p) / l)^2)
 ``Constant(value)``                            value
 ``k1 + k2``, ``k + 1``                         sum (`Sum`; a number is a `Constant`)
 ``k1 * k2``, ``30 * k``                        product (`Product`)
@@ -20,7 +23,8 @@ object                        name             k(x, z)
                                                Gaussian-process kernels
 ============================  ===============  =========================================
 
-``"gaussian"`` is understood as ``"rbf"``.
+``"gaussian"`` is understood as ``"rbf"``; the name of `RationalQuadratic` is
+``"rational_quadratic"``.
 
 ``PerOutput(kernels)`` gives each output a kernel of its own. It is no kernel, as it has
 no one matrix, but estimators take it as their ``kernel``.
@@ -29,6 +33,14 @@ Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)`
 ``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
 ``gamma="scale"`` and ``length_scale="scale"`` by numbers. The estimators also take
 ``kernel="precomputed"``: X is then the kernel matrix, and no kernel is evaluated.
+
+A kernel that was resolved lists the continuous parameters that it has, and that can be
+learned, with ``hyperparameters(X)``, those of its parts by names such as
+``left__gamma``; ``gradient(X, left, right, Z)`` has the derivatives by their logarithms
+of sum_q left_q' K right_q, K the matrix ``kernel(X, Z)``. They are gamma, length_scale
+(one number, or one for each feature: automatic relevance determination, see
+`per_feature`), alpha, periodicity, coef0, scales, the weights of an `Average` and the
+values of `Constant`. `Gram`, `CallableKernel`, `Cosine` and `PerOutput` have none.
 """
 
 from __future__ import annotations
@@ -42,6 +54,7 @@ from okl.kernels.base import Product as Product
 from okl.kernels.base import Sum as Sum
 from okl.kernels.columns import Columns as Columns
 from okl.kernels.columns import number_columns as number_columns
+from okl.kernels.cosine import Cosine as Cosine
 from okl.kernels.function import CallableKernel as CallableKernel
 from okl.kernels.gaussian import Gaussian as Gaussian
 from okl.kernels.gram import Gram as Gram
@@ -50,7 +63,10 @@ from okl.kernels.linear import Linear as Linear
 from okl.kernels.matern import Matern as Matern
 from okl.kernels.per_output import KernelTerm as KernelTerm
 from okl.kernels.per_output import PerOutput as PerOutput
+from okl.kernels.periodic import Periodic as Periodic
 from okl.kernels.polynomial import Polynomial as Polynomial
+from okl.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
+from okl.kernels.relevance import per_feature as per_feature
 from okl.parameters.component import from_name, names_of
 
 KERNELS = names_of(globals(), Kernel)  # type: ignore[type-abstract]

@@ -32,6 +32,24 @@ def nonnegative_number(kernel: BaseEstimator, name: str) -> float:
     return float(value)
 
 
+def positive_number(kernel: BaseEstimator, name: str) -> float:
+    """Return a parameter that must be a finite number > 0.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    value = getattr(kernel, name)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 < float(value) < np.inf:
+        raise ValueError(
+            f"{name} of {type(kernel).__name__} must be a finite number > 0, got "
+            f"{value!r}."
+        )
+    return float(value)
+
+
 def positive_per_feature(
     kernel: BaseEstimator, name: str, n_features: int
 ) -> float | np.ndarray:

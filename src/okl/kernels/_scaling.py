@@ -48,7 +48,7 @@ def resolved_length_scale(
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if not is_scale(kernel.length_scale):
         return positive_per_feature(kernel, "length_scale", X.shape[1])
-    total = float(_column_variances(X, weights).sum())
+    total = float(column_variances(X, weights).sum())
     return total**0.5 if total > 0 else 1.0
 
 
@@ -62,6 +62,16 @@ def column_means(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray
         X, weights = X[weights > 0], weights[weights > 0]
     means = np.average(X, axis=0, weights=weights)
     return np.where(np.ptp(X, axis=0) == 0, X[0], means)
+
+
+def column_variances(X: Any, weights: np.ndarray | None) -> np.ndarray:
+    """Return the variance of each column (n_features,)."""
+    if sparse.issparse(X):
+        return mean_variance_axis(X, axis=0, weights=weights)[1]
+    # from a row that counts, so that a constant column has a variance of zero
+    X = X - X[0 if weights is None else np.argmax(weights)]
+    distances = X - np.average(X, axis=0, weights=weights)
+    return np.average(distances**2, axis=0, weights=weights)
 
 
 def rescaled(
@@ -88,8 +98,8 @@ def rescaled(
     """
     X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
     factors = positive_per_feature(kernel, name, X.shape[1]) ** power
-    first = _times(X, factors)
-    return first, first if Z is X else _times(Z, factors)
+    first = times(X, factors)
+    return first, first if Z is X else times(Z, factors)
 
 
 def one_width(value: Any, n_features: int) -> list[np.ndarray]:
@@ -112,8 +122,8 @@ def rescaled_differences(
         return rescaled(kernel, name, power, X, None if Z is X else Z)
     means = column_means(Z)
     factors = positive_per_feature(kernel, name, X.shape[1]) ** power
-    first = _times(X - means, factors)
-    return first, first if Z is X else _times(Z - means, factors)
+    first = times(X - means, factors)
+    return first, first if Z is X else times(Z - means, factors)
 
 
 def symmetrized(K: np.ndarray) -> np.ndarray:
@@ -147,17 +157,8 @@ def _variance(X: Any, weights: np.ndarray | None) -> float:
     return float(np.average(distance**2, axis=0, weights=weights).mean())
 
 
-def _column_variances(X: Any, weights: np.ndarray | None) -> np.ndarray:
-    """Return the variance of each column (n_features,)."""
-    if sparse.issparse(X):
-        return mean_variance_axis(X, axis=0, weights=weights)[1]
-    # from a row that counts, so that a constant column has a variance of zero
-    X = X - X[0 if weights is None else np.argmax(weights)]
-    distances = X - np.average(X, axis=0, weights=weights)
-    return np.average(distances**2, axis=0, weights=weights)
-
-
-def _times(X: Any, factors: float | np.ndarray) -> Any:
+def times(X: Any, factors: float | np.ndarray) -> Any:
+    """Return the rows with column j multiplied by the j-th factor."""
     if not sparse.issparse(X):
         return X * factors
     # One factor per column even if all are equal, so that the result always comes

@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from okl.kernels._checks import as_numbers
+from okl.kernels._hyperparameters import weight_parameter
 from okl.kernels._list import KernelList
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Average(KernelList, Kernel):
@@ -27,7 +30,8 @@ class Average(KernelList, Kernel):
         ``kernels__1__gamma`` and so on, and the kernels themselves as
         ``kernels__0``.
     weights : array-like of shape (n_kernels,), default=None
-        Nonnegative, not all zero; equal if None.
+        Nonnegative, not all zero; equal if None. They are learned unless one is zero:
+        a kernel with weight zero stays out.
     """
 
     def __init__(self, kernels, weights=None):
@@ -58,6 +62,42 @@ class Average(KernelList, Kernel):
         """Centre all kernels."""
         centered = [kernel.centered(X, weights) for kernel in self.kernels]
         return Average(centered, self.weights)
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return those of all kernels, and the weights."""
+        inner = [
+            one.within(f"kernels__{q}")
+            for q, kernel in enumerate(self.kernels)
+            for one in kernel.hyperparameters(X, weights)
+        ]
+        # only their ratios count: they stay around one, where the prior has them
+        own = len(self.kernels) * self._normalized_weights()
+        return [*inner, weight_parameter("weights", own)] if own.all() else inner
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Hand the weights of entries on to the kernels, each times its own weight."""
+        shares = self._normalized_weights()
+        parts = [kernel.value_and_pullback(X, Z) for kernel in self.kernels]
+        total = shares[0] * parts[0][0]
+        for share, (K, _) in zip(shares[1:], parts[1:], strict=True):
+            total += share * K
+
+        def pullback(W: np.ndarray) -> Derivatives:
+            inner = [np.vdot(W, K) for K, _ in parts]
+            result: Derivatives = {}
+            for q, (share, (_, one)) in enumerate(zip(shares, parts, strict=True)):
+                derivatives = one(W)
+                result |= {
+                    f"kernels__{q}__{name}": share * value
+                    for name, value in derivatives.items()
+                }
+            if shares.all():
+                result["weights"] = shares * (inner - shares @ inner)
+            return result
+
+        return total, pullback
 
     def _weighted_sum(self, evaluate: Any) -> np.ndarray:
         weights = self._normalized_weights()

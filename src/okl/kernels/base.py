@@ -6,11 +6,8 @@ parameters; they hold no data. ``kernel(X)`` is the square matrix of the rows of
 X, ``kernel(X, Z)`` the rectangular one.
 
 Parameters that depend on the data (``gamma="scale"``) are settled once by
-``resolve(X)``, which returns a kernel whose parameters are all numbers: fit and
-predict then use the same function. ``resolve`` is also where parameters are
-checked. A kernel whose parameters still depend on the data refuses to be called:
-resolving on whatever comes first would compare new samples by another function
-than the training samples.
+``resolve(X)``, where they are also checked, so that fit and predict use the same
+function. A kernel whose parameters still depend on the data refuses to be called.
 
 Sums and products of kernels are kernels, and so is a nonnegative constant; the
 operators ``+`` and ``*`` build them, which is why they live beside the base class.
@@ -18,7 +15,7 @@ operators ``+`` and ``*`` build them, which is why they live beside the base cla
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -26,12 +23,12 @@ import numpy as np
 from sklearn.base import clone
 
 from okl.kernels._checks import nonnegative_number
-from okl.parameters.component import Component
+from okl.kernels._hyperparameters import weight_parameter
+from okl.kernels.differentiable import Differentiable, Evaluated, Matrix, within_pair
+from okl.parameters.hyperparameter import Hyperparameter
 
-Matrix = Any  # a dense array or a SciPy sparse matrix, (n_samples, n_features)
 
-
-class Kernel(Component, ABC):
+class Kernel(Differentiable):
     """Base of the input kernels.
 
     Shapes: X is (n_samples, n_features), Z is (n_other, n_features), dense or
@@ -41,10 +38,6 @@ class Kernel(Component, ABC):
     # NumPy leaves ``np.float64(2) * kernel`` to `__rmul__`, and an array times a
     # kernel is an error, not an array of kernels.
     __array_ufunc__: ClassVar[None] = None
-
-    @abstractmethod
-    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
-        """Return the fresh matrix k(x_i, z_j), (n_samples, n_other); Z is X if None."""
 
     @abstractmethod
     def diagonal(self, X: Matrix) -> np.ndarray:
@@ -73,17 +66,10 @@ class Kernel(Component, ABC):
         """Return a kernel that gives the same models, evaluated around the rows of X.
 
         Where an intercept is free, kernels that differ by a(x) + a(z), for any
-        function a, give the same predictions. A large common offset of the rows, such
-        as that of a date in seconds, would leave no digits for their differences; a
-        kernel whose origin can be moved returns one seen from their means. This is the
-        kernel itself (the default) where that is not possible or changes nothing.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            The training rows.
-        weights : array (n_samples,), optional
-            How much each row counts; None for one each.
+        function a, give the same predictions. A large offset of the rows, as of a date
+        in seconds, would leave no digits for their differences; a kernel whose origin
+        can be moved returns one seen from their means. By default nothing is moved.
+        Parameters are those of `resolve`.
         """
         return self
 
@@ -110,14 +96,6 @@ class Kernel(Component, ABC):
         another kind, such as the linear one, and for one number per feature.
         """
         return []
-
-    @property
-    def is_psd(self) -> bool:
-        """Whether every matrix is positive semi-definite by construction.
-
-        A kernel that cannot say so has its matrix checked at fit time.
-        """
-        return True
 
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, _as_operand(other))
@@ -164,6 +142,17 @@ class Constant(Kernel):
         """Return the value and one, unless the value is zero."""
         return (self.value, Constant(1.0)) if self.value > 0 else (1.0, self)
 
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return the value, unless it is zero."""
+        return [weight_parameter("value", self.value)] if self.value > 0 else []
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return the matrix, and the value times the sum of the weights."""
+        value = self.value
+        return self(X, Z), lambda W: {"value": value * W.sum()} if value > 0 else {}
+
 
 class _Pair(Kernel):
     """What the sum and the product of two kernels share.
@@ -194,6 +183,16 @@ class _Pair(Kernel):
         right = check_is_kernel(self.right, f"right of {type(self).__name__}")
         return type(self)(left.resolve(X, weights), right.resolve(X, weights))
 
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return those of both kernels."""
+        return [
+            one.within(side)
+            for side, kernel in (("left", self.left), ("right", self.right))
+            for one in kernel.hyperparameters(X, weights)
+        ]
+
 
 class Sum(_Pair):
     """Sum of two kernels, k(x, z) = left(x, z) + right(x, z).
@@ -209,6 +208,12 @@ class Sum(_Pair):
         K = self.left(X, Z)
         K += self.right(X, Z)
         return K
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Hand the weights on to both summands."""
+        K, left = self.left.value_and_pullback(X, Z)
+        other, right = self.right.value_and_pullback(X, Z)
+        return K + other, lambda W: within_pair(left(W), right(W))
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return the sum of the two diagonals."""
@@ -238,6 +243,12 @@ class Product(_Pair):
         K = self.left(X, Z)
         K *= self.right(X, Z)
         return K
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Hand the weights on to each factor, times the matrix of the other one."""
+        K, left = self.left.value_and_pullback(X, Z)
+        other, right = self.right.value_and_pullback(X, Z)
+        return K * other, lambda W: within_pair(left(W * other), right(W * K))
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return the product of the two diagonals."""

@@ -17,7 +17,9 @@ import numpy as np
 from sklearn.metrics.pairwise import check_pairwise_arrays
 
 from okl.kernels.base import Kernel, Matrix, check_is_kernel
+from okl.kernels.differentiable import Evaluated, within
 from okl.parameters.component import Component
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Columns(Kernel):
@@ -67,6 +69,19 @@ class Columns(Kernel):
     def features(self, X: Matrix) -> Matrix | None:
         """Return the features of the kernel on the selected columns, if any."""
         return self.kernel.features(self._select(X))
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return those of the kernel on the selected columns."""
+        inner = self.kernel.hyperparameters(self._select(X), weights)
+        return [one.within("kernel") for one in inner]
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return those of the kernel on the selected columns."""
+        others = None if Z is None else self._select(Z)
+        K, inner = self.kernel.value_and_pullback(self._select(X), others)
+        return K, lambda W: within("kernel", inner(W))
 
     def numbered(self, names: Sequence[str]) -> Columns:
         """Return the same columns by their numbers among the names of all.

@@ -26,7 +26,8 @@ class CallableKernel(Kernel):
         Called with X (n_samples, n_features) and Z (n_other, n_features), returns a
         finite matrix of shape (n_samples, n_other). That it is symmetric and
         positive semi-definite is up to the function. The parameters of a
-        Gaussian-process kernel are tuned as ``function__length_scale``.
+        Gaussian-process kernel are tuned as ``function__length_scale``, by search: they
+        are not learned by their derivatives (``hyperparameters`` is empty).
     """
 
     def __init__(self, function):

@@ -7,8 +7,10 @@ with enough samples it fits any continuous function.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import euclidean_distances
 
+from okl.kernels._contractions import sums_of_squares
+from okl.kernels._hyperparameters import feature_parameter
 from okl.kernels._scaling import (
     one_width,
     rescaled_differences,
@@ -16,6 +18,8 @@ from okl.kernels._scaling import (
     symmetrized,
 )
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Gaussian(Kernel):
@@ -40,10 +44,27 @@ class Gaussian(Kernel):
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return the matrix; the one of X alone is exactly symmetric."""
         X, Z = rescaled_differences(self, "gamma", 0.5, X, Z)
-        K = rbf_kernel(X, Z, gamma=1.0)
-        # scikit-learn adds the norms of rows and columns one after the other, so its
-        # matrix is symmetric up to rounding only.
-        return symmetrized(K) if Z is X else K
+        return _of_squares(euclidean_distances(X, Z, squared=True), Z is X)
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return gamma, which is around 1 / (n_features * variance of a column)."""
+        return [feature_parameter(self, "gamma", X, weights)]
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return K, and the inner products of W with -K gamma_k (x_k - z_k)^2."""
+        X, Z = rescaled_differences(self, "gamma", 0.5, X, Z)
+        squares = euclidean_distances(X, Z, squared=True)
+        K = _of_squares(squares.copy(), Z is X)
+
+        def pullback(W: np.ndarray) -> Derivatives:
+            M = W * K
+            if np.ndim(self.gamma):
+                return {"gamma": -sums_of_squares(M, X, Z)}
+            return {"gamma": -float(np.vdot(M, squares))}
+
+        return K, pullback
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""
@@ -56,3 +77,12 @@ class Gaussian(Kernel):
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""
         return Gaussian(resolved_gamma(self, X, weights))
+
+
+def _of_squares(squares: np.ndarray, symmetric: bool) -> np.ndarray:
+    """Return the matrix in the place of the squared distances."""
+    np.negative(squares, out=squares)
+    K = np.exp(squares, out=squares)
+    # scikit-learn adds the norms of rows and columns one after the other, so its
+    # matrix is symmetric up to rounding only.
+    return symmetrized(K) if symmetric else K

@@ -22,7 +22,7 @@ class Gram(Kernel):
     ----------
     matrix : array-like of shape (n_known, n_known)
         Symmetric positive semi-definite. It is the one parameter of a kernel that is
-        never copied: a clone refers to the same matrix.
+        never copied: a clone refers to the same matrix. There is nothing to be learned.
     """
 
     def __init__(self, matrix):

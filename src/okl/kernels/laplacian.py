@@ -7,10 +7,14 @@ under the Gaussian kernel: a robust choice for histograms and noisy features.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.metrics.pairwise import manhattan_distances
 
+from okl.kernels._contractions import sums_of_distances
+from okl.kernels._hyperparameters import feature_parameter
 from okl.kernels._scaling import one_width, rescaled_differences, resolved_gamma
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Laplacian(Kernel):
@@ -34,7 +38,30 @@ class Laplacian(Kernel):
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return exp(-sum_j gamma_j |x_ij - z_kj|) for all rows i, k."""
         X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
-        return laplacian_kernel(X, Z, gamma=1.0)
+        return _of_distances(manhattan_distances(X, Z))
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return gamma: around 1 / (n_features * standard deviation of a column)."""
+        return [feature_parameter(self, "gamma", X, weights, of_variance=-0.5)]
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return K, and the inner products of W with -K gamma_k |x_k - z_k|.
+
+        With a gamma for each feature these take as long as the matrix itself.
+        """
+        X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
+        distances = manhattan_distances(X, Z)
+        K = _of_distances(distances.copy())
+
+        def pullback(W: np.ndarray) -> Derivatives:
+            M = W * K
+            if np.ndim(self.gamma):
+                return {"gamma": -sums_of_distances(M, X, Z)}
+            return {"gamma": -float(np.vdot(M, distances))}
+
+        return K, pullback
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""
@@ -47,3 +74,9 @@ class Laplacian(Kernel):
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""
         return Laplacian(resolved_gamma(self, X, weights))
+
+
+def _of_distances(distances: np.ndarray) -> np.ndarray:
+    """Return the matrix in the place of the distances."""
+    np.negative(distances, out=distances)
+    return np.exp(distances, out=distances)

@@ -17,15 +17,19 @@ from scipy import sparse
 from sklearn.metrics.pairwise import check_pairwise_arrays, linear_kernel
 from sklearn.utils.extmath import row_norms
 
-from okl.kernels._checks import as_numbers
-from okl.kernels._scaling import column_means
+from okl.kernels._checks import as_numbers, positive_per_feature
+from okl.kernels._contractions import sums_of_products
+from okl.kernels._hyperparameters import WEIGHT, feature_parameter
+from okl.kernels._scaling import column_means, times
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Linear(Kernel):
-    """Linear kernel, k(x, z) = sum_j (x_j - c_j) (z_j - c_j).
+    """Linear kernel, k(x, z) = sum_j s_j (x_j - c_j) (z_j - c_j).
 
-    With c = 0 it is `sklearn.metrics.pairwise.linear_kernel`.
+    With c = 0 and s = 1 it is `sklearn.metrics.pairwise.linear_kernel`.
 
     Parameters
     ----------
@@ -33,26 +37,49 @@ class Linear(Kernel):
         c, the point that rows are seen from; None for zero. Where an intercept is free
         it has no influence on a model; estimators then put the means of the training
         rows here, if these are dense.
+    scales : float or array-like of shape (n_features,), default=None
+        s, the weight of each feature: one number > 0, or one per feature, to be learned
+        from data. None is one for all, and stays so.
     """
 
     name = "linear"
 
-    def __init__(self, center=None):
+    def __init__(self, center=None, scales=None):
         self.center = center
+        self.scales = scales
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
-        """Return the matrix (X - c)(Z - c)', dense also for sparse rows."""
-        X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
-        first = self._moved(X)
-        return linear_kernel(first, first if Z is X else self._moved(Z))
+        """Return the matrix (X - c) diag(s) (Z - c)', dense also for sparse rows."""
+        return linear_kernel(*self._features(X, Z))
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return the scales, around 1 / (n_features * variance), if there are any."""
+        if self.scales is None:
+            return []
+        return [feature_parameter(self, "scales", X, weights, shared=WEIGHT)]
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return the matrix, and the inner products of W with those of the columns."""
+        X, Z = self._features(X, Z)
+        K = linear_kernel(X, Z)
+
+        def pullback(W: np.ndarray) -> Derivatives:
+            if self.scales is None:
+                return {}
+            if np.ndim(self.scales):
+                return {"scales": sums_of_products(W, X, Z)}
+            return {"scales": float(np.vdot(W, K))}
+
+        return K, pullback
 
     def diagonal(self, X: Matrix) -> np.ndarray:
-        """Return the squared distances of the rows from c."""
-        X, _ = check_pairwise_arrays(X, None, dtype=np.float64)
-        return row_norms(self._moved(X), squared=True)
+        """Return the squared distances of the rows from c, weighted by s."""
+        return row_norms(self._features(X)[0], squared=True)
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return a copy after checking the centre."""
+        """Return a copy after checking the centre and the scales."""
         center = self.center
         if center is not None:
             center = as_numbers(center)
@@ -65,7 +92,10 @@ class Linear(Kernel):
                     f"center of Linear must be None or {X.shape[1]} finite numbers, "
                     f"one per feature of X, got {self.center!r}."
                 )
-        return Linear(center)
+        scales = self.scales
+        if scales is not None:
+            scales = positive_per_feature(self, "scales", X.shape[1])
+        return Linear(center, scales)
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the kernel seen from the means of dense rows.
@@ -74,13 +104,19 @@ class Linear(Kernel):
         """
         if sparse.issparse(X):
             return self
-        return Linear(column_means(np.asarray(X, dtype=np.float64), weights))
+        means = column_means(np.asarray(X, dtype=np.float64), weights)
+        return Linear(means, self.scales)
 
     def features(self, X: Matrix) -> Matrix:
-        """Return X - c; X itself, sparse if it is sparse, without a centre."""
-        return self._moved(X)
-
-    def _moved(self, X: Matrix) -> Matrix:
-        if self.center is None:
+        """Return (X - c) sqrt(s); X itself, sparse if it is sparse, without c and s."""
+        if self.center is not None:
+            X = (X.toarray() if sparse.issparse(X) else X) - self.center
+        if self.scales is None:
             return X
-        return (X.toarray() if sparse.issparse(X) else X) - self.center
+        return times(X, positive_per_feature(self, "scales", X.shape[1]) ** 0.5)
+
+    def _features(self, X: Matrix, Z: Matrix | None = None) -> tuple[Matrix, Matrix]:
+        """Return those of X and of Z; the second *is* the first where Z is X."""
+        X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+        first = self.features(X)
+        return first, first if Z is X else self.features(Z)

@@ -10,11 +10,18 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import DistanceMetric
 
+from okl.kernels._contractions import sums_of_squares
+from okl.kernels._hyperparameters import length_parameter
 from okl.kernels._scaling import one_width, rescaled_differences, resolved_length_scale
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.parameters.hyperparameter import Hyperparameter
 
 # Coefficients of p_nu, constant term first.
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}
+
+# Those of (p_nu(r) - p_nu'(r)) / r; for nu = 1/2 it is 1 / r.
+SLOPES = {1.5: (1.0,), 2.5: (1.0 / 3.0, 1.0 / 3.0)}
 
 
 class Matern(Kernel):
@@ -42,19 +49,37 @@ class Matern(Kernel):
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return p_nu(r) exp(-r) for all pairs of rows."""
-        X, Z = rescaled_differences(self, "length_scale", -1.0, X, Z)
-        # Not euclidean_distances: near zero it is only right to the square root of
-        # the rounding error, and this kernel, unlike the Gaussian, is not flat there.
-        r = DistanceMetric.get_metric("euclidean").pairwise(X, Z)
-        r *= np.sqrt(2.0 * self.nu)
-        *lower, highest = self._polynomial()
-        K = np.full_like(r, highest)
-        for coefficient in reversed(lower):
-            K *= r
-            K += coefficient
+        r = self._distances(*rescaled_differences(self, "length_scale", -1.0, X, Z))
+        K = _polynomial(self._coefficients(), r)
         np.negative(r, out=r)
         K *= np.exp(r, out=r)
         return K
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return the length scale."""
+        return [length_parameter(self, X, weights)]
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return p(r) exp(-r), and the inner products of W with its derivatives.
+
+        By the log of the length scale of feature j these are
+        2 nu (x_j - z_j)^2 / length_scale_j^2 exp(-r) (p(r) - p'(r)) / r.
+        """
+        X, Z = rescaled_differences(self, "length_scale", -1.0, X, Z)
+        r = self._distances(X, Z)
+        decay = np.exp(-r)
+
+        def pullback(W: np.ndarray) -> Derivatives:
+            M = W * decay
+            M *= _slope(r) if self.nu == 0.5 else _polynomial(SLOPES[self.nu], r)
+            if np.ndim(self.length_scale):
+                return {"length_scale": 2.0 * self.nu * sums_of_squares(M, X, Z)}
+            M *= r
+            return {"length_scale": float(np.vdot(M, r))}
+
+        return _polynomial(self._coefficients(), r) * decay, pullback
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""
@@ -66,10 +91,17 @@ class Matern(Kernel):
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose length scale is numeric, after checking nu."""
-        self._polynomial()
+        self._coefficients()
         return Matern(resolved_length_scale(self, X, weights), self.nu)
 
-    def _polynomial(self) -> tuple[float, ...]:
+    def _distances(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        # Not euclidean_distances: near zero it is only right to the square root of
+        # the rounding error, and this kernel, unlike the Gaussian, is not flat there.
+        r = DistanceMetric.get_metric("euclidean").pairwise(X, Z)
+        r *= np.sqrt(2.0 * self.nu)
+        return r
+
+    def _coefficients(self) -> tuple[float, ...]:
         for nu, coefficients in POLYNOMIALS.items():
             if self.nu == nu:
                 return coefficients
@@ -78,3 +110,23 @@ class Matern(Kernel):
             "function use okl.kernels.Gaussian, for another nu pass "
             "sklearn.gaussian_process.kernels.Matern as the kernel."
         )
+
+
+def _polynomial(coefficients: tuple[float, ...], r: np.ndarray) -> np.ndarray:
+    """Return the polynomial of all distances, by Horner's rule."""
+    *lower, highest = coefficients
+    result = np.full_like(r, highest)
+    for coefficient in reversed(lower):
+        result *= r
+        result += coefficient
+    return result
+
+
+def _slope(r: np.ndarray) -> np.ndarray:
+    """Return 1 / r, and zero for rows that are equal up to rounding.
+
+    Those have no derivative to speak of: it is r for any r near zero. But 1 / r would
+    blow up the rounding of the squares that it multiplies.
+    """
+    near = r <= 1e-8 * r.max(initial=0.0)
+    return np.where(near, 0.0, 1.0 / np.where(near, 1.0, r))

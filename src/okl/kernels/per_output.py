@@ -15,6 +15,7 @@ import numpy as np
 
 from okl.kernels._list import KernelList
 from okl.kernels.base import Kernel, Matrix
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class KernelTerm(NamedTuple):
@@ -50,7 +51,9 @@ class PerOutput(KernelList):
     kernels : list of Kernel
         One per output: per column of Y; per class or label in the order of
         ``classes_``. For two classes there is one output, but two for the softmax
-        loss. Their parameters are tuned as ``kernels__0__gamma`` and so on.
+        loss. Their parameters are tuned as ``kernels__0__gamma`` and so on, by search:
+        without one matrix for all outputs there is no derivative of it, and
+        ``hyperparameters`` is empty.
 
     Examples
     --------
@@ -85,6 +88,12 @@ class PerOutput(KernelList):
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> PerOutput:
         """Return the list of the kernels, each of them centred if it can be."""
         return PerOutput([kernel.centered(X, weights) for kernel in self.kernels])
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return none, see the parameter ``kernels``."""
+        return []
 
     def validate(self, n_outputs: int) -> None:
         """Raise ValueError unless there is one kernel for each output."""

@@ -9,12 +9,16 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.metrics.pairwise import polynomial_kernel
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
 from sklearn.utils.extmath import row_norms
 
 from okl.kernels._checks import nonnegative_number
+from okl.kernels._contractions import sums_of_products
+from okl.kernels._hyperparameters import feature_parameter, weight_parameter
 from okl.kernels._scaling import rescaled, resolved_gamma
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Polynomial(Kernel):
@@ -51,6 +55,34 @@ class Polynomial(Kernel):
         """Return (sum_j gamma_j x_ij^2 + coef0)^degree."""
         X, _ = rescaled(self, "gamma", 0.5, X)
         return (row_norms(X, squared=True) + self.coef0) ** self.degree
+
+    def hyperparameters(
+        self, X: Matrix, weights: np.ndarray | None = None
+    ) -> list[Hyperparameter]:
+        """Return gamma, around 1 / (n_features * variance), and coef0 if not zero."""
+        gamma = feature_parameter(self, "gamma", X, weights)
+        return (
+            [gamma, weight_parameter("coef0", self.coef0)]
+            if self.coef0 > 0
+            else [gamma]
+        )
+
+    def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
+        """Return B^degree, B = X diag(gamma) Z' + coef0, and W on its derivatives."""
+        X, Z = rescaled(self, "gamma", 0.5, X, Z)
+        inner = linear_kernel(X, Z)
+        base = inner + self.coef0
+
+        def pullback(W: np.ndarray) -> Derivatives:
+            M = self.degree * W * base ** (self.degree - 1)
+            result: Derivatives = (
+                {"gamma": sums_of_products(M, X, Z)}
+                if np.ndim(self.gamma)
+                else {"gamma": float(np.vdot(M, inner))}
+            )
+            return result | {"coef0": self.coef0 * M.sum()} if self.coef0 else result
+
+        return base**self.degree, pullback
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return a copy whose gamma is numeric."""

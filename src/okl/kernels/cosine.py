@@ -1,0 +1,40 @@
+"""The cosine kernel: the angle between rows, whatever their length.
+
+The linear kernel of rows that are divided by their norms, for counts of words and other
+rows of which only the proportions matter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics.pairwise import check_pairwise_arrays, linear_kernel
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
+
+from okl.kernels.base import Kernel, Matrix
+
+
+class Cosine(Kernel):
+    """Cosine kernel, k(x, z) = x'z / (||x|| ||z||), zero for rows of zeros.
+
+    It is `sklearn.metrics.pairwise.cosine_similarity`, the ``metric="cosine"`` of
+    scikit-learn. Texts on Gaussian processes call the cosine of a distance by the same
+    name; for what repeats use `Periodic`. It has nothing to be learned.
+    """
+
+    name = "cosine"
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Return the cosines of all pairs of rows."""
+        X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+        first = self.features(X)
+        return linear_kernel(first, first if Z is X else self.features(Z))
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Return ones, zero for rows of zeros."""
+        X, _ = check_pairwise_arrays(X, None, dtype=np.float64)
+        return row_norms(self.features(X), squared=True)
+
+    def features(self, X: Matrix) -> Matrix:
+        """Return the rows divided by their norms, sparse if they are sparse."""
+        return normalize(X)

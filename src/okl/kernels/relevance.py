@@ -1,0 +1,43 @@
+"""One width for each feature, where a kernel has one for all.
+
+Learned, they say how much each feature counts (automatic relevance determination).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from okl.kernels.base import Kernel, Matrix
+
+
+def per_feature(kernel: Kernel, X: Matrix) -> Kernel:
+    """Return the same kernel with one number for each feature wherever it may have one.
+
+    That is where learning them starts: all features count as they did.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved; those in sums, products, averages and columns are treated alike.
+    X : array or sparse matrix (n_samples, n_features)
+        The training rows.
+
+    Returns
+    -------
+    Kernel
+        A copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okl.kernels import Gaussian
+    >>> per_feature(30 * Gaussian(0.5), np.eye(3)).right.gamma
+    array([0.5, 0.5, 0.5])
+    """
+    values = {
+        one.name: np.full(one.n_features, one.value)
+        for one in kernel.hyperparameters(X)
+        if one.n_features is not None and one.shape == ()
+    }
+    return clone(kernel).set_params(**values)

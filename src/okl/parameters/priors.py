@@ -1,0 +1,101 @@
+"""Priors of positive parameters, as densities of their logarithms.
+
+A search adds the log density to what it maximises. A prior is any object with
+``log_density`` and ``gradient``, both functions of the logarithms of the values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Prior(Protocol):
+    """What a search needs of a prior; ``logs`` is a number or an array."""
+
+    def log_density(self, logs: Any) -> float:
+        """Return the log density at these logarithms, up to a constant."""
+
+    def gradient(self, logs: Any) -> np.ndarray:
+        """Return its derivative by each of the logarithms, in their shape."""
+
+
+class Flat:
+    """No preference: the log density is zero everywhere."""
+
+    def __repr__(self) -> str:
+        return "Flat()"
+
+    def log_density(self, logs: Any) -> float:
+        """Return zero."""
+        return 0.0
+
+    def gradient(self, logs: Any) -> np.ndarray:
+        """Return zeros."""
+        return np.zeros(np.shape(logs))
+
+
+@dataclass(frozen=True, eq=False)
+class LogNormal:
+    r"""Logarithms that are jointly normal and vary together.
+
+    .. math:: \log v_k = m_k + \mu + \delta_k, \quad \mu \sim N(0, s^2), \quad
+              \delta_k \sim N(0, \sigma^2)
+
+    with m the mean, sigma ``std`` and s ``shared_std``. The common level mu of the
+    values is integrated out, which leaves a normal density of the logarithms with the
+    covariance sigma^2 I + s^2 1 1'. For the widths of a kernel it says that features
+    count alike unless the data say otherwise (sigma small), while the common width is
+    hardly known (s large).
+
+    Parameters
+    ----------
+    mean : float or array-like of shape (n_values,), default=0.0
+        Means of the logarithms: the log of the median of each value.
+    std : float, default=1.0
+        How much the logarithms differ from each other, > 0.
+    shared_std : float, default=0.0
+        How much all of them vary together, >= 0.
+    """
+
+    mean: Any = 0.0
+    std: float = 1.0
+    shared_std: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.std < np.inf and 0 <= self.shared_std < np.inf):
+            raise ValueError(
+                "std of LogNormal must be finite and > 0 and shared_std finite and >= "
+                f"0, got {self.std!r} and {self.shared_std!r}."
+            )
+        if not np.all(np.isfinite(self.mean)):
+            raise ValueError(f"mean of LogNormal must be finite, got {self.mean!r}.")
+
+    def log_density(self, logs: Any) -> float:
+        """Return the log of the joint density of the logarithms."""
+        difference, own = self._difference(logs), self.std**2
+        n = difference.size
+        total = own + n * self.shared_std**2
+        square = float(np.vdot(difference, self._solve(difference)))
+        log_determinant = (n - 1) * np.log(own) + np.log(total)
+        return -0.5 * float(square + log_determinant + n * np.log(2.0 * np.pi))
+
+    def gradient(self, logs: Any) -> np.ndarray:
+        """Return its derivative by each of the logarithms."""
+        return -self._solve(self._difference(logs))
+
+    def _difference(self, logs: Any) -> np.ndarray:
+        if np.ndim(self.mean) and np.shape(self.mean) != np.shape(logs):
+            raise ValueError(
+                "mean of LogNormal must be a number or have one entry per value, got "
+                f"shape {np.shape(self.mean)} for values of shape {np.shape(logs)}."
+            )
+        return np.asarray(logs, dtype=np.float64) - self.mean
+
+    def _solve(self, difference: np.ndarray) -> np.ndarray:
+        """Return the covariance's inverse times a vector (Sherman and Morrison)."""
+        own, shared = self.std**2, self.shared_std**2
+        share = shared / (own + difference.size * shared)
+        return (difference - share * difference.sum()) / own

@@ -1,0 +1,110 @@
+"""How a parameter is learned, where a user wants it otherwise than by default.
+
+Kernels are plain: they hold values. What is fixed, bounded, tied or has another prior
+is said where learning is asked for, in a mapping from names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.parameters.priors import Prior
+
+
+@dataclass(frozen=True, eq=False)
+class Learn:
+    """How a parameter is learned where its defaults are not wanted.
+
+    Parameters
+    ----------
+    bounds : pair of float or of arrays, optional
+        Least and largest value.
+    prior : Prior, optional
+        Density of the logarithms; ``Flat()`` for none.
+    tied : bool, default=False
+        Whether the entries of an array are all the same number.
+    """
+
+    bounds: Any = None
+    prior: Prior | None = None
+    tied: bool = False
+
+
+@dataclass(frozen=True)
+class Tied:
+    """A parameter that equals another one.
+
+    Parameters
+    ----------
+    to : str
+        Name of a parameter of the same shape that is learned. Its bounds and its prior
+        are the ones that count.
+    """
+
+    to: str
+
+
+def read_ways(
+    known: Mapping[str, Hyperparameter],
+    parameters: Mapping[str, Any] | Iterable[str] | None,
+) -> dict[str, Learn | Tied]:
+    """Return how each parameter is learned, without the fixed ones."""
+    given: Mapping[str, Any]
+    if parameters is None or isinstance(parameters, Mapping):
+        given = parameters or {}
+        names = list(known)
+    else:
+        names = [parameters] if isinstance(parameters, str) else list(parameters)
+        given = dict.fromkeys(names)
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"parameters has {name!r}, which is no continuous parameter here. "
+                f"These are: {', '.join(map(repr, known)) or 'none'}."
+            )
+    chosen = set(names)
+    order = [name for name in known if name in chosen]
+    ways = {name: _way(name, given.get(name)) for name in order}
+    return {name: way for name, way in ways.items() if way is not None}
+
+
+def _way(name: str, given: Any) -> Learn | Tied | None:
+    """Read what a user says of one parameter; None is one that stays fixed."""
+    if given is None:
+        return Learn()
+    if isinstance(given, Learn | Tied):
+        return given
+    if isinstance(given, str) and given in {"fixed", "tied"}:
+        return Learn(tied=True) if given == "tied" else None
+    if hasattr(given, "log_density") and hasattr(given, "gradient"):
+        return Learn(prior=given)
+    if isinstance(given, tuple | list | np.ndarray):
+        return Learn(bounds=tuple(given))
+    raise TypeError(
+        f"parameters[{name!r}] must be None, 'fixed', 'tied', a pair of bounds, Tied, "
+        f"Learn or a prior (with log_density and gradient), got {given!r}."
+    )
+
+
+def adapted(one: Hyperparameter, way: Learn) -> Hyperparameter:
+    """Return a hyperparameter with the bounds and the prior that the user gave."""
+    if way.bounds is not None:
+        one = replace(one, bounds=way.bounds)
+    if way.prior is not None:
+        one = replace(one, prior=way.prior)
+    logs = np.log(one.value)
+    try:
+        slope = one.prior.gradient(logs)
+    except ValueError as error:
+        raise ValueError(f"The prior of {one.name!r} does not fit: {error}") from error
+    if np.shape(slope) != one.shape:
+        raise ValueError(
+            f"The prior of {one.name!r} must have a gradient of the shape {one.shape} "
+            f"of the value, got {np.shape(slope)}."
+        )
+    return one
