@@ -29,6 +29,7 @@ NAMES = (
     "missing",
     "long_form",
     "row_blocks",
+    "kernel_gradients",
     "decompositions",
     "peak_memory",
 )

@@ -210,6 +210,14 @@ def test_sparse_rows_have_the_same_gradient(instance):
         assert_allclose(one.bounds, other.bounds, rtol=1e-12)
 
 
+def test_sparse_rows_in_blocks(in_blocks):
+    X, W = np.eye(6), np.arange(36.0).reshape(6, 6)
+    expected = Gaussian(0.3).gradient(X, W)["gamma"]
+    in_blocks(2)
+    found = Gaussian(0.3).gradient(sparse.coo_array(X), W)["gamma"]
+    assert found == pytest.approx(expected)
+
+
 def test_sparse_rows_that_have_no_gradient():
     with pytest.raises(TypeError, match=r"Periodic takes dense X only.*X\.toarray\(\)"):
         Periodic().gradient(sparse.csr_array(np.eye(3)), np.eye(3))

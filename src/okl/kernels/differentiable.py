@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from okl.parameters.component import Component
 from okl.parameters.hyperparameter import Hyperparameter
@@ -126,6 +127,8 @@ class Differentiable(Component, ABC):
         if n_rows >= n or (Z is None and not self.is_psd):
             W = left if right is None else left @ right.T
             return self.value_and_pullback(X, Z)[1](W)
+        if sparse.issparse(X):
+            X = X.tocsr()
         total: Derivatives = {}
         for start in range(0, n, n_rows):
             rows = slice(start, start + n_rows)

@@ -18,7 +18,7 @@ from okl.kernels._scaling import (
     symmetrized,
 )
 from okl.kernels.base import Kernel, Matrix
-from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.kernels.differentiable import Evaluated
 from okl.parameters.hyperparameter import Hyperparameter
 
 
@@ -56,15 +56,11 @@ class Gaussian(Kernel):
         """Return K, and the inner products of W with -K gamma_k (x_k - z_k)^2."""
         X, Z = rescaled_differences(self, "gamma", 0.5, X, Z)
         squares = euclidean_distances(X, Z, squared=True)
+        if np.ndim(self.gamma):
+            K = _of_squares(squares, Z is X)
+            return K, lambda W: {"gamma": -sums_of_squares(W * K, X, Z)}
         K = _of_squares(squares.copy(), Z is X)
-
-        def pullback(W: np.ndarray) -> Derivatives:
-            M = W * K
-            if np.ndim(self.gamma):
-                return {"gamma": -sums_of_squares(M, X, Z)}
-            return {"gamma": -float(np.vdot(M, squares))}
-
-        return K, pullback
+        return K, lambda W: {"gamma": -float(np.vdot(W * K, squares))}
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""

@@ -13,7 +13,7 @@ from okl.kernels._contractions import sums_of_distances
 from okl.kernels._hyperparameters import feature_parameter
 from okl.kernels._scaling import one_width, rescaled_differences, resolved_gamma
 from okl.kernels.base import Kernel, Matrix
-from okl.kernels.differentiable import Derivatives, Evaluated
+from okl.kernels.differentiable import Evaluated
 from okl.parameters.hyperparameter import Hyperparameter
 
 
@@ -53,15 +53,11 @@ class Laplacian(Kernel):
         """
         X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
         distances = manhattan_distances(X, Z)
+        if np.ndim(self.gamma):
+            K = _of_distances(distances)
+            return K, lambda W: {"gamma": -sums_of_distances(W * K, X, Z)}
         K = _of_distances(distances.copy())
-
-        def pullback(W: np.ndarray) -> Derivatives:
-            M = W * K
-            if np.ndim(self.gamma):
-                return {"gamma": -sums_of_distances(M, X, Z)}
-            return {"gamma": -float(np.vdot(M, distances))}
-
-        return K, pullback
+        return K, lambda W: {"gamma": -float(np.vdot(W * K, distances))}
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones."""
