@@ -2,26 +2,26 @@
 
 Wherever the library takes a kernel it takes a name, an object, or a function.
 
-============================  ===============  =========================================
-object                        name             k(x, z)
-============================  ===============  =========================================
-``Gaussian(gamma)``           ``"rbf"``        exp(-gamma ||x - z||^2)
-``Laplacian(gamma)``          ``"laplacian"``  exp(-gamma ||x - z||_1)
-``Matern(length_scale, nu)``  ``"matern"``     p_nu(r) exp(-r), r a scaled distance
-``Polynomial(degree, ...)``   ``"poly"``       (gamma x'z + coef0)^degree
-``Linear(center, scales)``    ``"linear"``     sum_j s_j (x_j - c_j) (z_j - c_j)
-``Cosine()``                  ``"cosine"``     x'z / (||x|| ||z||)
-``RationalQuadratic(...)``    see below        (1 + r^2 / (2 alpha))^-alpha
-``Periodic(...)``             ``"periodic"``   exp(-2 (sin(pi (x - z) / p) / l)^2)
-``Constant(value)``                            value
-``k1 + k2``, ``k + 1``                         sum (`Sum`; a number is a `Constant`)
-``k1 * k2``, ``30 * k``                        product (`Product`)
-``Average(kernels, weights)``                  weighted average of kernels
-``Columns(kernel, columns)``                   kernel on some columns of X
-``Gram(matrix)``                               matrix[x, z], X holds row numbers
-``CallableKernel(function)``                   function(X, Z), also scikit-learn's
-                                               Gaussian-process kernels
-============================  ===============  =========================================
+=============================  ===============  ========================================
+object                         name             k(x, z)
+=============================  ===============  ========================================
+``Gaussian(gamma)``            ``"rbf"``        exp(-gamma ||x - z||^2)
+``Laplacian(gamma)``           ``"laplacian"``  exp(-gamma ||x - z||_1)
+``Matern(length_scale, nu)``   ``"matern"``     p_nu(r) exp(-r), r a scaled distance
+``Polynomial(degree, ...)``    ``"poly"``       (gamma x'z + coef0)^degree
+``Linear(center, scales)``     ``"linear"``     sum_j s_j (x_j - c_j) (z_j - c_j)
+``Cosine()``                   ``"cosine"``     x'z / (||x|| ||z||)
+``RationalQuadratic(...)``     see below        (1 + r^2 / (2 alpha))^-alpha
+``Periodic(...)``              ``"periodic"``   exp(-2 (sin(pi (x - z) / p) / l)^2)
+``Constant(value)``                             value
+``k1 + k2``, ``k + 1``                          sum (`Sum`; a number is a `Constant`)
+``k1 * k2``, ``30 * k``                         product (`Product`)
+``Average(kernels, weights)``                   weighted average of kernels
+``Columns(kernel, columns)``                    kernel on some columns of X
+``Gram(matrix)``                                matrix[x, z], X holds row numbers
+``CallableKernel(function)``                    function(X, Z), also scikit-learn's
+                                                Gaussian-process kernels
+=============================  ===============  ========================================
 
 ``"gaussian"`` is understood as ``"rbf"``; the name of `RationalQuadratic` is
 ``"rational_quadratic"``.
