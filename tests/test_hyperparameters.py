@@ -180,7 +180,8 @@ class TestSpace:
         values = space.unpack(space.start + 1.0)
         assert values["alpha"] == values["structure__mu"] == pytest.approx(0.5 * np.e)
         # the prior of what is tied does not count beside that of the other
-        alone = HyperparameterSpace(listed(), ["kernel__gamma", "structure__mu"])
+        space = HyperparameterSpace(listed(), {"structure__mu": Tied("alpha")})
+        alone = HyperparameterSpace(listed(), ["alpha", "kernel__gamma"])
         assert space.log_prior(space.start)[0] == alone.log_prior(alone.start)[0]
 
     def test_fixed_or_left_out(self):

@@ -81,6 +81,7 @@ INSTANCES = [
     Instance(Laplacian(), features),
     Instance(Laplacian([0.1, 2.0, 0.4]), features),
     Instance(Polynomial(), features),
+    Instance(Polynomial(3, 0.2, 0.4), features),
     Instance(Polynomial(2, [0.1, 2.0, 0.4], 0), features),
     Instance(Linear(), features),
     Instance(Linear(scales=2.0), features),
