@@ -30,6 +30,7 @@ NAMES = (
     "long_form",
     "row_blocks",
     "kernel_gradients",
+    "search",
     "decompositions",
     "peak_memory",
 )

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.kernels import Gaussian
-from okl.operators import Dense, Features, RowBlocks, SparseFeatures
+from okl.operators import Dense, Diagonal, Features, RowBlocks, SparseFeatures
 from tests.samples import gaussian
 
 N = 11
@@ -74,6 +74,17 @@ def features_sparse_wide():
     return SparseFeatures(sp.csr_array(F)), F @ F.T
 
 
+def diagonal():
+    d = np.random.default_rng(0).uniform(0.5, 2.0, size=N)
+    return Diagonal(d), np.diag(d)
+
+
+def diagonal_deficient():
+    d = np.random.default_rng(0).uniform(0.5, 2.0, size=N)
+    d[[0, 4, 10]] = 0.0
+    return Diagonal(d), np.diag(d)
+
+
 def row_blocks():
     X = phi(3)
     # a budget of three blocks of four rows
@@ -91,6 +102,8 @@ MAKERS = [
     dense,
     dense_deficient,
     dense_borrowed,
+    diagonal,
+    diagonal_deficient,
     features,
     features_deficient,
     features_wide,
@@ -145,6 +158,12 @@ def variants(maker):
     ]
 
 
+def eigenvectors(operator):
+    """Return those as an array: of a diagonal matrix they are not formed."""
+    spectrum = operator.spectrum
+    return spectrum.vectors @ np.eye(len(spectrum.eigenvalues))
+
+
 each = pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
 stored = pytest.mark.parametrize(
     "maker",
@@ -178,7 +197,8 @@ def test_diagonal_and_columns(maker):
 def test_spectrum_reconstructs_and_has_no_zeros(maker):
     for operator, K in variants(maker):
         spectrum = operator.spectrum
-        d, U = spectrum.eigenvalues, spectrum.vectors
+        d, U = spectrum.eigenvalues, eigenvectors(operator)
+        assert_allclose(spectrum.vectors.T @ K, U.T @ K, atol=1e-13)
         assert_allclose(U.T @ U, np.eye(len(d)), atol=1e-7)
         assert_allclose((U * d) @ U.T, K, atol=1e-13 * np.linalg.norm(K))
         assert np.all(d > 0)
@@ -192,8 +212,9 @@ def test_spectrum_reconstructs_and_has_no_zeros(maker):
 @stored
 def test_eigenvectors_are_orthonormal_to_rounding(maker):
     for operator, K in variants(maker):
-        U = operator.spectrum.vectors
+        U = eigenvectors(operator)
         assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-12)
+        assert U.shape == operator.spectrum.vectors.shape
         assert U.shape[0] == len(K)
 
 

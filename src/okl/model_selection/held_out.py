@@ -5,11 +5,10 @@ centred already: centring the block of the training rows again gives the same as
 centring the block of the raw matrix, and with coefficients that sum to zero the
 held-out predictions agree as well.
 
-With the squared loss, complete targets and a known output kernel there is nothing to
-iterate and nothing to certify: the coefficients are the targets in the eigenbases of K
-and L, divided. Held-out rows are taken into the eigenbasis once, and each alpha costs
-no more than to divide and to go back to the outputs. What such models would score on
-rows left out one by one needs no folds at all (`okl.model_selection.leave_one_out`).
+With the squared loss and complete targets all of a path happens in the eigenbasis of
+the block of the training rows (`okl.model_selection.eigenbasis`). What models with a
+known output kernel would score on rows left out one by one needs no folds at all
+(`okl.model_selection.leave_one_out`).
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
+from okl.model_selection import eigenbasis
+from okl.model_selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.operators import Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
-from okl.solvers import solve_path
+from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 
 Judge = Callable[[np.ndarray, np.ndarray], float]
@@ -82,16 +82,14 @@ def score_fold(
     inputs = training.inputs(operator.restrict(train), fit_intercept=fit_intercept)
     cross = operator.cross(test, train)
     scores = np.empty(grids.shape)
-    gaps = [0.0]
+    largest_gap = 0.0
     for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
         formulation = training.formulate(inputs, structure)
-        if has_closed_form(formulation):
-            predicted = _divided(formulation, cross, alphas)
-        else:
-            predicted = _fitted(formulation, cross, alphas, gaps, tol, max_iter)
-        for column, predictions in enumerate(predicted):
+        path = _predicted(formulation, cross, alphas, tol=tol, max_iter=max_iter)
+        for column, (predictions, gap) in enumerate(path):
             scores[row, column] = judge(predictions, test)
-    return FoldScores(scores, max(gaps))
+            largest_gap = max(largest_gap, gap)
+    return FoldScores(scores, largest_gap)
 
 
 def score_left_out(
@@ -129,54 +127,37 @@ def score_left_out(
     return FoldScores(scores, 0.0)
 
 
-def _fitted(
+def _predicted(
     formulation: Formulation,
     cross: Any,
     alphas: Sequence[float],
-    gaps: list[float],
+    *,
     tol: float,
     max_iter: int,
-) -> Iterator[np.ndarray]:
-    """Yield predictions of a path; write down the gaps of fits that did not end."""
-    solutions = solve_path(formulation.problem, alphas, tol=tol, max_iter=max_iter)
-    for alpha, solution in zip(alphas, solutions, strict=True):
-        if solution.certificate.failed:
-            gaps.append(solution.certificate.relative_gap)
-        predictions = _by_features(formulation, solution.output_kernel, alpha, cross)
-        if predictions is None:
-            dual_coef = formulation.coefficients(solution.dual_coef)
-            predictions = cross @ dual_coef
-            intercept = formulation.intercept(dual_coef, solution.intercept)
-            if intercept is not None:
-                predictions = predictions + intercept
-        yield predictions
-
-
-def _divided(
-    formulation: Formulation, cross: Any, alphas: Sequence[float]
-) -> Iterator[np.ndarray]:
-    """Yield predictions of the closed form; outside the range of K they are zero."""
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield the predictions of a path, and the gap of a fit that did not end or 0."""
     problem = formulation.problem
-    known = problem.known()
-    assert known is not None
-    d, vectors = problem.spectrum.eigenvalues[:, None], problem.spectrum.vectors
-    directions = formulation.unscaled(vectors)
-    rows = cross @ directions
-    if formulation.kernel_means is not None:
-        rows = rows - formulation.kernel_means @ directions
-    inside = vectors.T @ known.coordinates(problem.targets)
-    for alpha in alphas:
-        of_features = _by_features(formulation, known, alpha, cross)
-        if of_features is not None:
-            yield of_features
-            continue
-        shrunk = known.eigenvalues / (d * known.eigenvalues + alpha)
-        predictions = known.from_coordinates(rows @ (inside * shrunk))
-        if formulation.basis is not None:
-            predictions = predictions @ formulation.basis.T
-        if formulation.target_means is not None:
-            predictions = predictions + formulation.target_means
-        yield predictions
+    if has_eigenbasis(problem):
+        path = eigenbasis.models(problem, alphas, tol=tol, max_iter=max_iter)
+        for model, inside in eigenbasis.predictions(formulation, cross, path):
+            kernel, solution = model.output_kernel, model.solution
+            exact = _by_features(formulation, kernel, model.alpha, cross)
+            yield inside if exact is None else exact, _gap(solution)
+        return
+    for solution in solve_path(problem, alphas, tol=tol, max_iter=max_iter):
+        dual_coef = formulation.coefficients(solution.dual_coef)
+        predictions = cross @ dual_coef
+        intercept = formulation.intercept(dual_coef, solution.intercept)
+        if intercept is not None:
+            predictions = predictions + intercept
+        yield predictions, _gap(solution)
+
+
+def _gap(solution: Solution | None) -> float:
+    """Return the relative gap of a fit that did not reach the tolerance, else 0."""
+    if solution is None or not solution.certificate.failed:
+        return 0.0
+    return solution.certificate.relative_gap
 
 
 def _by_features(

@@ -26,7 +26,7 @@ from sklearn.utils import gen_batches
 
 from okl.numerics.arrays import epsilon
 from okl.output_kernels import OutputKernel
-from okl.problems import Formulation, Inputs
+from okl.problems import Formulation, Inputs, Problem
 
 # What eigenvectors leave of a row that lies in their span, in machine epsilons.
 _ROUNDING = 16.0
@@ -36,15 +36,20 @@ _DECOMPOSITION = 2
 _BLOCK, _COLUMNS = 512, 64
 
 
-def has_closed_form(formulation: Formulation) -> bool:
-    """Tell whether the closed form holds: squared loss, complete targets, L given.
+def has_eigenbasis(problem: Problem) -> bool:
+    """Tell whether a problem can be solved in the eigenbasis of its operator.
 
-    All outputs must share one kernel matrix, and its decomposition must fit.
+    That takes a squared loss, complete targets, one kernel matrix for all outputs, and
+    memory for its decomposition.
     """
-    problem = formulation.problem
     operator = problem.operator
-    fits = operator.shared and operator.beside >= _DECOMPOSITION
-    return problem.exact and fits and problem.known() is not None
+    return problem.exact and operator.shared and operator.beside >= _DECOMPOSITION
+
+
+def has_closed_form(formulation: Formulation) -> bool:
+    """Tell whether rows can be left out in closed form: besides, L must be known."""
+    problem = formulation.problem
+    return has_eigenbasis(problem) and problem.known() is not None
 
 
 def leave_one_out(

@@ -8,6 +8,7 @@ class            the matrix                     used when
                                                 samples
 `SparseFeatures` Phi Phi', Phi sparse           these are sparse, perhaps many
 `RowBlocks`      evaluated for each product     the matrix does not fit in memory
+`Diagonal`       diag(d)                        it is seen from its own eigenbasis
 ================ ============================== ==================================
 
 A `SeparableSum` of these is a kernel per output.
@@ -24,6 +25,7 @@ from okl.operators.build import operator_of as operator_of
 from okl.operators.coupled import Coupled as Coupled
 from okl.operators.coupled import OneTaskPerRow as OneTaskPerRow
 from okl.operators.dense import Dense as Dense
+from okl.operators.diagonal import Diagonal as Diagonal
 from okl.operators.features import Features as Features
 from okl.operators.joint import JointOperator as JointOperator
 from okl.operators.joint import Kronecker as Kronecker

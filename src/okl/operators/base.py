@@ -38,7 +38,8 @@ class Spectrum:
     eigenvalues : array (k,)
         d > 0, ascending; values at rounding level are left out.
     vectors : array (n_samples, k)
-        Orthonormal columns U.
+        Orthonormal columns U; those of a `Diagonal` multiply, as do their transpose,
+        and are no array.
     """
 
     eigenvalues: Array

@@ -8,10 +8,11 @@ shares one decomposition among all its alphas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from okl.certificates.bounds import bounds
 from okl.numerics.arrays import Array, epsilon, inner, namespace
+from okl.operators import Diagonal
 from okl.output_kernels import OutputKernel
 from okl.problems.problem import Problem
 
@@ -64,12 +65,27 @@ class Rotated:
         """How many eigenvalues are positive."""
         return int(self.problem.spectrum.eigenvalues.shape[0])
 
+    def as_problem(self) -> Problem:
+        """Return the problem in the eigenbasis, which has the same objective.
+
+        Its samples are the rows of the targets here, its operator is diagonal, and the
+        coefficients of its models are U'Theta. Each of its solutions, certificate
+        included, costs no product with K or U. There is no intercept left: U and what
+        it misses of centred targets are orthogonal to 1.
+        """
+        return replace(
+            self.problem,
+            targets=self.targets,
+            operator=Diagonal(self.eigenvalues[:, 0]),
+            centered=False,
+        )
+
     def bounds(
         self, coefficients: Array, output_kernel: OutputKernel, alpha: float
     ) -> tuple[float, float]:
         """Return primal and dual value of the model with U'Theta (k, n_outputs)."""
         return bounds(
-            _Diagonal(self.eigenvalues),
+            Diagonal(self.eigenvalues[:, 0]),
             self.targets,
             coefficients,
             output_kernel,
@@ -92,13 +108,3 @@ class Rotated:
         if self._outside is not None and not self.problem.operator.clipped:
             lifted = lifted + output_kernel.multiply(self._outside) / alpha
         return self.problem.balanced(lifted)
-
-
-@dataclass(frozen=True)
-class _Diagonal:
-    """K in its own eigenbasis."""
-
-    eigenvalues: Array
-
-    def __matmul__(self, right: Array) -> Array:
-        return self.eigenvalues * right
