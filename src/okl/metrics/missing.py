@@ -55,7 +55,9 @@ def r2_score(
     ValueError
         If shapes differ, or no output can be scored.
     """
-    return averaged(_r2, 2, y_true, y_pred, sample_weight, multioutput, task)
+    return averaged(
+        _r2, 2, y_true, y_pred, sample_weight, multioutput, task, of_columns=_r2
+    )
 
 
 def mean_squared_error(
@@ -158,20 +160,22 @@ def partly_observed(y: Any) -> bool:
 
 
 def _r2(
-    y_true: np.ndarray, y_pred: np.ndarray, *, sample_weight: np.ndarray | None
-) -> float:
-    """Return the R^2 of one output, as scikit-learn's but without its checks.
+    y_true: np.ndarray, y_pred: np.ndarray, *, sample_weight: np.ndarray | None = None
+) -> Any:
+    """Return the R^2 of one output, or of each column, as scikit-learn's.
 
-    A search scores thousands of predictions, and they cost more than the score.
+    Without its checks: a search scores thousands of predictions, and they cost more
+    than the score.
     """
     error = (y_true - y_pred) ** 2
-    spread = (y_true - np.average(y_true, weights=sample_weight)) ** 2
+    spread = (y_true - np.average(y_true, axis=0, weights=sample_weight)) ** 2
     if sample_weight is not None:
         error, spread = error * sample_weight, spread * sample_weight
-    residual, total = float(error.sum()), float(spread.sum())
-    if total == 0:
-        return float(residual == 0)
-    return 1.0 - residual / total
+    residual, total = error.sum(axis=0), spread.sum(axis=0)
+    constant = total == 0
+    return np.where(
+        constant, residual == 0, 1.0 - residual / np.where(constant, 1.0, total)
+    )
 
 
 def averaged(
@@ -183,11 +187,13 @@ def averaged(
     multioutput: Any,
     task: Any = None,
     needs: str = "observed targets or more",
+    of_columns: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Any:
     """Score each output on its observed rows, at least so many, and average.
 
     An output whose score is NaN has none, and is left out of the mean. If all are, the
-    error says what they would need.
+    error says what they would need. Where there are neither weights nor missing targets
+    all columns are scored at once by the function for that, if there is one.
     """
     targets = check_array(
         y_true, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y_true"
@@ -210,14 +216,20 @@ def averaged(
     if sample_weight is not None:
         weights = _checked_weights(sample_weight, targets.shape)
         observed &= weights > 0
-    outputs = _outputs(observed, task)
-    scores = np.full(len(outputs), np.nan)
-    for j, (rows, column) in enumerate(outputs):
-        if len(rows) >= least:
-            chosen = None if weights is None else weights[rows, column]
-            scores[j] = score(
-                targets[rows, column], predictions[rows, column], sample_weight=chosen
-            )
+    plain = task is None and weights is None and len(targets) >= least
+    if of_columns is not None and plain and observed.all():
+        scores = of_columns(targets, predictions)
+    else:
+        outputs = _outputs(observed, task)
+        scores = np.full(len(outputs), np.nan)
+        for j, (rows, column) in enumerate(outputs):
+            if len(rows) >= least:
+                chosen = None if weights is None else weights[rows, column]
+                scores[j] = score(
+                    targets[rows, column],
+                    predictions[rows, column],
+                    sample_weight=chosen,
+                )
     if np.all(np.isnan(scores)):
         raise ValueError(f"No output has {least} {needs}: nothing can be scored.")
     return scores if multioutput == "raw_values" else float(np.nanmean(scores))
