@@ -8,10 +8,14 @@ import pytest
 from sklearn.model_selection import KFold, cross_val_score
 
 from okl import OutputKernelRegressor
+from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
+from okl.cli.search import prepare
+from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
+from okl.cli.tables import read_table
 from okl.cli.verdict import answer, to_keep, verdict
 from tests.cli.conftest import FEWER_ALPHAS
 
@@ -238,6 +242,16 @@ def test_two_classes_are_one_output(related, tmp_path):
         -1,
         1,
     }
+
+
+def test_what_the_search_takes_is_said_before(fitted):
+    folder, result = fitted
+    data = take_apart(read_table(folder / "table.csv"), ["y_*"], None, None)
+    settings = parse_settings([], ["low_rank", "frobenius"], FEWER_ALPHAS[1:])
+    rows = encoder_for(data.feature_kinds).fit_transform(data.features)
+    said = prepare(data, settings, None).forecast(rows, data.y)
+    assert said.plan.endswith("with 3 structures at 5 alphas on 5 folds")
+    assert f"search: {said}; " in " ".join(result.stderr.split())
 
 
 def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):

@@ -9,12 +9,17 @@ from pathlib import Path
 from sklearn.pipeline import Pipeline
 
 from okl.cli.data import Data, take_apart
-from okl.cli.forecast import forecast
 from okl.cli.outputs import scores_of_outputs
 from okl.cli.pictures import draw
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import missing_cells, write_report
-from okl.cli.search import Candidate, Outcome, prepare, search_structures
+from okl.cli.search import (
+    Candidate,
+    Outcome,
+    forecast,
+    prepare,
+    search_structures,
+)
 from okl.cli.settings import parse_settings
 from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
@@ -102,7 +107,8 @@ def fit_table(
             note(f"missing targets: {missing_cells(data)}")
         encoder = encoder_for(data.feature_kinds)
         X = encoder.fit_transform(data.features)
-        note(f"search: {forecast(data, X, search)}")
+        said = forecast(data, X, search)
+        note(f"search: {said}; fits and scores for the report come on top")
         outcome = search_structures(data, X, search)
         models = [
             TableModel(

@@ -12,6 +12,7 @@ normalised by the estimators; predictions are in the units of the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
+from okl.estimators.search.forecast import Forecast
 from okl.model_selection.folds import N_FOLDS
 from okl.structures import Identity, Structure
 
@@ -139,6 +141,18 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     )
 
 
+def forecast(data: Data, X: np.ndarray, search: Any) -> Forecast:
+    """Say roughly how long the search takes, before the fits that follow it.
+
+    Raises
+    ------
+    UserError
+        For parameters that the estimators refuse.
+    """
+    with _refused():
+        return search.forecast(X, data.y, **_ids(data))
+
+
 def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
     """Search kernels, structures and alphas on the encoded rows; fit each structure.
 
@@ -148,9 +162,8 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
         For parameters that the estimators refuse.
     """
     search = search.set_callbacks(FoldProgress())
-    ids = {} if data.ids is None else {"task": data.ids.values}
-    # Parameters are checked by the estimators, before they start to work.
-    with refusing("cannot fit", ValueError, TypeError, MemoryError):
+    ids = _ids(data)
+    with _refused():
         search.fit(X, data.y, **ids)
         candidates = [
             _candidate(search, row, X, data.y, ids)
@@ -158,6 +171,15 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
         ]
     n_folds = search.scores_.shape[-1]
     return Outcome(search, candidates, ids, splitter(data, n_folds))
+
+
+def _refused() -> AbstractContextManager[None]:
+    """Turn what the estimators refuse, before they start to work, into a UserError."""
+    return refusing("cannot fit", ValueError, TypeError, MemoryError)
+
+
+def _ids(data: Data) -> dict[str, np.ndarray]:
+    return {} if data.ids is None else {"task": data.ids.values}
 
 
 def _candidate(

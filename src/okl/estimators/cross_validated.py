@@ -36,6 +36,7 @@ from okl.estimators.base import (
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import beyond, candidates, check_candidates
+from okl.estimators.search.forecast import Forecast
 from okl.estimators.search.judge import Judge
 from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
@@ -165,24 +166,40 @@ class CrossValidated(OutputKernelModel):
         MemoryError
             If the kernel matrix cannot fit.
         """
-        loss = self._checked_loss()
-        X, y, targets = self._enter(X, y, loss, sample_weight, task)
-        self._search(X, y, targets, self._stand_in(y), params)
+        self._run(*self._planned(X, y, sample_weight, task, params))
         return self
+
+    def forecast(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        task: Any = None,
+        **params: Any,
+    ) -> Forecast:
+        """Say roughly how long `fit` takes, and in what memory; nothing is fitted.
+
+        Parameters, and errors, are those of `fit`. A small decomposition is timed.
+
+        Returns
+        -------
+        Forecast
+            Its ``seconds`` are mostly right to a factor of three, ``memory`` is the
+            bytes of arrays at the peak, beside X and y; ``print`` shows a sentence.
+        """
+        *_, search = clone(self)._planned(X, y, sample_weight, task, params)
+        return Forecast.of(search)
 
     @abstractmethod
     def _stand_in(self, y: np.ndarray) -> BaseEstimator:
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
-    def _search(
-        self,
-        X: Any,
-        y: np.ndarray,
-        targets: TrainingTargets,
-        stand_in: BaseEstimator,
-        params: dict[str, Any],
-    ) -> None:
-        """Choose by held-out scores, then refit the best on all rows."""
+    def _planned(
+        self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
+    ) -> tuple[Any, np.ndarray, TrainingTargets, Search]:
+        """Check what was given to fit; return rows, targets and what is searched."""
+        loss = self._checked_loss()
+        X, y, targets = self._enter(X, y, loss, sample_weight, task)
         observed = targets.observed
         if X.shape[0] < 2:
             raise ValueError(
@@ -206,7 +223,7 @@ class CrossValidated(OutputKernelModel):
         one_out = Experiment(
             X,
             targets,
-            Judge(scorer, stand_in, y, scoring, tasks, targets.units),
+            Judge(scorer, self._stand_in(y), y, scoring, tasks, targets.units),
             folds=None,
             alphas=self.alphas,
             eps=self.eps,
@@ -217,7 +234,7 @@ class CrossValidated(OutputKernelModel):
             budget=memory_budget(self.max_memory),
         )
         first = second = one_out
-        in_closed_form = self.cv is None and one_out.takes_leave_one_out(kernels)
+        in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
         known = all("known" in s.capabilities for s in structures)
         if not (in_closed_form and known):
             second = replace(one_out, folds=list(splitter.split(X, y, **splitting)))
@@ -230,6 +247,12 @@ class CrossValidated(OutputKernelModel):
             staged=self.search == "staged",
             beyond=beyond if self.kernel is None and self.kernels is None else None,
         )
+        return X, y, targets, search
+
+    def _run(
+        self, X: Any, y: np.ndarray, targets: TrainingTargets, search: Search
+    ) -> None:
+        """Choose by held-out scores, then refit the best on all rows."""
         context = self._init_callback_context(max_subtasks=search.n_steps + 1)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
@@ -263,7 +286,8 @@ class CrossValidated(OutputKernelModel):
         )
         weights = targets.row_weights
         warn_of_column_scales(self, trial.training.kernel, X, weights, FIT_DEPTH)
-        for category, message in notes(self, trial, results.largest_gap, second, y):
+        said = notes(self, trial, results.largest_gap, search.second, y)
+        for category, message in said:
             warnings.warn(message, category, stacklevel=FIT_DEPTH)
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)

@@ -23,11 +23,11 @@ from okl.estimators.search.results import Results
 from okl.estimators.search.trials import Experiment, Step, Trial
 from okl.structures import Identity, Structure
 
-# Kernels that get beyond the first stage, the rows that it looks at, and the most
-# kernels that it adds.
-_FINALISTS, _ROWS, _ADDED = 2, 2000, 3
-# Alphas of the first stage where every one of them takes a fit for each fold.
-_ALPHAS = 9
+# Kernels that get beyond the first stage, and the most kernels that it adds.
+_FINALISTS, _ADDED = 2, 3
+# The rows that the first stage looks at, and its alphas where every one of them takes a
+# fit for each fold.
+FIRST_ROWS, FIRST_ALPHAS = 2000, 9
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,15 @@ class Search:
         return self.staged and len(self.kernels) > _FINALISTS
 
     @property
+    def n_finalists(self) -> int:
+        """How many kernels are tried with every structure."""
+        return _FINALISTS if self.has_first_stage else len(self.kernels)
+
+    @property
     def n_steps(self) -> int:
         """How many steps a run tells of."""
         before = len(self.kernels) * self.first.n_steps * self.has_first_stage
-        after = _FINALISTS if self.has_first_stage else len(self.kernels)
-        return before + after * self.second.n_steps
+        return before + self.n_finalists * self.second.n_steps
 
     def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:
         """Return the trial of the best kernel, and the scores of all candidates."""
@@ -89,12 +93,12 @@ class Search:
         """Return the best kernels for independent outputs, in the order given."""
         experiment = self.first
         n_samples = experiment.X.shape[0]
-        if n_samples > _ROWS:
-            drawn = check_random_state(random_state).permutation(n_samples)[:_ROWS]
+        if n_samples > FIRST_ROWS:
+            drawn = check_random_state(random_state).permutation(n_samples)[:FIRST_ROWS]
             experiment = experiment.on_rows(np.sort(drawn))
         alphas = experiment.alphas
         if experiment.folds is not None and isinstance(alphas, int | np.integer):
-            experiment = replace(experiment, alphas=min(int(alphas), _ALPHAS))
+            experiment = replace(experiment, alphas=min(int(alphas), FIRST_ALPHAS))
         tried, scores = list(self.kernels), []
 
         def score(kernel: Any, step: Step) -> None:

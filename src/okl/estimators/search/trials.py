@@ -117,8 +117,8 @@ class Experiment:
         """The steps of a trial."""
         return 1 if self.folds is None else len(self.folds)
 
-    def takes_leave_one_out(self, kernels: Sequence[Any]) -> bool:
-        """Tell whether rows can be left out in closed form, if L is known.
+    def in_eigenbasis(self, kernels: Sequence[Any]) -> bool:
+        """Tell whether folds are fitted in eigenbases, and rows left out if L is known.
 
         For the squared loss and complete targets, a kernel matrix for all outputs, and
         memory to decompose it.

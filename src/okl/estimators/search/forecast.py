@@ -1,0 +1,227 @@
+"""Roughly how long a search takes, and in what memory, before it begins.
+
+What takes the time of the squared loss with complete targets is to decompose kernel
+matrices, about the cube of the number of rows each; elsewhere it is products with them,
+some for each fit. Both are counted here and multiplied by what a small decomposition
+takes on this machine: the guess is mostly right to a factor of three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.linalg import eigh
+
+from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
+from okl.estimators.search.trials import Experiment
+from okl.kernels import PerOutput
+from okl.structures import Identity, Structure
+
+_FLOAT = 8  # bytes
+# Rows of the decomposition that is timed; a multiplication and addition in a product of
+# matrices takes a tenth of a decomposition's share of one entry cubed.
+_TIMED, _PRODUCT = 600, 0.1
+# Products with the kernel matrix that a fit takes with L known, and with L learned. One
+# with a few columns takes as long as with so many: it is spent on reading the matrix.
+# Where targets are imputed it is this part of them.
+_KNOWN, _LEARNED, _FEW, _IMPUTED = 1000.0, 5000.0, 16, 0.2
+# In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
+_INSIDE = 400.0
+# Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
+# products, with L known and with L learned, however small.
+_SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 0.015, 0.03
+# Arrays of the size of a kernel matrix while one is decomposed, and in fits that take
+# products, which have a low-rank factor of it of so many columns, twice, and other
+# workspace of so many entries.
+_DECOMPOSED, _ITERATED, _RANK, _WORKSPACE = 3, 4, 500, 2**19
+# Arrays of the size of the targets that a search holds, and columns of coefficients of
+# several alphas at a time; matrices of outputs in Newton's method for L.
+_TARGETS, _COLUMNS, _OUTPUT_MATRICES = 10, 1024, 12
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a search is about to take; ``print`` shows it as a sentence.
+
+    Attributes
+    ----------
+    seconds : float
+        Mostly right to a factor of three, on a machine with nothing else to do.
+    memory : int
+        Bytes of the arrays that exist at the peak, beside X and y.
+    plan : str
+        What is searched, in words.
+    """
+
+    seconds: float
+    memory: int
+    plan: str
+
+    @classmethod
+    def of(cls, search: Search) -> Forecast:
+        """Estimate a search that is ready to run."""
+        first, second = search.first, search.second
+        n, kernels = second.X.shape[0], search.kernels
+        sizes = sorted(_size(kernel, second.X) for kernel in kernels)
+        decomposes = second.in_eigenbasis(kernels)
+        seconds = 0.0
+        if search.has_first_stage:
+            few, alphas = min(n, FIRST_ROWS), _n_alphas(first)
+            sizes_there = [min(size, few) for size in sizes]
+            if first.folds is not None:
+                alphas = min(alphas, FIRST_ALPHAS)
+            for size in sizes_there:
+                seconds += _of_trial(first, few, size, [Identity()], alphas, decomposes)
+        chosen, structures = sizes[-search.n_finalists :], search.structures
+        alphas = _n_alphas(second)
+        for size in chosen:
+            seconds += _of_trial(second, n, size, structures, alphas, decomposes)
+        if decomposes and second.folds is not None:
+            seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows
+        memory = int(_memory(search, chosen, decomposes))
+        return cls(seconds, memory, _plan(search))
+
+    def __str__(self) -> str:
+        """Return plan, time and memory."""
+        size = max(self.memory / 2**20, 1.0)
+        return f"{self.plan}; {_duration(self.seconds)}, up to {size:.0f} MiB of memory"
+
+
+def _plan(search: Search) -> str:
+    n_kernels, n_structures = len(search.kernels), len(search.structures)
+    stages = f"{n_kernels} kernel{'s' * (n_kernels > 1)} "
+    if search.has_first_stage:
+        stages += f"with independent outputs, then the best {search.n_finalists} "
+    folds = search.second.folds
+    held_out = f"on {len(folds)} folds" if folds else "with rows left out one by one"
+    return (
+        f"{stages}with {n_structures} structure{'s' * (n_structures > 1)} at "
+        f"{_n_alphas(search.second)} alphas {held_out}"
+    )
+
+
+def _n_alphas(experiment: Experiment) -> int:
+    alphas = experiment.alphas
+    return int(alphas) if np.ndim(alphas) == 0 else len(alphas)  # type: ignore
+
+
+def _size(kernel: Any, X: Any) -> int:
+    """Return the columns of what is decomposed: n, or those of few features."""
+    n = X.shape[0]
+    if isinstance(kernel, str | PerOutput):
+        return n
+    features = kernel.features(X[:1])
+    return n if features is None else min(features.shape[1], n)
+
+
+def _terms(kernel: Any) -> int:
+    """Return how many matrices a kernel has."""
+    return len(kernel.terms()) if isinstance(kernel, PerOutput) else 1
+
+
+def _of_trial(
+    experiment: Experiment,
+    n: int,
+    size: int,
+    structures: list[Structure],
+    n_alphas: int,
+    decomposes: bool,
+) -> float:
+    """Return the seconds of a kernel with some structures at some alphas."""
+    m = experiment.targets.observed.n_outputs
+    learned = sum("known" not in s.capabilities for s in structures)
+    known = len(structures) - learned
+    kernel_matrix = n * size * experiment.X.shape[1] * _PRODUCT
+    if experiment.folds is None:
+        products = n_alphas * known * 2 * n * size * m * _PRODUCT
+        work, n_fits = n * size**2 + products, n_alphas * known
+        return _unit() * (kernel_matrix + work) + _SCORED * n_fits
+    n_folds = len(experiment.folds)
+    share = _training_share(experiment)
+    rows = share * n
+    columns = min(size, rows)
+    if decomposes:
+        # of the block, and of held-out rows with its eigenvectors
+        work = rows * columns**2 + (n - rows) * rows * columns * _PRODUCT
+        # outputs are reduced to as many as there are rows
+        of_fit = _INSIDE * rows * min(m, rows) ** 2 * _PRODUCT
+        work += n_alphas * learned * of_fit
+        of_all_rows = float(n * size**2 * bool(known))  # for the grid
+        each = known * _SCORED + learned * (_SCORED + _INSIDE_FIT)
+    else:
+        width = _FEW + (1 if experiment.targets.observed.tasks is not None else m)
+        products = known * _KNOWN + learned * _LEARNED
+        if "quadratic" in experiment.targets.observed.loss.capabilities:
+            products *= _IMPUTED
+        work = n_alphas * products * rows * columns * width * _PRODUCT
+        of_all_rows = 0.0
+        each = known * _KNOWN_FIT + learned * _LEARNED_FIT
+    of_folds = n_folds * (_unit() * work + each * n_alphas)
+    at_once = min(effective_n_jobs(experiment.n_jobs), n_folds)
+    return _unit() * (kernel_matrix + of_all_rows) + of_folds / at_once
+
+
+def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:
+    """Return the bytes at the peak, that of the second stage."""
+    experiment = search.second
+    n = experiment.X.shape[0]
+    m = experiment.targets.observed.n_outputs
+    matrix = n * sizes[-1]
+    known = any("known" in s.capabilities for s in search.structures)
+    # with the vectors, where all rows are decomposed for the grid or for the scores
+    kept = 1 + (decomposes and known)
+    at_once = _DECOMPOSED if decomposes else _ITERATED
+    if experiment.folds is not None:
+        share = _training_share(experiment)
+        jobs = min(effective_n_jobs(experiment.n_jobs), len(experiment.folds))
+        of_fold = at_once * share**2 + 2 * share * (1 - share)
+        at_once = max(at_once, kept + jobs * of_fold)
+    # the best kernel so far is kept beside the one that is tried
+    matrices = kept * (len(sizes) > 1) + at_once
+    matrix *= max(_terms(kernel) for kernel in search.kernels)
+    if not decomposes and _FLOAT * matrix > experiment.budget:
+        matrices = experiment.budget / (_FLOAT * matrix)  # evaluated in blocks
+    others = n * (_TARGETS * m + min(_COLUMNS, 2 * m * _n_alphas(experiment)))
+    if not decomposes:
+        others += 2 * n * min(sizes[-1], _RANK) + _WORKSPACE
+    if any(
+        not s.capabilities & {"known", "rotation_invariant"} for s in search.structures
+    ):
+        others += _OUTPUT_MATRICES * m**2
+    return _FLOAT * (matrices * matrix + others)
+
+
+def _training_share(experiment: Experiment) -> float:
+    """Return the part of the rows that the largest training part of a fold has."""
+    assert experiment.folds is not None
+    return max(len(train) for train, _ in experiment.folds) / experiment.X.shape[0]
+
+
+@cache
+def _unit() -> float:
+    """Return the seconds of a decomposition, for each entry cubed."""
+    matrix = np.random.default_rng(0).normal(size=(_TIMED, _TIMED))
+    matrix = matrix @ matrix.T
+    eigh(matrix[:9, :9])  # the first call loads the library
+    seconds = []
+    for _ in range(2):
+        start = perf_counter()
+        eigh(matrix)
+        seconds.append(perf_counter() - start)
+    return min(seconds) / _TIMED**3
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 10:
+        return "some seconds"
+    if seconds < 90:
+        return f"roughly {round(seconds, -1):.0f} seconds"
+    minutes = seconds / 60
+    if minutes < 90:
+        return f"roughly {minutes:.0f} minutes"
+    return f"roughly {minutes / 60:.0f} hours"

@@ -1,0 +1,169 @@
+"""What a search says of itself before it begins."""
+
+import gc
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
+from okl.estimators.search.forecast import Forecast
+from okl.structures import Sparse
+from tests.samples import draw
+
+N = 320
+X, Y, _ = draw(N, 4)
+LABELS = np.argmax(Y, axis=1)
+MISSING = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)
+
+
+def regressor(*given, **parameters):
+    return OutputKernelRegressorCV(*given, **{"alphas": 4, "cv": 3} | parameters)
+
+
+@pytest.mark.parametrize(
+    ("search", "y"),
+    [
+        (regressor("rbf"), Y),
+        (regressor("rbf", ["identity", "low_rank"]), Y),
+        (regressor("rbf", "identity", cv=None), Y),
+        (regressor(kernels=["rbf", "laplacian"], structures="identity"), Y),
+        (regressor("rbf", Sparse(mu=0.5)), Y),
+        (regressor("rbf", "identity"), MISSING),
+        (
+            OutputKernelClassifierCV("rbf", "identity", loss="logistic", alphas=2),
+            LABELS,
+        ),
+    ],
+    ids=["learned", "both", "left-out", "kernels", "sparse", "missing", "logistic"],
+)
+def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
+    said = search.forecast(X, y).memory
+    gc.collect()
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert said > peak / 2
+    assert said < 4 * peak
+
+
+def test_features_take_less_memory_than_a_kernel_matrix():
+    narrow, whole = (
+        regressor(kernel).forecast(X, Y).memory for kernel in ("linear", "rbf")
+    )
+    assert narrow < whole / 2
+
+
+def test_a_kernel_matrix_that_does_not_fit_is_not_counted():
+    logistic = OutputKernelClassifierCV("rbf", loss="logistic", max_memory=0.1)
+    whole = OutputKernelClassifierCV("rbf", loss="logistic")
+    small, large = (s.forecast(X, LABELS).memory for s in (logistic, whole))
+    assert small < large - 8 * N**2
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        regressor("rbf"),
+        regressor(structures="identity", cv=None),
+        OutputKernelClassifierCV("rbf", loss="logistic"),
+    ],
+    ids=["folds", "left-out", "logistic"],
+)
+def test_seconds_and_memory_grow_with_the_rows(search):
+    labels = isinstance(search, OutputKernelClassifierCV)
+    y = LABELS if labels else Y
+    found = [search.forecast(X[:n], y[:n]) for n in (40, 80, 160, N)]
+    seconds = np.array([f.seconds for f in found])
+    memory = np.array([f.memory for f in found])
+    assert seconds[0] > 0
+    assert np.all(np.diff(seconds) > 0)
+    assert np.all(np.diff(memory) > 0)
+
+
+def test_seconds_grow_with_what_is_searched():
+    base = regressor("rbf").forecast(X, Y).seconds
+    for larger in (
+        regressor("rbf", ["frobenius", "low_rank"]),
+        regressor("rbf", alphas=8),
+        regressor("rbf", cv=6),
+        regressor(kernels=["rbf", "laplacian"]),
+    ):
+        assert larger.forecast(X, Y).seconds > 1.2 * base
+
+
+def test_the_sentence():
+    said = str(
+        OutputKernelRegressorCV(structures=["frobenius", "identity"]).forecast(X, Y)
+    )
+    plan = (
+        "7 kernels with independent outputs, then the best 2 with 2 structures at 25 "
+        "alphas on 5 folds; "
+    )
+    assert said.startswith(plan)
+    assert said.endswith(" MiB of memory")
+    alone = regressor("rbf", "identity", cv=None).forecast(X, Y)
+    assert alone.plan == (
+        "1 kernel with 1 structure at 4 alphas with rows left out one by one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (3.0, "some seconds"),
+        (42.0, "roughly 40 seconds"),
+        (600.0, "roughly 10 minutes"),
+        (3 * 3600.0, "roughly 3 hours"),
+    ],
+)
+def test_durations_in_words(seconds, words):
+    assert str(Forecast(seconds, 5 * 2**20, "all")) == (
+        f"all; {words}, up to 5 MiB of memory"
+    )
+
+
+def test_nothing_is_fitted_or_set():
+    search = regressor("rbf")
+    before = dict(vars(search))
+    search.forecast(X, Y)
+    assert vars(search) == before
+    with pytest.raises(NotFittedError):
+        check_is_fitted(search)
+
+
+@pytest.mark.parametrize(
+    ("search", "rows", "targets"),
+    [
+        (regressor("rbf", []), X, Y),
+        (regressor("rbf", alphas=0), X, Y),
+        (regressor("rbf", kernels=["linear"]), X, Y),
+        (regressor("rbf", search="half"), X, Y),
+        (regressor("rbf"), np.full_like(X, np.nan), Y),
+        (regressor("rbf"), X, Y[:-1]),
+        (regressor("rbf"), X[:1], Y[:1]),
+        (OutputKernelClassifierCV("rbf"), X, np.zeros(N)),
+    ],
+    ids=["structures", "alphas", "kernels", "search", "nan", "rows", "one", "class"],
+)
+def test_errors_are_those_of_fit(search, rows, targets):
+    message = refusal(search.fit, rows, targets)
+    assert message
+    assert refusal(search.forecast, rows, targets) == message
+
+
+def refusal(method, *given):
+    """Return what a method says of arguments that it refuses, None if it does not."""
+    try:
+        method(*given)
+    except ValueError as error:
+        return str(error)
+    return None
