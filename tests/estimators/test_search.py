@@ -208,7 +208,7 @@ def test_kernels_that_were_given_are_all_that_are_tried():
 
 
 def test_the_first_stage_looks_at_some_rows_only(monkeypatch):
-    monkeypatch.setattr(stages, "_ROWS", 20)
+    monkeypatch.setattr(stages, "FIRST_ROWS", 20)
     X, Y, _ = draw(60, 2)
     for cv in (None, KFold(3)):
         search = {"structures": "frobenius", "kernels": KERNELS, "alphas": ALPHAS}
