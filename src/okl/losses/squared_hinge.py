@@ -18,7 +18,7 @@ class SquaredHinge(Margin):
 
     name: ClassVar[str | None] = "squared_hinge"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"smooth", "classification", "multilabel"}
+        {"smooth", "active", "classification", "multilabel"}
     )
     largest_curvature: ClassVar[float] = 1.0
 

@@ -23,6 +23,9 @@ from okl.solvers.hessian import HessianSystem
 
 # Systems up to this size are solved directly.
 DIRECT = 3000
+# The same, where conjugate gradients are quick: where the diagonal of J times the
+# curvature is at most so many alphas.
+_MILD, _ALPHAS = 300, 30.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class ActiveSystem:
         Its columns have the given sums if there is an intercept, and entries to take
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
-        if self.size > DIRECT:
+        if self.size > (_MILD if self._is_mild else DIRECT):
             return self._by_conjugate_gradients(right, sums, rtol)
         change = namespace(right).zeros_like(right)
         for block in self._blocks:
@@ -70,6 +73,13 @@ class ActiveSystem:
             part[block.mask] = block.solve(right[:, columns][block.mask], own)
             change[:, columns] = part
         return change
+
+    @cached_property
+    def _is_mild(self) -> bool:
+        """Whether conjugate gradients take few steps."""
+        xp = namespace(self.curvature.diagonal)
+        steepest = xp.max(self.curvature.diagonal * self.prepared.joint.diagonal)
+        return bool(steepest <= _ALPHAS * self.alpha)
 
     @cached_property
     def _blocks(self) -> list[_Block]:

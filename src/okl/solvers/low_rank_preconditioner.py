@@ -28,6 +28,8 @@ from okl.output_kernels import OutputKernel
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
 _PRODUCTS, _FEWEST = 12, 10
+# Small matrices up to this size cost less than the steps that they save.
+_SMALL = 500
 
 Approximate = Callable[[Array], Array]
 
@@ -68,7 +70,7 @@ def _affordable(work: float, n_samples: int, n_directions: int) -> int:
     allowed = _PRODUCTS * work
     forming = (2 * allowed / (n_samples * n_directions)) ** 0.5
     factoring = (allowed / n_directions**2) ** (1 / 3)
-    return int(min(forming, factoring))
+    return int(max(min(forming, factoring), _SMALL / n_directions))
 
 
 def _joint(
