@@ -22,6 +22,7 @@ from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
 from okl.coding.tasks import LongCoefficients, Tasks
+from okl.estimators.label_coder import LabelCoder
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import KERNELS
@@ -128,7 +129,9 @@ def trusted_types() -> set[str]:
         *KERNELS.values(),
         *STRUCTURES.values(),
         *LOSSES.values(),
+        *(type(loss.coding) for loss in LOSSES.values() if loss.coding is not None),
         Certificate,
+        LabelCoder,
         LongCoefficients,
         OutputKernel,
         OutputKernelClassifier,
