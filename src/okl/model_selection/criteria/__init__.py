@@ -1,0 +1,34 @@
+"""Criteria: how good a kernel is, with the derivatives that a search needs.
+
+=======================  ==================================  ========================
+class                    what it judges                      needs
+=======================  ==================================  ========================
+`RestrictedLikelihood`   the marginal likelihood             squared loss, L given
+`LeaveOneOutError`       rows left out one by one            squared loss, L given
+`LeaveOneOutLikelihood`  their predictive probability        squared loss, L given
+`FoldsError`             held-out rows of folds, no refits   squared loss, L given
+`FoldsLikelihood`        held-out rows of folds, by refits   a smooth loss, L given or
+                                                             ``"frobenius"``
+=======================  ==================================  ========================
+
+All are minimised. Where L is given and relates no outputs, targets may be missing; the
+likelihood of folds takes them with any L.
+"""
+
+from okl.model_selection.criteria.automatic import NAMES as NAMES
+from okl.model_selection.criteria.automatic import choose_criterion as choose_criterion
+from okl.model_selection.criteria.base import Criterion as Criterion
+from okl.model_selection.criteria.base import Evaluation as Evaluation
+from okl.model_selection.criteria.folds_error import FoldsError as FoldsError
+from okl.model_selection.criteria.folds_likelihood import (
+    FoldsLikelihood as FoldsLikelihood,
+)
+from okl.model_selection.criteria.leave_one_out_error import (
+    LeaveOneOutError as LeaveOneOutError,
+)
+from okl.model_selection.criteria.leave_one_out_likelihood import (
+    LeaveOneOutLikelihood as LeaveOneOutLikelihood,
+)
+from okl.model_selection.criteria.restricted_likelihood import (
+    RestrictedLikelihood as RestrictedLikelihood,
+)

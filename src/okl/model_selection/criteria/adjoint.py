@@ -1,0 +1,166 @@
+r"""What a move of the training scores of a fit is worth, to any number made of the fit.
+
+The dual variables of the best model for a smooth loss are C = a / alpha, a minus the
+gradient of the loss at its scores F = J C + 1 b'. If the scores were moved by S, while
+all else is fitted again, C would change by -M S, M = V (alpha I + V'JV)^-1 V' with
+V V' the second derivative of the loss: one solve with the equations of a Newton step
+(`okl.solvers.hessian`). M is symmetric, so that one solve is enough for the derivative
+of a number that depends on C and b with respect to all that can move the scores
+(Seeger 2006, section 5).
+
+*A learned L.* For the squared Frobenius norm the best L is C'KC / 2: then the map from
+C to scores that is differentiated has a second term, K C sym(C'K dC), and is symmetric
+still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from okl.losses.base import Curvature
+from okl.model_selection.criteria.fold_fit import FoldFit
+from okl.numerics.arrays import inner
+from okl.operators import JointOperator, Kronecker, LowRank, Operator
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
+from okl.solvers.approximation import Approximation, Prepared
+from okl.solvers.hessian import HessianSystem
+
+# Steps of conjugate gradients that are worth no better preconditioner than a diagonal,
+# the columns of K of that, and how often they begin again with it.
+_EASY, _COLUMNS, _ROUNDS = 40, 100, 5
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """The equations of a Newton step at the end of a fit.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The problem with L held fixed, or following C.
+    curvature : Curvature
+        The second derivative of the loss.
+    alpha : float
+    """
+
+    prepared: Prepared
+    curvature: Curvature
+    alpha: float
+
+    @classmethod
+    def of(cls, fit: FoldFit) -> Adjoint:
+        """Return the equations of a fit."""
+        observed, kernel = fit.observed, fit.output_kernel
+        problem = Problem(
+            observed.loss,
+            observed.targets,
+            fit.operator,
+            fit.structure,
+            fit.means is not None,
+            0.0,
+            observed.weights,
+        )
+        joint: JointOperator = problem.joint(kernel)
+        if not fit.known:
+            joint = _Learned(fit.operator, kernel, fit.dual_image)
+        approximation = Approximation(joint, _COLUMNS, problem.centered)
+        there = observed.targets, fit.scores, observed.weights
+        prepared = Prepared(problem, kernel, joint, approximation)
+        return cls(prepared, observed.loss.curvature(*there), fit.alpha)
+
+    def solve(
+        self,
+        of_dual: np.ndarray,
+        of_intercept: np.ndarray,
+        *,
+        rtol: float,
+        start: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivative of a number with respect to a move of the scores.
+
+        Parameters
+        ----------
+        of_dual : array (n_train, n_outputs)
+            The derivative of the number with respect to C.
+        of_intercept : array (n_outputs,)
+            That with respect to b.
+        rtol : float
+            Relative residual of the equations.
+        start : array, optional
+            The second result, of equations nearby.
+
+        Returns
+        -------
+        s : array (n_train, n_outputs)
+        inside : array (n_train, n_outputs)
+            The solution of the equations.
+        """
+        problem, curvature = self.prepared.problem, self.curvature
+        direct = np.zeros_like(of_dual)
+        if problem.centered:
+            # b follows a move of the scores, and C as well
+            spread = problem.solve_total(curvature, of_intercept) + direct
+            direct = curvature.factor(curvature.adjoint(spread))
+            of_dual = of_dual - self.prepared.joint @ direct
+        right = self._system(None).project(curvature.adjoint(of_dual))
+        inside = self._solve(right, rtol, start)
+        return -direct - curvature.factor(inside), inside
+
+    def _solve(
+        self, right: np.ndarray, rtol: float, start: np.ndarray | None
+    ) -> np.ndarray:
+        """Solve the equations, with a better preconditioner where they are hard."""
+        inside, residual = np.zeros_like(right), right
+        system = self._system(None)
+        if start is not None:
+            # the equations hold on what the curvature of this fit reaches
+            start = system.project(self.curvature.project(start))
+            rest = right - system.product(start)[0]
+            if _size(system, rest) < _size(system, right):
+                inside, residual = start, rest
+        for attempt in range(1 + _ROUNDS):
+            if attempt:
+                system = self._system(self.prepared.approximation.columns)
+            size = _size(system, right)
+            first = (_size(system, residual) / size) ** 0.5 if size > 0 else 0.0
+            if first <= rtol:
+                break
+            left = first
+            for step in islice(system.steps(residual), None if attempt else _EASY):
+                inside = inside + step.length * step.direction
+                left = first * step.left
+                if left <= rtol:
+                    return inside
+            residual = right - system.product(inside)[0]
+        return inside
+
+    def _system(self, columns: LowRank | None) -> HessianSystem:
+        return HessianSystem(self.prepared, self.curvature, self.alpha, columns)
+
+
+class _Learned(Kronecker):
+    """dC -> K dC L + K C sym(C'K dC), L = C'KC / 2 following C."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        output_kernel: OutputKernel,
+        image: np.ndarray,
+    ) -> None:
+        super().__init__(operator, output_kernel)
+        self._image = image
+
+    def __matmul__(self, dual: np.ndarray) -> np.ndarray:
+        """Return the change of the scores."""
+        change = self._image.T @ dual
+        through = self._image @ (change + change.T) / 2
+        return np.asarray(super().__matmul__(dual)) + through
+
+
+def _size(system: HessianSystem, residual: np.ndarray) -> float:
+    """Return the squared norm that conjugate gradients see."""
+    return max(inner(residual, system.precondition(residual)), 0.0)

@@ -1,0 +1,93 @@
+"""Which criterion judges kernels: the one asked for by name, or the first that fits.
+
+With the squared loss and a given L the restricted likelihood is the cheapest, and good
+as any; with more than a fifth as many features as rows it prefers kernels that fit too
+closely, and rows left out do better. All else is judged by the likelihood of folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from okl.model_selection.criteria.base import Criterion
+from okl.model_selection.criteria.closed_form import ClosedForm
+from okl.model_selection.criteria.folds_error import FoldsError
+from okl.model_selection.criteria.folds_likelihood import FoldsLikelihood
+from okl.model_selection.criteria.leave_one_out_error import LeaveOneOutError
+from okl.model_selection.criteria.leave_one_out_likelihood import LeaveOneOutLikelihood
+from okl.model_selection.criteria.restricted_likelihood import RestrictedLikelihood
+from okl.problems import Observed
+from okl.structures import Structure
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+
+_WITHOUT_FOLDS: dict[str, type[ClosedForm]] = {
+    "restricted_likelihood": RestrictedLikelihood,
+    "leave_one_out_error": LeaveOneOutError,
+    "leave_one_out_likelihood": LeaveOneOutLikelihood,
+}
+_WITH_FOLDS: dict[str, type[FoldsError] | type[FoldsLikelihood]] = {
+    "folds_error": FoldsError,
+    "folds_likelihood": FoldsLikelihood,
+}
+NAMES = ("auto", *_WITHOUT_FOLDS, *_WITH_FOLDS)
+# Rows that there should be for each feature.
+_ROWS_PER_FEATURE = 5
+
+
+def choose_criterion(
+    spec: str | Criterion,
+    observed: Observed,
+    structure: Structure,
+    folds: Folds,
+    *,
+    n_features: int,
+    fit_intercept: bool,
+) -> Criterion:
+    """Return the criterion asked for, or the first that fits.
+
+    Parameters
+    ----------
+    spec : str or Criterion
+        One of `NAMES`, or a criterion.
+    observed : Observed
+        Targets, normalised.
+    structure : Structure
+        The one that kernels are judged with.
+    folds : sequence of pairs of arrays
+        Row numbers to train on and to test, for the criteria that need them.
+    n_features : int
+        Of the rows.
+    fit_intercept : bool
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or one that does not fit.
+    """
+    if isinstance(spec, Criterion):
+        return spec
+    if spec not in NAMES:
+        known = ", ".join(map(repr, NAMES))
+        raise ValueError(f"Unknown criterion {spec!r}. Known names: {known}.")
+    name = spec if spec != "auto" else _first(observed, structure, n_features)
+    if name in _WITH_FOLDS:
+        return _WITH_FOLDS[name](observed, folds, fit_intercept=fit_intercept)
+    return _WITHOUT_FOLDS[name](observed, fit_intercept=fit_intercept)
+
+
+def _first(observed: Observed, structure: Structure, n_features: int) -> str:
+    known = structure.known(observed.targets)
+    closed = (
+        "quadratic" in observed.loss.capabilities
+        and observed.tasks is None
+        and known is not None
+        and (observed.complete or not known.couples)
+    )
+    if not closed:
+        return "folds_likelihood"
+    if _ROWS_PER_FEATURE * n_features > len(observed.targets):
+        return "leave_one_out_error"
+    return "restricted_likelihood"

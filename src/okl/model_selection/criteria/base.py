@@ -1,0 +1,77 @@
+"""What a criterion is: a number that tells how good a kernel is, and its derivatives.
+
+A criterion is a function J of the kernel matrix K, of alpha and of the output kernel L.
+A search over hyperparameters needs its derivatives with respect to all of them. Instead
+of one product for each hyperparameter a criterion returns weights of the entries of K,
+a matrix G with
+
+    dJ = tr(G dK),
+
+which a kernel contracts with its own derivatives (`Kernel.gradient`). They are computed
+once, at about the cost of J itself, however many hyperparameters there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl.operators import Operator
+from okl.structures import Structure
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The value of a criterion, to be minimised, and its derivatives.
+
+    Attributes
+    ----------
+    value : float
+        J.
+    left : array (n_samples, p), or (n_samples, n_samples)
+        With ``right`` the derivative along a change of K is sum_q left_q' dK right_q;
+        without it ``left`` is G itself, symmetric.
+    right : array (n_samples, p) or None
+    log_alpha : float, or array (n_outputs,)
+        The derivative with respect to log alpha; one for each alpha that was given.
+    output_weights : array (n_outputs, n_outputs) or None
+        The symmetric matrix H with dJ = tr(H dL), where a given L couples outputs.
+    largest_gap : float
+        The largest relative gap among fits that did not end at their tolerance; 0 where
+        all did, or nothing was fitted.
+    """
+
+    value: float
+    left: np.ndarray
+    right: np.ndarray | None
+    log_alpha: float | np.ndarray
+    output_weights: np.ndarray | None = None
+    largest_gap: float = 0.0
+
+    def along(self, change: np.ndarray) -> float:
+        """Return the derivative along a symmetric change of K."""
+        if self.right is None:
+            return float(np.vdot(self.left, change))
+        return float(np.vdot(self.left, change @ self.right))
+
+
+class Criterion(ABC):
+    """Base of the criteria: they hold targets, and judge kernels."""
+
+    @abstractmethod
+    def evaluate(
+        self, operator: Operator, alpha: Any, structure: Structure
+    ) -> Evaluation:
+        """Return the value at a kernel, with its derivatives.
+
+        Parameters
+        ----------
+        operator : Operator
+            K of all rows, centred or not; it is left as it is.
+        alpha : float, or array (n_outputs,)
+            One for each output only in closed form, and where L couples no outputs.
+        structure : Structure
+        """

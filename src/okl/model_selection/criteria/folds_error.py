@@ -1,0 +1,170 @@
+r"""The squared error of k folds, without a fit for any of them.
+
+The residuals of the rows I of a fold, predicted from all other rows, follow from the
+inverse of all rows: r_I = P_II^-1 C_I. With s_j the mean squared residual of output j
+
+.. math:: J = \tfrac12 \sum_j n_j \log s_j,
+
+and with E_I = P_II^-1 (w r / s)_I, Z_I = P_{:I} E_I and Q_I = P_{:I} r_I the derivative
+is G = sym(sum_I Z_I (Q_I - C)'), up to the factor l / alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from okl.model_selection.criteria.closed_form import ClosedForm, Decoupled, Derivative
+from okl.model_selection.criteria.projected_inverse import ProjectedInverse
+from okl.numerics.arrays import Array, definite_solver
+from okl.problems import Observed
+
+
+class FoldsError(ClosedForm):
+    """Half the logarithm of the squared held-out error of each output.
+
+    Parameters
+    ----------
+    observed : Observed
+        Targets, normalised, with the squared loss.
+    folds : sequence of pairs of arrays
+        Row numbers to train on, which must be all others, and to test.
+    fit_intercept : bool
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        *,
+        fit_intercept: bool,
+    ) -> None:
+        super().__init__(observed, fit_intercept=fit_intercept)
+        self._tests = _check_folds(folds, self.weights)
+        self._rows = np.concatenate(self._tests)
+        self.totals = self.weights[self._rows].sum(axis=0)
+
+    def _differentiate(self, model: Decoupled) -> Derivative:
+        parts = [_HeldOut.of(block, self._tests) for block in model.blocks]
+        m = self.targets.shape[1]
+        residuals = np.zeros((len(self._rows), m))
+        for part in parts:
+            part.put_residuals(residuals)
+        residuals = model.to_outputs(residuals)
+        weighted = self.weights[self._rows] * residuals
+        squares = self.mean_squares((weighted * residuals).sum(axis=0))
+        value = float(np.sum(self.totals * np.log(squares))) / 2
+        of_residuals = model.from_outputs(weighted / squares)
+        matrices, lefts, images = [], [], []
+        for part in parts:
+            left, right = part.pairs(of_residuals)
+            n_rows = len(left)
+            matrix = left.reshape(n_rows, -1) @ right.reshape(n_rows, -1).T
+            matrix += matrix.T.copy()
+            matrix /= 2
+            matrices.append(matrix)
+            image = part.block.kernel @ right.reshape(n_rows, -1)
+            lefts.append(left)
+            images.append(image.reshape(right.shape))
+        if model.basis is None:
+            inside = np.zeros(m)
+            for part, left, image in zip(parts, lefts, images, strict=True):
+                inside[part.block.outputs] = np.einsum("ifj,ifj->j", left, image)
+            return Derivative(value, matrices, inside)
+        order = np.argsort(np.concatenate([part.block.outputs for part in parts]))
+        left = np.concatenate(lefts, axis=2)[:, :, order].reshape(-1, m)
+        image = np.concatenate(images, axis=2)[:, :, order].reshape(-1, m)
+        full = left.T @ image
+        return Derivative(value, matrices, (full + full.T) / 2)
+
+
+class _HeldOut(NamedTuple):
+    """The folds, as one block sees them.
+
+    Attributes
+    ----------
+    block : ProjectedInverse
+    rows : list of arrays of int
+        For each fold its rows, as rows of the block.
+    places : list of arrays of int
+        Where these are among the rows of all folds, one fold below the other.
+    solvers : list of callables
+        What solves with P_II.
+    residuals : list of arrays
+        r_I.
+    """
+
+    block: ProjectedInverse
+    rows: list[np.ndarray]
+    places: list[np.ndarray]
+    solvers: list[Callable[[Array], Array]]
+    residuals: list[np.ndarray]
+
+    @classmethod
+    def of(cls, block: ProjectedInverse, tests: Sequence[np.ndarray]) -> _HeldOut:
+        """Factorise P_II of each fold."""
+        number = np.full(1 + max(block.rows.max(), *(t.max() for t in tests)), -1)
+        number[block.rows] = np.arange(len(block.rows))
+        found = cls(block, [], [], [], [])
+        start = 0
+        for test in tests:
+            rows = number[test]
+            kept = np.flatnonzero(rows >= 0)
+            rows = rows[kept]
+            solver = definite_solver(block.matrix[np.ix_(rows, rows)])
+            found.rows.append(rows)
+            found.places.append(start + kept)
+            found.solvers.append(solver)
+            found.residuals.append(solver(block.dual[rows]))
+            start += len(test)
+        return found
+
+    def put_residuals(self, residuals: np.ndarray) -> None:
+        """Write r of all folds into an array of the rows of all folds."""
+        for places, own in zip(self.places, self.residuals, strict=True):
+            residuals[np.ix_(places, self.block.outputs)] = own
+
+    def pairs(self, of_residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Z and Q - C of all folds, (k, n_folds, n_outputs of the block)."""
+        block = self.block
+        shape = (len(block.rows), len(self.rows), len(block.outputs))
+        left, right = np.empty(shape), np.empty(shape)
+        for fold, rows in enumerate(self.rows):
+            own = of_residuals[np.ix_(self.places[fold], block.outputs)]
+            columns = block.matrix[:, rows]
+            left[:, fold] = columns @ self.solvers[fold](own)
+            right[:, fold] = columns @ self.residuals[fold] - block.dual
+        return left, right
+
+
+def _check_folds(
+    folds: Sequence[tuple[np.ndarray, np.ndarray]], weights: np.ndarray
+) -> list[np.ndarray]:
+    """Return the held-out rows of each fold; all others must train it.
+
+    Raises
+    ------
+    ValueError
+        If they do not, a fold holds out nothing, or leaves an output without a target.
+    """
+    tests, n_samples = [], len(weights)
+    for number, (train, test) in enumerate(folds):
+        seen = np.zeros(n_samples, dtype=int)
+        np.add.at(seen, train, 1)
+        np.add.at(seen, test, 1)
+        if len(test) == 0 or np.any(seen != 1):
+            raise ValueError(
+                f"Fold {number} trains on {len(train)} of {n_samples} rows and tests "
+                f"{len(test)}; the error without refits needs folds that train on all "
+                "rows that they do not test. Use these, or the likelihood of folds."
+            )
+        empty = np.flatnonzero(weights[train].sum(axis=0) == 0)
+        if len(empty):
+            raise ValueError(
+                f"Fold {number} has no training row with a target of output "
+                f"{empty[0]}. Use fewer folds, or folds that leave some of each output."
+            )
+        tests.append(np.asarray(test))
+    return tests

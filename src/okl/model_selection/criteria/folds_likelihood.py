@@ -1,0 +1,216 @@
+r"""The loss of held-out rows of k folds, by a fit and one more solve for each.
+
+J is the sum of V(y_i, F_i) over the held-out rows: minus their log likelihood for the
+softmax and the logistic loss. For a fold with training rows T and held-out rows H the
+scores of H are K_HT C L + 1 b'. With g the gradient of the loss there, a change of K
+moves J in three ways: through K_HT directly, and through C and b, which follow the move
+dK_TT C L of the training scores. What a move of the training scores is worth, s, is one
+solve with the equations of a Newton step; together
+
+.. math:: dJ = \operatorname{tr}\left( [g; s]' \, dK_{:T}\, C L \right),
+
+two thin arrays for each fold. Seeger (2006), *Cross-validation optimization for large
+scale hierarchical classification kernel methods*, section 5.
+
+*Fits that ended early.* C L of a fit differs a little from what the gradient of the
+loss at its scores says. What that difference is worth is known to first order from the
+same s and g; with it J errs to second order in the error of the fit, as the objective
+does.
+
+*A learned L* follows C as well. For the squared Frobenius norm it is C'KC / 2, and its
+derivative is followed; other learned structures are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from okl.model_selection.criteria.adjoint import Adjoint
+from okl.model_selection.criteria.base import Criterion, Evaluation
+from okl.model_selection.criteria.fold_fit import FoldFit, FoldStart
+from okl.numerics.arrays import is_numpy
+from okl.operators import Operator
+from okl.problems import Observed
+from okl.structures import Structure
+
+
+class FoldsLikelihood(Criterion):
+    """The loss of held-out rows, summed over folds.
+
+    Fits, and the solves for the derivative, start where those of the last evaluation
+    ended.
+
+    Parameters
+    ----------
+    observed : Observed
+        Targets, with a smooth loss; any weights, and missing targets.
+    folds : sequence of pairs of arrays
+        Row numbers to train on and to test.
+    fit_intercept : bool
+    tol : float, default=1e-8
+        Relative gap of the fits: the derivative errs by about its root.
+    max_iter : int, default=1000
+        Most iterations of a fit.
+    rtol : float, default=1e-3
+        Relative residual of the solve for the derivative.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        *,
+        fit_intercept: bool,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        rtol: float = 1e-3,
+    ) -> None:
+        if "smooth" not in observed.loss.capabilities or observed.tasks is not None:
+            form = "" if observed.tasks is None else " and data in long form"
+            raise ValueError(
+                "The likelihood of folds needs a smooth loss and a target matrix; got "
+                f"the loss {observed.loss}{form}. Use loss='softmax', 'logistic', "
+                "'huber' or 'squared', and a column for each output."
+            )
+        self.observed, self.fit_intercept = observed, fit_intercept
+        self.tol, self.max_iter, self.rtol = tol, max_iter, rtol
+        self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
+        self._starts: list[FoldStart | None] = [None] * len(self._folds)
+        self._solved: list[np.ndarray | None] = [None] * len(self._folds)
+        _check_folds(observed, self._folds)
+
+    def evaluate(
+        self, operator: Operator, alpha: float, structure: Structure
+    ) -> Evaluation:
+        """Return the value at a kernel, with its derivatives."""
+        known = structure.known(self.observed.targets)
+        if known is None and "half_squared_norm" not in structure.capabilities:
+            raise ValueError(
+                f"The L of {structure} is learned, and the derivative of held-out "
+                "scores does not follow it. Choose the kernel with a given structure "
+                "such as 'identity', or with 'frobenius', and the structure afterwards."
+            )
+        if not operator.shared:
+            raise ValueError(
+                "The derivative of held-out scores is for one kernel for all outputs, "
+                "got one for each. Use one kernel."
+            )
+        parts = [
+            self._fold(number, operator, float(alpha), structure)
+            for number in range(len(self._folds))
+        ]
+        couples = known is not None and known.couples
+        return Evaluation(
+            sum(part.value for part in parts),
+            np.concatenate([part.left for part in parts], axis=1),
+            np.concatenate([part.right for part in parts], axis=1),
+            sum(part.log_alpha for part in parts),
+            np.sum([part.output_weights for part in parts], axis=0)
+            if couples
+            else None,
+            max(part.gap for part in parts),
+        )
+
+    def _fold(
+        self, number: int, operator: Operator, alpha: float, structure: Structure
+    ) -> _Part:
+        """Fit to the training rows of a fold, and differentiate its held-out loss."""
+        train, test = self._folds[number]
+        fit = FoldFit.of(
+            operator.restrict(train),
+            self.observed.restrict(train),
+            structure,
+            alpha,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=self._starts[number],
+        )
+        self._starts[number] = fit.start
+        held_out = self.observed.restrict(test)
+        cross = operator.cross(test, train)
+        back = cross.T if is_numpy(cross) else operator.cross(train, test)
+        predicted, image = fit.across(cross, fit.theta), fit.across(cross, fit.dual)
+        value, downhill = held_out.loss.value_and_negative_gradient(
+            held_out.targets, predicted + fit.intercept, held_out.weights
+        )
+        g = -np.asarray(downhill)
+        multiply = fit.output_kernel.multiply
+        of_dual, through = multiply(fit.back(back, g)), image.T @ g
+        if not fit.known:
+            of_dual = of_dual + fit.dual_image @ (through + through.T) / 2
+        s, self._solved[number] = Adjoint.of(fit).solve(
+            of_dual, g.sum(axis=0), rtol=self.rtol, start=self._solved[number]
+        )
+        # H, the derivative in L if it is moved alone
+        of_output_kernel = through + fit.dual_image.T @ s
+        of_output_kernel = (of_output_kernel + of_output_kernel.T) / 2
+        value += np.vdot(g, multiply(image) - predicted)
+        value += np.vdot(s, multiply(fit.dual_image) - fit.fitted)
+        slope = np.vdot(g, predicted) + np.vdot(s, fit.fitted)
+        n, m = self.observed.targets.shape
+        # a learned L moves with K, too: two more factors of C'dK C / 2
+        width = m if fit.known else 2 * m
+        left, right = np.zeros((n, width)), np.zeros((n, width))
+        left[train, :m], right[train, :m] = s, fit.theta
+        left[test, :m] += g
+        if not fit.known:
+            left[train, m:], right[train, m:] = (
+                fit.dual @ of_output_kernel / 2,
+                fit.dual,
+            )
+            best = fit.dual.T @ fit.dual_image / 2
+            value += np.vdot(of_output_kernel, best - fit.output_kernel.matrix())
+            slope *= 3.0  # scores are cubic in the scale of C
+        return _Part(float(value), left, right, -slope, of_output_kernel, fit.gap)
+
+
+class _Part(NamedTuple):
+    """What one fold adds to an evaluation."""
+
+    value: float
+    left: np.ndarray
+    right: np.ndarray
+    log_alpha: float
+    output_weights: np.ndarray
+    gap: float
+
+
+def _check_folds(
+    observed: Observed, folds: list[tuple[np.ndarray, np.ndarray]]
+) -> None:
+    """Raise ValueError if a fold cannot be fitted, or has nothing to judge."""
+    classes = "probabilities" in observed.loss.capabilities
+    for number, (train, test) in enumerate(folds):
+        if len(train) == 0 or len(test) == 0:
+            raise ValueError(
+                f"Fold {number} has {len(train)} rows to train on and {len(test)} to "
+                "test; it needs some of both. Use fewer folds."
+            )
+        training = observed.restrict(train)
+        missing = training.unobserved()
+        if len(missing):
+            raise ValueError(
+                f"Fold {number} has no training row with a target of output "
+                f"{missing[0]}. Use fewer folds, or folds that leave some of each."
+            )
+        if not classes:
+            continue
+        weights = np.ones((len(train), 1))
+        if training.weights is not None:
+            weights = training.weights
+        counted = np.broadcast_to(weights > 0, training.targets.shape)
+        lowest = np.where(counted, training.targets, np.inf).min(axis=0)
+        highest = np.where(counted, training.targets, -np.inf).max(axis=0)
+        if np.any(lowest == highest):
+            output = int(np.flatnonzero(lowest == highest)[0])
+            which, name = "no" if highest[output] <= 0 else "only", output
+            if len(highest) == 1:  # one column for two classes
+                which, name = "no", 1 if highest[0] <= 0 else 0
+            raise ValueError(
+                f"Fold {number} has {which} training rows of class {name}. Use "
+                "stratified folds, fewer of them, or leave out rare classes."
+            )

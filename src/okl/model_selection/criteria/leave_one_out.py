@@ -1,0 +1,149 @@
+r"""What the criteria share that leave out one row at a time.
+
+The residual of a row that is left out follows from the fit to all rows, r = C / p with
+p the diagonal of P; 1 / p is the variance of its prediction, with its noise. A weight
+counts as so many copies of a row: of a row with weight w > 1 one copy is left out and
+w - 1 stay, and for that copy C is C / w and p is p / w^2 + 1 - 1 / w; a row of weight
+below one is left out whole. With v = max(w, 1) and q = v - 1 + p / v the residual is
+r = C / q. `okl.model_selection.leave_one_out` predicts the same.
+
+With dC = -P dK C and dp = -diag(P dK P), up to the factor l / alpha, a criterion with
+dJ = sum_ij e_ij dC_ij - t_ij dp_ij has G = P diag(sum_j t_j) P - sym(P e C').
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from okl.model_selection.criteria.closed_form import ClosedForm, Decoupled, Derivative
+from okl.model_selection.criteria.projected_inverse import ProjectedInverse
+
+
+class LeftOut(NamedTuple):
+    """Rows left out, as columns of Y V; zero where there is no weight.
+
+    Attributes
+    ----------
+    residuals : array (n_samples, n_outputs)
+        r.
+    copies : array (n_samples, n_outputs)
+        v.
+    precisions : array (n_samples, n_outputs)
+        q; one where there is no weight.
+    """
+
+    residuals: np.ndarray
+    copies: np.ndarray
+    precisions: np.ndarray
+
+
+class Judgement(NamedTuple):
+    """A criterion and its derivative in what it is a function of.
+
+    Attributes
+    ----------
+    value : float
+    of_dual : array (n_samples, n_outputs)
+        e.
+    share : float
+        t = share e r / v + of_variance.
+    of_variance : array (n_samples, n_outputs)
+    """
+
+    value: float
+    of_dual: np.ndarray
+    share: float
+    of_variance: np.ndarray
+
+
+class LeaveOneOut(ClosedForm):
+    """Base of the criteria that leave out one row at a time."""
+
+    @abstractmethod
+    def _judge(self, model: Decoupled, left_out: LeftOut) -> Judgement:
+        """Judge the residuals of rows left out."""
+
+    def _differentiate(self, model: Decoupled) -> Derivative:
+        left_out = self._leave_out(model)
+        judged = self._judge(model, left_out)
+        m = self.targets.shape[1]
+        coupled = model.basis is not None
+        spread = judged.share * judged.of_dual / left_out.copies
+        variances = spread * left_out.residuals + judged.of_variance
+        matrices, inside = [], np.zeros((m, m) if coupled else m)
+        moved, images = np.zeros_like(spread), np.zeros_like(spread)
+        for block in model.blocks:
+            at = np.ix_(block.rows, block.outputs)
+            product = block.matrix @ judged.of_dual[at]
+            matrices.append(_matrix(block, variances[at].sum(axis=1), product))
+            image = block.kernel @ block.dual
+            own = block.kernel_diagonal @ variances[at]
+            own -= np.einsum("ij,ij->j", product, image)
+            if coupled:
+                moved[at], images[at] = product, image
+                inside[block.outputs, block.outputs] = own
+            else:
+                inside[block.outputs] = own
+        if coupled:
+            inside += _between(model, spread, left_out.residuals, moved, images)
+        return Derivative(judged.value, matrices, inside)
+
+    def _leave_out(self, model: Decoupled) -> LeftOut:
+        residuals = np.zeros_like(self.targets)
+        copies, precisions = np.ones_like(residuals), np.ones_like(residuals)
+        for block in model.blocks:
+            at = np.ix_(block.rows, block.outputs)
+            v = np.maximum(block.weights, 1.0)
+            q = v - 1.0 + block.diagonal / v
+            residuals[at] = block.dual / q[:, None]
+            copies[at], precisions[at] = v[:, None], q[:, None]
+        return LeftOut(residuals, copies, precisions)
+
+
+def _matrix(
+    block: ProjectedInverse, variances: np.ndarray, product: np.ndarray
+) -> np.ndarray:
+    """Return P diag(t) P - sym(P e C')."""
+    if np.all(variances >= 0):
+        # a matrix times its own transpose takes half of the multiplications
+        half = block.matrix * np.sqrt(variances)
+        matrix = half @ half.T
+    else:
+        matrix = (block.matrix * variances) @ block.matrix
+    outer = product @ block.dual.T
+    outer += outer.T.copy()
+    outer /= 2
+    matrix -= outer
+    return matrix
+
+
+def _between(
+    model: Decoupled,
+    spread: np.ndarray,
+    residuals: np.ndarray,
+    moved: np.ndarray,
+    images: np.ndarray,
+) -> np.ndarray:
+    """Return the derivative in V'dLV beside its diagonal, symmetric.
+
+    It couples columns j and k by P_j K P_k, whose diagonal is (p_j - p_k) / (l_k - l_j)
+    times alpha; where eigenvalues are equal it is that of P K P.
+    """
+    m = residuals.shape[1]
+    inside = -moved.T @ images
+    for first in model.blocks:
+        for second in model.blocks:
+            if first is second:
+                diagonal = first.kernel_diagonal
+            else:
+                diagonal = first.diagonal - second.diagonal
+                diagonal = diagonal / (second.ratio - first.ratio)
+            left = np.ix_(first.rows, first.outputs)
+            right = np.ix_(second.rows, second.outputs)
+            between = (spread[left] * diagonal[:, None]).T @ residuals[right]
+            inside[np.ix_(first.outputs, second.outputs)] += between
+    inside[np.arange(m), np.arange(m)] = 0.0
+    return (inside + inside.T) / 2

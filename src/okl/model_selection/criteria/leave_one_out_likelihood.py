@@ -1,0 +1,41 @@
+r"""Leave-one-out log predictive probability of the Gaussian process.
+
+Each row is predicted from all others, with the variance sigma^2 / p of its prediction
+and its noise. Where L couples no outputs sigma^2 is set to its best value for each,
+s_j = mean_i r_ij^2 p_ij, where it does for all together, and up to constants
+
+.. math:: J = \tfrac12 \sum_j \left[n_j \log s_j - \sum_i \log p_{ij}\right].
+
+With weights sums are over copies of rows (see `LeaveOneOut`).
+
+Rasmussen and Williams (2006), *Gaussian processes for machine learning*, section 5.4.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from okl.model_selection.criteria.closed_form import Decoupled
+from okl.model_selection.criteria.leave_one_out import Judgement, LeaveOneOut, LeftOut
+
+
+class LeaveOneOutLikelihood(LeaveOneOut):
+    """Minus the logarithm of the leave-one-out predictive probability."""
+
+    def _judge(self, model: Decoupled, left_out: LeftOut) -> Judgement:
+        residuals, copies, precisions = left_out
+        # a copy of a row has this part of its dual variables
+        weights = self.weights / copies
+        sums = (weights * precisions * residuals**2).sum(axis=0)
+        totals, scored = self.totals, ~self.constant
+        if model.basis is not None:
+            scored = np.ones_like(scored)
+            sums = np.full_like(sums, sums.mean())
+            variances = sums / totals + self.floors.mean()
+        else:
+            variances = np.where(scored, sums / totals + self.floors, 1.0)
+        logs = np.log(precisions / copies)
+        value = float(np.sum((totals * np.log(variances))[scored]))
+        value -= float(np.sum((self.weights * logs)[:, scored]))
+        of_dual = weights * residuals / variances
+        return Judgement(value / 2, of_dual, 0.5, weights / (2 * precisions))

@@ -1,0 +1,145 @@
+r"""The inverse that all closed forms are written in.
+
+Outputs of one eigenvalue l of L, and of the same weights, share
+
+.. math:: A = \tfrac{l}{\alpha} K + W^{-1}, \qquad
+          P = A^{-1} - \frac{A^{-1} 1 1' A^{-1}}{1' A^{-1} 1},
+
+the second term only with a free intercept. The dual variables of the best model, times
+alpha, are C = P Y; the variance of the noise of row i is that of the model over w_i.
+Along a change of K, dP = -(l / alpha) P dK P.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+# A part of the noise below which what K adds to it is multiplied out.
+_NOTHING = 1e-6
+
+
+@dataclass(frozen=True)
+class ProjectedInverse:
+    """P, for some outputs.
+
+    Attributes
+    ----------
+    outputs : array of int
+        Which, as columns of Y V, V the eigenvectors of L.
+    rows : array of int (k,)
+        Those whose weight is not zero.
+    weights : array (k,)
+        Theirs.
+    kernel : array (k, k)
+        K, centred if the intercept is free, which does not change P.
+    ratio : float
+        l / alpha.
+    free_intercept : bool
+    matrix : array (k, k)
+        P.
+    log_determinant : float
+        log|A|, plus log 1'A^-1 1 with a free intercept.
+    dual : array (k, len(outputs))
+        C.
+    """
+
+    outputs: np.ndarray
+    rows: np.ndarray
+    weights: np.ndarray
+    kernel: np.ndarray
+    ratio: float
+    free_intercept: bool
+    matrix: np.ndarray
+    log_determinant: float
+    dual: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        outputs: np.ndarray,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        kernel: np.ndarray,
+        ratio: float,
+        targets: np.ndarray,
+        *,
+        free_intercept: bool,
+    ) -> ProjectedInverse:
+        """Factorise and invert.
+
+        Targets (k, len(outputs)) are those of the rows.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If A is not numerically positive definite.
+        """
+        matrix, log_determinant = _inverse(ratio * kernel, 1.0 / weights)
+        if free_intercept:
+            sums = matrix.sum(axis=0)
+            total = float(sums.sum())
+            matrix -= np.outer(sums / total, sums)
+            log_determinant += float(np.log(total))
+        return cls(
+            outputs,
+            rows,
+            weights,
+            kernel,
+            ratio,
+            free_intercept,
+            matrix,
+            log_determinant,
+            matrix @ targets,
+        )
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of P (k,)."""
+        return np.diagonal(self.matrix).copy()
+
+    @cached_property
+    def kernel_diagonal(self) -> np.ndarray:
+        """The diagonal of P K P (k,), by l / alpha P K P = P - P W^-1 P."""
+        if self._subtracts:
+            squares = np.einsum(
+                "ij,ij,j->i", self.matrix, self.matrix, 1 / self.weights
+            )
+            return (self.diagonal - squares) / self.ratio
+        return np.einsum("ij,ij->i", self.matrix @ self.kernel, self.matrix)
+
+    @property
+    def _subtracts(self) -> bool:
+        """Whether A is far enough from W^-1 for differences to keep their digits."""
+        largest = float(np.max(self.weights * np.diagonal(self.kernel)))
+        return self.ratio * largest > _NOTHING
+
+    @property
+    def kernel_trace(self) -> float:
+        """The trace of P K, by l / alpha K P = I - W^-1 P but for the intercept."""
+        if self._subtracts:
+            rest = len(self.rows) - float(self.free_intercept)
+            return float(rest - np.sum(self.diagonal / self.weights)) / self.ratio
+        return float(np.vdot(self.matrix, self.kernel))
+
+
+def _inverse(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the inverse of matrix + diagonal, and log determinant, in its memory."""
+    n = len(diagonal)
+    matrix.reshape(-1)[:: n + 1] += diagonal
+    # the transpose is the same matrix in the order of LAPACK
+    factor, info = dpotrf(matrix.T, lower=True, overwrite_a=True, clean=False)
+    if info != 0:
+        raise np.linalg.LinAlgError(
+            "The kernel matrix plus alpha is not positive definite to rounding. Use a "
+            "larger alpha, or a kernel that is positive semi-definite."
+        )
+    log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
+    inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
+    lower = np.tril(inverse)
+    full = lower + lower.T
+    full.reshape(-1)[:: n + 1] /= 2
+    return full, log_determinant

@@ -1,0 +1,64 @@
+r"""Restricted marginal likelihood (REML): how probable the targets are under the model.
+
+Squared loss, L and alpha are a Gaussian process: Y has the covariance sigma^2 (L (x) K
+/ alpha + W^-1) about the intercept, so that a row has the less noise the larger its
+weight. (Unlike copies of a row, which would say that there is no noise at all.) The
+intercept is integrated out under a flat prior, and sigma^2 is set to its best value:
+one for each output where L couples none, one for all outputs where it does. Minus the
+logarithm is then, up to constants,
+
+.. math:: J = \tfrac12 \sum_j \left[(n_j - 1) \log y_j' c_j
+              + \log |A_j| + \log 1' A_j^{-1} 1\right],
+
+n_j for n_j - 1 and no last term without an intercept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from okl.model_selection.criteria.closed_form import ClosedForm, Decoupled, Derivative
+
+
+class RestrictedLikelihood(ClosedForm):
+    """Minus the logarithm of the restricted marginal likelihood."""
+
+    def _differentiate(self, model: Decoupled) -> Derivative:
+        m = self.targets.shape[1]
+        coupled = model.basis is not None
+        targets = model.from_outputs(self.targets)
+        norms, freedom = np.zeros(m), np.zeros(m)
+        value = 0.0
+        for block in model.blocks:
+            own = targets[np.ix_(block.rows, block.outputs)]
+            norms[block.outputs] = np.einsum("ij,ij->j", own, block.dual)
+            freedom[block.outputs] = len(block.rows) - float(self.fit_intercept)
+            value += len(block.outputs) * block.log_determinant / 2
+        norms = norms + freedom * self.floors
+        if coupled:
+            norms, freedom = np.full(m, norms.sum()), np.full(m, freedom.sum())
+        scored = np.concatenate([block.outputs for block in model.blocks])
+        scored = scored[:1] if coupled else scored
+        value += float(np.sum(freedom[scored] * np.log(norms[scored]))) / 2
+        # norms of zero are those of constant outputs, which no block has
+        precisions = freedom / np.where(norms > 0, norms, 1.0)
+        matrices, inside = [], np.zeros(m)
+        images = np.zeros_like(targets)
+        for block in model.blocks:
+            scaled = block.dual * precisions[block.outputs]
+            matrix = len(block.outputs) * block.matrix
+            matrix -= scaled @ block.dual.T
+            matrix /= 2
+            matrices.append(matrix)
+            image = block.kernel @ block.dual
+            images[np.ix_(block.rows, block.outputs)] = image
+            fitted = np.einsum("ij,ij->j", scaled, image)
+            inside[block.outputs] = (block.kernel_trace - fitted) / 2
+        if not coupled:
+            return Derivative(value, matrices, inside)
+        dual = np.zeros_like(targets)
+        for block in model.blocks:
+            dual[np.ix_(block.rows, block.outputs)] = block.dual
+        full = -precisions[0] / 2 * (dual.T @ images)
+        np.fill_diagonal(full, inside)
+        return Derivative(value, matrices, (full + full.T) / 2)
