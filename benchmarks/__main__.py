@@ -32,6 +32,7 @@ NAMES = (
     "kernel_gradients",
     "search",
     "decompositions",
+    "criteria",
     "peak_memory",
 )
 # What does not depend on the number of threads is measured with the last one only.
