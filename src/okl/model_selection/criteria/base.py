@@ -51,11 +51,13 @@ class Evaluation:
     output_weights: np.ndarray | None = None
     largest_gap: float = 0.0
 
+    def weights(self) -> np.ndarray:
+        """Return the weights of the entries of K (n_samples, n_samples)."""
+        return self.left if self.right is None else self.left @ self.right.T
+
     def along(self, change: np.ndarray) -> float:
         """Return the derivative along a symmetric change of K."""
-        if self.right is None:
-            return float(np.vdot(self.left, change))
-        return float(np.vdot(self.left, change @ self.right))
+        return float(np.vdot(self.weights(), change))
 
 
 class Criterion(ABC):

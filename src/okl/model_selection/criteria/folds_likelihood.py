@@ -54,7 +54,7 @@ class FoldsLikelihood(Criterion):
         Relative gap of the fits: the derivative errs by about its root.
     max_iter : int, default=1000
         Most iterations of a fit.
-    rtol : float, default=1e-3
+    rtol : float, default=1e-4
         Relative residual of the solve for the derivative.
     """
 
@@ -66,7 +66,7 @@ class FoldsLikelihood(Criterion):
         fit_intercept: bool,
         tol: float = 1e-8,
         max_iter: int = 1000,
-        rtol: float = 1e-3,
+        rtol: float = 1e-4,
     ) -> None:
         if "smooth" not in observed.loss.capabilities or observed.tasks is not None:
             form = "" if observed.tasks is None else " and data in long form"
