@@ -26,6 +26,7 @@ from okl.model_selection.criteria.base import Criterion, Evaluation
 from okl.model_selection.criteria.projected_inverse import ProjectedInverse
 from okl.numerics.arrays import eigh
 from okl.numerics.memory import require_memory
+from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
@@ -152,9 +153,10 @@ class ClosedForm(Criterion):
         if known.couples:
             values, basis = eigh(known.matrix())
             eigenvalues = np.clip(values, 0.0, None)
-        model = self._decouple(kernel, basis, eigenvalues / alpha)
-        found = self._differentiate(model)
-        left = _sum(model.blocks, found.matrices, n)
+        with threads_for(float(n) ** 3 / 6):
+            model = self._decouple(kernel, basis, eigenvalues / alpha)
+            found = self._differentiate(model)
+            left = _sum(model.blocks, found.matrices, n)
         inside = found.inside if basis is None else np.diagonal(found.inside)
         log_alpha = -inside * eigenvalues / alpha
         return Evaluation(

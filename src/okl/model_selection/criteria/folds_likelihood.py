@@ -32,6 +32,7 @@ from okl.model_selection.criteria.adjoint import Adjoint
 from okl.model_selection.criteria.base import Criterion, Evaluation
 from okl.model_selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.numerics.arrays import is_numpy
+from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.problems import Observed
 from okl.structures import Structure
@@ -98,10 +99,12 @@ class FoldsLikelihood(Criterion):
                 "The derivative of held-out scores is for one kernel for all outputs, "
                 "got one for each. Use one kernel."
             )
-        parts = [
-            self._fold(number, operator, float(alpha), structure)
-            for number in range(len(self._folds))
-        ]
+        n, m = self.observed.targets.shape
+        with threads_for(float(n * m * max(n, m))):
+            parts = [
+                self._fold(number, operator, float(alpha), structure)
+                for number in range(len(self._folds))
+            ]
         couples = known is not None and known.couples
         return Evaluation(
             sum(part.value for part in parts),
