@@ -35,10 +35,11 @@ from okl.problems import Problem
 from okl.solvers import support_vectors
 from okl.solvers.base import Solver
 from okl.solvers.dual_model import DualModel
+from okl.solvers.monitor import Monitor
 from okl.solvers.multipliers import balanced, multiplier_bounds
 from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
-from okl.solvers.solution import History, Solution
+from okl.solvers.solution import Solution
 from okl.solvers.squared_loss import first_that_fits
 from okl.solvers.surrogate import Surrogate
 from okl.solvers.trace_newton import TraceNewton
@@ -98,16 +99,16 @@ class AugmentedLagrangian(Solver):
         smooth_solver, _ = _smooth(problem)
         known = "known" in problem.structure.capabilities
         growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
-        history = History(problem.reference)
+        monitor = Monitor(
+            problem.reference, tol=0.0, max_iter=max_iter, patience=_PATIENCE
+        )
         if start is None:
             start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
-        best, sparse = None, None
-        smallest, stalled, finished = float("inf"), 0, 0
+        sparse, finished = None, 0
         direct = _of_support_vectors(problem, alpha, tol=tol)
         if direct is not None:
-            best, smallest = direct, abs(direct.certificate.relative_gap)
-            history.add(best.certificate.primal, best.certificate.dual)
-            start = _Start(best.multipliers, start.inside)
+            monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
+            start = _Start(direct.multipliers, start.inside)
         solved = direct is not None and direct.certificate.status == "optimal"
         sharpness, share = _FIRST, _MOST
         while not solved:
@@ -119,18 +120,14 @@ class AugmentedLagrangian(Solver):
             model = DualModel.of(envelope, problem, solution, alpha, tol=tol)
             start = _Start(model.multipliers, solution.start)
             certificate = model.certificate
-            gap = history.add(certificate.primal, certificate.dual)
-            stalled = 0 if gap < smallest else stalled + 1
-            if best is None or gap < smallest:
-                best, smallest = model, gap
+            monitor.add(certificate.primal, certificate.dual, model)
             limited = solution.certificate.status == "rank_limited"
-            if smallest <= max(tol, _ROUGH) or limited:
-                sparse = best.sparse(problem, alpha, tol=tol)
+            if monitor.smallest <= max(tol, _ROUGH) or limited:
+                sparse = monitor.best.sparse(problem, alpha, tol=tol)
                 if sparse.certificate.status == "optimal":
                     break
-            finished += smallest <= tol
-            done = finished >= _ROUNDS_MORE or stalled >= _PATIENCE
-            if done or len(history.records) >= max_iter:
+            finished += monitor.smallest <= tol
+            if finished >= _ROUNDS_MORE or monitor.done:
                 break
             if solution.certificate.failed:
                 # too sharp for this one: duller ones converge as well, in more rounds
@@ -138,17 +135,17 @@ class AugmentedLagrangian(Solver):
             else:
                 growth = next(by for most, by in growths if solution.n_iter <= most)
                 sharpness = min(growth * sharpness, _LARGEST)
-            share = min(max(_SHARE * smallest, _LEAST * tol), _MOST)
-        assert best is not None  # libsvm's, or that of the first round
+            share = min(max(_SHARE * monitor.smallest, _LEAST * tol), _MOST)
+        best = monitor.best
         if sparse is not None and sparse.is_as_good_as(best, tol):
             best = sparse
-            history.add(best.certificate.primal, best.certificate.dual)
+            monitor.add(best.certificate.primal, best.certificate.dual)
         return Solution(
             best.dual_coef,
             best.output_kernel,
             best.certificate,
-            len(history.records),
-            history.records,
+            monitor.n_iter,
+            monitor.history.records,
             start,
             best.intercept if problem.centered else None,
             best.multipliers,

@@ -29,12 +29,9 @@ from okl.problems import Problem, Rotated
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.factored_point import RANK_CUT, FactoredPoint
-from okl.solvers.solution import History, Solution, conclude
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.solution import Solution, conclude
 
-_SAFETY = 0.9  # as in dual_newton
-# Rounds without progress, in the gap or by this fraction of the tolerance in the
-# objective, after which rounding is in the way.
-_PATIENCE, _PROGRESS = 20, 1e-2
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
 _GROWTH = 0.3
 # The scalar equations are solved to this relative change; most need a few steps.
@@ -66,12 +63,12 @@ class FactoredNewton(Solver):
         start: Array | None = None,
     ) -> Solution:
         """Iterate from the factor of a neighbouring, larger alpha."""
-        history = History(prepared.problem.reference)
-        if start is None:
-            start = self._continue_to(prepared, alpha, tol, max_iter, history)
-        point, rank_limited = _minimise(
-            prepared, alpha, start, tol=tol, max_iter=max_iter, history=history
+        monitor = Monitor(
+            prepared.problem.reference, tol=SAFETY * tol, max_iter=max_iter
         )
+        if start is None:
+            start = self._continue_to(prepared, alpha, tol, max_iter)
+        point, rank_limited = _minimise(prepared, alpha, start, monitor, tol)
         kernel = point.output_kernel()
         coefficients = kernel.from_coordinates(
             known_coefficients(prepared, kernel, alpha)
@@ -83,17 +80,12 @@ class FactoredNewton(Solver):
             alpha,
             tol=tol,
             rank_limited=rank_limited,
-            history=history,
+            history=monitor.history,
             start=kernel.factor(),
         )
 
     def _continue_to(
-        self,
-        prepared: Rotated,
-        alpha: float,
-        tol: float,
-        max_iter: int,
-        history: History,
+        self, prepared: Rotated, alpha: float, tol: float, max_iter: int
     ) -> Array:
         """Walk down from the largest useful alpha, loosely, to a first factor."""
         targets = prepared.targets
@@ -105,26 +97,17 @@ class FactoredNewton(Solver):
             return factor
         n_steps = ceil(log(largest / alpha) / log(_CONTINUATION))
         for step in range(1, n_steps):
-            point, _ = _minimise(
-                prepared,
-                largest * (alpha / largest) ** (step / n_steps),
-                factor,
-                tol=max(tol, _CONTINUATION_TOLERANCE),
-                max_iter=max_iter,
-                history=History(prepared.problem.reference),
-            )
+            loose = max(tol, _CONTINUATION_TOLERANCE)
+            reference = prepared.problem.reference
+            monitor = Monitor(reference, tol=SAFETY * loose, max_iter=max_iter)
+            between = largest * (alpha / largest) ** (step / n_steps)
+            point, _ = _minimise(prepared, between, factor, monitor, loose)
             factor = point.output_kernel().factor()
         return factor
 
 
 def _minimise(
-    prepared: Rotated,
-    alpha: float,
-    factor: Array,
-    *,
-    tol: float,
-    max_iter: int,
-    history: History,
+    prepared: Rotated, alpha: float, factor: Array, monitor: Monitor, tol: float
 ) -> tuple[FactoredPoint, bool]:
     """Take the two steps in turn; return the last point, and whether rank-limited."""
     d = prepared.eigenvalues
@@ -135,16 +118,10 @@ def _minimise(
     point = FactoredPoint.of(d, prepared.targets, identity, factor @ factor.T, alpha)
     point = _reweight(d, point, max_rank, alpha)
     reweighted = True
-    best, lowest, stalled = float("inf"), float("inf"), 0
     while True:
         dual = _dual_value(prepared, point, alpha)
-        relative = history.add(point.objective, dual)
-        # under a bound on the rank the objective falls while the gap stays
-        falls = point.objective < lowest * (1 - _PROGRESS * tol)
-        stalled = 0 if falls or relative < best else stalled + 1
-        best, lowest = min(best, relative), min(lowest, point.objective)
-        done = relative <= _SAFETY * tol or stalled >= _PATIENCE
-        if done or len(history.records) >= max_iter:
+        relative = monitor.add(point.objective, dual)
+        if monitor.done:
             return point, False
         rank = point.rank
         gradient, inverse = point.gradient(), point.preconditioner(alpha)

@@ -31,13 +31,8 @@ from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated, Weighting
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
-from okl.solvers.solution import History, Solution, certified
-
-# The model is certified again, with products of its own: leave room for rounding.
-_SAFETY = 0.9
-# Steps without progress, in the gap or by this fraction of the tolerance in the
-# objective, after which rounding is in the way.
-_PATIENCE, _PROGRESS = 20, 1e-2
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.solution import Solution, certified
 
 
 class Imputation(Solver):
@@ -68,10 +63,8 @@ class Imputation(Solver):
     ) -> Solution:
         """Iterate from the imputed targets of a neighbouring alpha, or from zero."""
         problem, known = prepared.problem, prepared.known
-        history = History(problem.reference)
-        completed, predictions = _impute(
-            prepared, alpha, start, history, tol=tol, max_iter=max_iter
-        )
+        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+        completed, predictions = _impute(prepared, alpha, start, monitor)
         rotated = Rotated.of(problem.completed(completed))
         coefficients = known.from_coordinates(known_coefficients(rotated, known, alpha))
         dual_coef = rotated.lift(coefficients, known, alpha)
@@ -86,7 +79,7 @@ class Imputation(Solver):
             known,
             alpha,
             tol=tol,
-            history=history,
+            history=monitor.history,
             start=completed,
             intercept=intercept,
         )
@@ -163,13 +156,7 @@ class Prepared(NamedTuple):
 
 
 def _impute(
-    prepared: Prepared,
-    alpha: float,
-    start: Array | None,
-    history: History,
-    *,
-    tol: float,
-    max_iter: int,
+    prepared: Prepared, alpha: float, start: Array | None, monitor: Monitor
 ) -> tuple[Array, Array]:
     """Return the completed targets, and what the model predicts but for b."""
     problem, observed = prepared.problem, prepared.observed
@@ -181,7 +168,6 @@ def _impute(
     predictions = prepared.rotate_back(gain * coordinates)
     # alpha C of the completed targets; to be zero where they are imputed
     dual = problem.balanced(completed) - predictions
-    best, lowest, stalled = float("inf"), float("inf"), 0
     direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
     while True:
         residual = (observed - 1) * dual
@@ -195,12 +181,8 @@ def _impute(
         primal, dual_value = _bounds(
             prepared, alpha, spread, completed, coordinates, dual, residual_coordinates
         )
-        gap = history.add(primal, dual_value)
-        falls = primal < lowest * (1 - _PROGRESS * tol)
-        stalled = 0 if falls or gap < best else stalled + 1
-        best, lowest = min(best, gap), min(lowest, primal)
-        done = gap <= _SAFETY * tol or stalled >= _PATIENCE or size <= 0
-        if done or len(history.records) >= max_iter:
+        monitor.add(primal, dual_value)
+        if monitor.done or size <= 0:
             return completed, predictions
         change = prepared.rotate_back(gain * moved)
         image = problem.balanced(direction) - change

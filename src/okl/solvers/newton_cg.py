@@ -35,11 +35,10 @@ from okl.problems import Problem
 from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
 from okl.solvers.hessian import HessianSystem
+from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.newton_point import Direction, Point, drift_of, line_search
-from okl.solvers.solution import History, Solution, certified
+from okl.solvers.solution import Solution, certified
 
-# The model is certified again, with products of its own: leave room for rounding.
-_SAFETY = 0.9
 # The preconditioned residual of a step: where it is tried first, or at the root of the
 # gap if smaller; from where on it may be shortened; how much closer if it does not go
 # down, and no closer than that.
@@ -56,9 +55,8 @@ _UNREACHED = 1e-13
 _RAISED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
 # Halved steps that are tried.
 _MAX_HALVINGS = 20
-# Iterations without progress, in the gap or by this fraction of the tolerance in the
-# objective, after which rounding is in the way.
-_PATIENCE, _PROGRESS = 10, 1e-2
+# Iterations without progress after which rounding is in the way.
+_PATIENCE = 10
 
 
 class NewtonCG(Solver):
@@ -100,22 +98,19 @@ class NewtonCG(Solver):
     ) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
         problem, joint = prepared.problem, prepared.joint
-        history = History(problem.reference)
+        monitor = Monitor(
+            problem.reference, tol=SAFETY * tol, max_iter=max_iter, patience=_PATIENCE
+        )
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
         predictions = xp.zeros_like(dual) if start is None else joint @ dual
         point = Point.at(problem, dual, predictions, alpha)
-        best, lowest, stalled = float("inf"), float("inf"), 0
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
         raised = _Raised()
         while True:
-            gap = history.add(point.objective, _dual_value(prepared, point, alpha))
-            falls = point.objective < lowest * (1 - _PROGRESS * tol)
-            stalled = 0 if falls or gap < best else stalled + 1
-            best, lowest = min(best, gap), min(lowest, point.objective)
-            done = abs(gap) <= _SAFETY * tol or stalled >= _PATIENCE
-            if done or len(history.records) >= max_iter:
+            gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
+            if monitor.done:
                 break
             moved = None
             if easy:
@@ -132,7 +127,7 @@ class NewtonCG(Solver):
             prepared.kernel,
             alpha,
             tol=tol,
-            history=history,
+            history=monitor.history,
             start=point.dual,
             intercept=point.intercept,
             hessian=_system(prepared, point, alpha),

@@ -25,11 +25,10 @@ from okl.problems import Problem
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
+from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.newton_cg import NewtonCG
-from okl.solvers.solution import History, Solution, certified
+from okl.solvers.solution import Solution, certified
 
-# The model is certified again, with products of its own: leave room for rounding.
-_SAFETY = 0.9
 # Systems are solved to a relative residual of the root of the gap, within bounds; and
 # closer by a factor after a step shorter than this.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
@@ -65,17 +64,17 @@ class SemismoothNewton(Solver):
     ) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
         problem, joint = prepared.problem, prepared.joint
-        history = History(problem.reference)
+        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
         predictions = xp.zeros_like(dual) if start is None else joint @ dual
         intercept, closer = None, 1.0
         while True:
             point = _Point.at(prepared, dual, predictions, intercept, alpha)
-            gap = history.add(point.objective, point.objective - point.gap)
-            if gap <= _SAFETY * tol or len(history.records) >= max_iter:
+            gap = monitor.add(point.objective, point.objective - point.gap)
+            if monitor.done:
                 break
-            rtol = max(closer * min(abs(gap) ** 0.5, _LOOSEST), _CLOSEST)
+            rtol = max(closer * min(gap**0.5, _LOOSEST), _CLOSEST)
             direction = _newton(prepared, point, alpha, rtol=rtol)
             length = _length(prepared, point, direction, alpha)
             longest = float(xp.max(length))
@@ -91,7 +90,7 @@ class SemismoothNewton(Solver):
             prepared.kernel,
             alpha,
             tol=tol,
-            history=history,
+            history=monitor.history,
             start=dual,
             intercept=point.best_intercept if problem.centered else None,
         )

@@ -14,8 +14,9 @@ from typing import ClassVar
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
+from okl.solvers.monitor import Monitor
 from okl.solvers.proximal_gradient import Prepared, ProximalGradient
-from okl.solvers.solution import History, Solution, certified
+from okl.solvers.solution import Solution, certified
 from okl.solvers.trace_steps import Model, Start, TraceSteps
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
@@ -62,7 +63,9 @@ class TraceNewton(Solver):
     ) -> Solution:
         """Iterate from L of a neighbouring alpha, or of a few rounds."""
         problem = prepared.problem
-        history = History(problem.reference)
+        monitor = Monitor(
+            problem.reference, tol=tol, max_iter=max_iter, patience=_PATIENCE
+        )
         if start is None or start.kernel.rank == 0:
             imputes = prepared.imputes
             rough = ProximalGradient().solve(
@@ -71,35 +74,29 @@ class TraceNewton(Solver):
                 tol=max(tol, _IMPUTED_ROUGH if imputes else _ROUGH),
                 max_iter=min(max_iter, _IMPUTED_ROUNDS) if imputes else max_iter,
             )
-            history.records.extend(rough.history)
+            monitor.history.records.extend(rough.history)
             start = Start(rough.output_kernel, rough.start.start)
         steps = TraceSteps(prepared, alpha, start)
         model: Model | None = steps.model(start.kernel)
-        best, smallest, stalled = model, float("inf"), 0
         rank_limited = False
         while model is not None:
-            gap = abs(history.add(model.primal, model.dual))
             # under an active bound the gap stays, and no step is much lower at last
             limited = steps.is_limited(model)
-            measure = model.primal if limited else gap
-            stalled = 0 if measure < smallest else stalled + 1
-            if measure < smallest or limited:
-                best, smallest = model, measure
-            done = gap <= tol or stalled >= _PATIENCE
-            if done or len(history.records) >= max_iter:
+            gap = monitor.add(model.primal, model.dual, model, limited=limited)
+            if monitor.done:
                 break
             last, model = model, steps.lower(model, gap)
             rank_limited = limited and steps.promise <= _PROMISE * tol * last.objective
             if rank_limited:
                 break
-        assert best is not None
+        best = monitor.best
         return certified(
             problem,
             best.fit.dual_coef,
             best.fit.output_kernel,
             alpha,
             tol=tol,
-            history=history,
+            history=monitor.history,
             start=Start(best.kernel, best.fit.start),
             intercept=best.fit.intercept,
             rank_limited=rank_limited,

@@ -1,0 +1,99 @@
+"""What watches the iterations of a solver: its best model so far, and when to stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from okl.solvers.solution import History
+
+# A solver whose bounds are not those of the final certificate, which has products of
+# its own, aims at this part of the tolerance: that leaves room for rounding.
+SAFETY = 0.9
+# An objective falls if it does so by this part of the tolerance.
+_PROGRESS = 1e-2
+
+
+class Monitor:
+    """The iterations of one solve.
+
+    A solver says after each iteration what it knows (`add`), and ends where `done`.
+
+    Parameters
+    ----------
+    reference : float
+        `Problem.reference`: objectives below it are zero up to rounding.
+    tol : float
+        Relative gap to stop at.
+    max_iter : int
+        Most iterations.
+    patience : int, default=20
+        Iterations in a row without progress, a smaller gap or a lower objective, after
+        which rounding is in the way.
+
+    Attributes
+    ----------
+    history : History
+        A record of each iteration.
+    best : object
+        The model of the smallest gap, or of the lowest objective where a bound on the
+        rank keeps the gap open; None before the first.
+    gap, smallest : float
+        The relative gap of the last iteration, and the smallest of all.
+    lowest : float
+        The lowest objective.
+    falls : bool
+        Whether the last iteration lowered the objective.
+    """
+
+    def __init__(
+        self, reference: float, *, tol: float, max_iter: int, patience: int = 20
+    ) -> None:
+        self.history = History(reference)
+        self.best: Any = None
+        self.gap = self.smallest = self.lowest = float("inf")
+        self.falls = False
+        self._tol, self._max_iter, self._patience = tol, max_iter, patience
+        self._idle = 0
+
+    def add(
+        self, primal: float, dual: float, model: Any = None, *, limited: bool = False
+    ) -> float:
+        """Take notice of an iteration; return its relative gap.
+
+        Parameters
+        ----------
+        primal, dual : float
+            The values of its model.
+        model : object, optional
+            What `best` is to be if it is the best one.
+        limited : bool, default=False
+            Whether a bound on the rank keeps the gap open: then the objective says
+            which model is better.
+        """
+        # below zero it is rounding, and no better for it
+        self.gap = abs(self.history.add(primal, dual))
+        self.falls = primal < self.lowest * (1 - _PROGRESS * self._tol)
+        closer = self.gap < self.smallest
+        if self.n_iter == 1 or (primal < self.lowest if limited else closer):
+            self.best = model
+        progress = self.falls or (closer and not limited)
+        self._idle = 0 if progress else self._idle + 1
+        self.smallest = min(self.smallest, self.gap)
+        self.lowest = min(self.lowest, primal)
+        return self.gap
+
+    @property
+    def n_iter(self) -> int:
+        """The number of iterations so far."""
+        return len(self.history.records)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether so many iterations made no progress as it has patience for."""
+        return self._idle >= self._patience
+
+    @property
+    def done(self) -> bool:
+        """Whether the last gap is small enough, or there is no use in going on."""
+        closed = self.n_iter > 0 and self.gap <= self._tol
+        return closed or self.stalled or self.n_iter >= self._max_iter
