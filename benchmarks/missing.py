@@ -1,7 +1,7 @@
 """Missing targets: what they cost with a known L, and with one of low rank.
 
 Half of them, n = 2000, m = 50, L known, relative gap 1e-6: against the complete fit,
-the spectral solver's closed form. Both decompose K.
+the closed form. Both decompose K.
 
 60 % of them, L learned, relative gap 1e-6, alpha down to 1e-5 sqrt(||Y'KY||_2): the
 trace penalty against the Frobenius norm.
@@ -16,7 +16,7 @@ from okl.kernels import Gaussian
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import Solution, Spectral, choose_solver
+from okl.solvers import ClosedForm, Solution, choose_solver
 from okl.structures import Fixed, Frobenius, LowRank, Structure
 
 TOL, PART = 1e-6, 0.5
@@ -101,7 +101,7 @@ def known() -> list[Row]:
                 inputs = Inputs.of(Dense(K.copy()), fit_intercept=intercept)
                 problem = formulate(inputs, Y, Squared(), Fixed(L), observed).problem
                 solver = (
-                    Spectral() if observed is None else choose_solver("auto", problem)
+                    ClosedForm() if observed is None else choose_solver("auto", problem)
                 )
                 return solver.solve(
                     solver.prepare(problem), alpha, tol=TOL, max_iter=1000, start=None

@@ -23,7 +23,7 @@ from okl.solvers import (
     AugmentedLagrangian,
     BarrierNewton,
     BlockCoordinateDescent,
-    Cholesky,
+    ClosedForm,
     DualNewton,
     FactoredNewton,
     Imputation,
@@ -33,7 +33,6 @@ from okl.solvers import (
     SemismoothNewton,
     Solver,
     SparseNewton,
-    Spectral,
     Surrogate,
     TraceNewton,
 )
@@ -97,8 +96,8 @@ LOSSES: list[Loss] = [
 ]
 
 SOLVERS: list[Solver] = [
-    Cholesky(),
-    Spectral(),
+    ClosedForm(),
+    ClosedForm(factorize=True),
     DualNewton(),
     FactoredNewton(),
     RescaledTrace(),

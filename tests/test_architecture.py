@@ -157,7 +157,7 @@ def test_estimators_do_not_ask_which_loss_or_structure_they_hold():
         for name, value in vars(importlib.import_module(f"okl.{folder}")).items()
         if isinstance(value, type) and issubclass(value, Component)
     } - allowed
-    assert {"Squared", "LowRank", "Spectral"} <= components
+    assert {"Squared", "LowRank", "ClosedForm"} <= components
     for path, tree in parsed():
         if part_of(name_of(path)) != "estimators":
             continue

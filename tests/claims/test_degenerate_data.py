@@ -240,7 +240,7 @@ def test_rounding_in_the_eigenvectors_is_no_part_of_the_targets(structure, alpha
     rng = np.random.default_rng(0)
     A = rng.normal(size=(10, 10))
     Y = rng.normal(size=(10, 2))
-    solver = "spectral" if structure == "identity" else "auto"
+    solver = "closed_form" if structure == "identity" else "auto"
     model = OutputKernelRegressor(
         "precomputed", structure, alpha, solver=solver, normalize_y=False
     )

@@ -296,7 +296,7 @@ X, _ = draw(10, 4)
         ({"alpha": 0.0}, "alpha must be a finite number > 0, got 0.0"),
         ({"tol": 0.0}, "tol must be a finite number > 0, got 0.0"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
-        ({"solver": "spectral"}, "needs 'known'"),
+        ({"solver": "closed_form"}, "needs 'known'"),
     ],
 )
 def test_parameters(change, message):

@@ -160,9 +160,9 @@ def test_a_stored_matrix_that_cannot_be_decomposed():
 def test_a_solver_asked_for_that_does_not_fit(max_memory):
     X, Y, _ = draw(N, M)
     model = OutputKernelRegressor(
-        KERNEL, "identity", solver="spectral", max_memory=max_memory
+        KERNEL, L, solver="closed_form", max_memory=max_memory
     )
-    with pytest.raises(MemoryError, match=r"'spectral' forms 2.*solver='auto'"):
+    with pytest.raises(MemoryError, match=r"'closed_form' forms 2.*solver='auto'"):
         model.fit(X, Y)
 
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.operators import Dense, Features
-from okl.solvers import BlockCoordinateDescent, choose_solver
+from okl.solvers import BlockCoordinateDescent, ClosedForm, choose_solver
 from tests import reference
 from tests.instances import SOLVERS, STRUCTURES
 from tests.samples import draw, psd, solve
@@ -183,10 +183,10 @@ class TestChoice:
     @pytest.mark.parametrize(
         ("label", "n_alphas", "expected"),
         [
-            ("identity", 1, "cholesky"),
-            ("identity", 5, "spectral"),
-            ("fixed", 1, "spectral"),
-            ("graph", 5, "spectral"),
+            ("identity", 1, "closed_form"),
+            ("identity", 5, "closed_form"),
+            ("fixed", 1, "closed_form"),
+            ("graph", 5, "closed_form"),
             ("frobenius", 1, "dual_newton"),
             ("low-rank", 5, "factored_newton"),
             ("low-rank-2", 1, "factored_newton"),
@@ -202,6 +202,19 @@ class TestChoice:
         problem = solve(K, Y, case.make(4), 1.0).formulation.problem
         assert choose_solver("auto", problem, n_alphas=n_alphas).name == expected
 
+    def test_one_alpha_takes_a_factorisation(self):
+        _, Y, K = draw(6, 4)
+        problem = solve(K, Y, STRUCTURES[0].make(4), 1.0).formulation.problem
+        for n_alphas in (1, 5):
+            chosen = choose_solver("auto", problem, n_alphas=n_alphas)
+            assert chosen.factorize == (n_alphas == 1)
+
+    @pytest.mark.parametrize("name", ["cholesky", "spectral"])
+    def test_names_of_before_are_understood(self, name):
+        _, Y, K = draw(6, 4)
+        problem = solve(K, Y, STRUCTURES[0].make(4), 1.0).formulation.problem
+        assert choose_solver(name, problem).name == "closed_form"
+
     def test_every_name_is_known_and_unknown_ones_list_them(self):
         _, Y, K = draw(6, 4)
         problem = solve(K, Y, STRUCTURES[0].make(4), 1.0).formulation.problem
@@ -215,8 +228,7 @@ class TestChoice:
     @pytest.mark.parametrize(
         ("solver", "label", "capability"),
         [
-            ("cholesky", "graph", "'identity' of the structure"),
-            ("spectral", "frobenius", "'known' of the structure"),
+            ("closed_form", "frobenius", "'known' of the structure"),
             ("dual_newton", "low-rank", "'half_squared_norm' of the structure"),
             ("factored_newton", "frobenius", "'half_trace' of the structure"),
             ("rescaled_trace", "trace-ball-eps", "'trace_ball' of the structure"),
@@ -233,11 +245,11 @@ class TestChoice:
             solve(K, Y, case.make(4), 1.0, solver=solver)
 
 
-def test_cholesky_gives_way_where_the_shifted_matrix_is_singular():
+def test_a_factorisation_gives_way_where_the_shifted_matrix_is_singular():
     _, Y, K = draw(12, 3)
     K = np.repeat(np.repeat(K, 2, axis=0), 2, axis=1)  # every row twice
     Y = np.repeat(Y, 2, axis=0)
-    found = solve(K, Y, STRUCTURES[0].make(3), 1e-18, solver="cholesky")
+    found = solve(K, Y, STRUCTURES[0].make(3), 1e-18, solver=ClosedForm(factorize=True))
     assert np.all(np.isfinite(found.dual_coef))
     # duplicated rows with equal targets can be interpolated
     assert_allclose(K @ found.dual_coef, Y, atol=1e-6)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Squared
 from okl.operators import Dense, Features
 from okl.problems import Inputs, formulate
-from okl.solvers import Imputation, NewtonCG, Spectral, choose_solver
+from okl.solvers import ClosedForm, Imputation, NewtonCG, choose_solver
 from okl.structures import Fixed, Frobenius, Graph, Identity, Mean
 from tests import reference
 from tests.instances import ring
@@ -89,7 +89,7 @@ def test_a_conic_solver_finds_the_same(structure, intercept):
 def test_nothing_missing_is_the_closed_form(structure, intercept, alpha):
     _, Y, K = draw(N, M)
     options = {"intercept": intercept}
-    expected = solve(K, Y, structure, alpha, solver="spectral", **options)
+    expected = solve(K, Y, structure, alpha, solver="closed_form", **options)
     for weights in (None, np.ones_like(Y), np.ones((N, 1))):
         found = solve(
             K, Y, structure, alpha, solver="imputation", weights=weights, **options
@@ -296,5 +296,5 @@ class TestChoice:
         with pytest.raises(ValueError, match="'known' of the structure"):
             choose_solver("imputation", self.problem(None, Frobenius()))
         with pytest.raises(ValueError, match="targets without weights"):
-            choose_solver(Spectral(), self.problem(holes((N, M))))
+            choose_solver(ClosedForm(), self.problem(holes((N, M))))
         assert not NewtonCG().missing(self.problem(holes((N, M)) + 1))

@@ -3,8 +3,7 @@
 ========================== ============================ ==========================
 class                      name                         needs
 ========================== ============================ ==========================
-`Cholesky`                 "cholesky"                   L = I, one alpha
-`Spectral`                 "spectral"                   L known
+`ClosedForm`               "closed_form"                L known
 `DualNewton`               "dual_newton"                R = ||L||_F^2 / 2
 `FactoredNewton`           "factored_newton"            R = tr(L) / 2
 `RescaledTrace`            "rescaled_trace"             tr L <= 1
@@ -33,7 +32,7 @@ from okl.solvers.base import Solver as Solver
 from okl.solvers.block_coordinate_descent import (
     BlockCoordinateDescent as BlockCoordinateDescent,
 )
-from okl.solvers.cholesky import Cholesky as Cholesky
+from okl.solvers.closed_form import ClosedForm as ClosedForm
 from okl.solvers.dual_newton import DualNewton as DualNewton
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.imputation import Imputation as Imputation
@@ -46,6 +45,5 @@ from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton
-from okl.solvers.spectral import Spectral as Spectral
 from okl.solvers.surrogate import Surrogate as Surrogate
 from okl.solvers.trace_newton import TraceNewton as TraceNewton

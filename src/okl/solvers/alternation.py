@@ -25,6 +25,14 @@ def known_coefficients(
     return targets * (weights / (rotated.eigenvalues * weights + alpha))
 
 
+def best_coefficients(
+    rotated: Rotated, output_kernel: OutputKernel, alpha: float
+) -> Array:
+    """Return U'Theta (k, n_outputs) of the best f."""
+    coordinates = known_coefficients(rotated, output_kernel, alpha)
+    return output_kernel.from_coordinates(coordinates)
+
+
 def best_output_kernel(
     rotated: Rotated, coefficients: Array, *, tol: float
 ) -> OutputKernel:
@@ -65,5 +73,5 @@ def first_output_kernel(rotated: Rotated, alpha: float, *, tol: float) -> Output
     targets = rotated.targets
     one = namespace(targets).ones((targets.shape[1],), dtype=targets.dtype)
     kernel = OutputKernel(typical_scale(rotated, alpha, tol=tol) * one)
-    coefficients = known_coefficients(rotated, kernel, alpha)
+    coefficients = best_coefficients(rotated, kernel, alpha)
     return best_output_kernel(rotated, coefficients, tol=tol)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from okl.parameters.component import from_name
+from okl.parameters.component import Names, from_name
 from okl.problems import Problem
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
@@ -25,7 +25,7 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     Surrogate,
     AugmentedLagrangian,
 )
-SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
+SOLVERS: Names[Solver] = Names(_PREFERENCE)
 
 
 def as_solver(spec: str | Solver) -> Solver | None:
@@ -88,8 +88,9 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
         )
     if not solver.fits_in_memory(problem):
         raise MemoryError(
-            f"The solver {solver.name!r} forms {solver.matrices_beside} more arrays of "
-            f"the size of the kernel matrix of {problem.operator.n_samples} samples, "
-            "which do not fit into max_memory. Raise max_memory, or use solver='auto'."
+            f"The solver {solver.name!r} forms {solver.matrices(problem)} more arrays "
+            "of the size of the kernel matrix of "
+            f"{problem.operator.n_samples} samples, which do not fit into max_memory. "
+            "Raise max_memory, or use solver='auto'."
         )
     return solver

@@ -48,9 +48,18 @@ class Solver(Component, ABC):
     matrices_beside: ClassVar[int] = 2
     complete_rows: ClassVar[bool] = True
 
+    @classmethod
+    def along(cls, n_alphas: int) -> Solver:
+        """Return the solver of its kind for so many alphas."""
+        return cls()
+
+    def matrices(self, problem: Problem) -> int:
+        """Return how many arrays of the size of the kernel matrix it forms."""
+        return self.matrices_beside
+
     def fits_in_memory(self, problem: Problem) -> bool:
         """Tell whether there is memory for what it makes of the kernel matrix."""
-        return problem.operator.beside >= self.matrices_beside
+        return problem.operator.beside >= self.matrices(problem)
 
     def missing(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, each in words that follow 'it needs'."""

@@ -31,9 +31,9 @@ from okl.numerics.arrays import Array, namespace, solve_definite
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
+    best_coefficients,
     best_output_kernel,
     first_output_kernel,
-    known_coefficients,
 )
 from okl.solvers.base import Solver
 from okl.solvers.extrapolation import Extrapolation
@@ -149,8 +149,7 @@ class _Turns:
 
     def model(self, kernel: OutputKernel) -> _Model:
         """Return the model with the best f for an output kernel."""
-        coordinates = known_coefficients(self.prepared, kernel, self.alpha)
-        coefficients = kernel.from_coordinates(coordinates)
+        coefficients = best_coefficients(self.prepared, kernel, self.alpha)
         values = self.prepared.bounds(coefficients, kernel, self.alpha)
         return _Model(kernel, coefficients, *values)
 

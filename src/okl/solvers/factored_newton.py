@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import known_coefficients
+from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.monitor import SAFETY, Monitor
@@ -70,9 +70,7 @@ class FactoredNewton(Solver):
             start = self._continue_to(prepared, alpha, tol, max_iter)
         point, rank_limited = _minimise(prepared, alpha, start, monitor, tol)
         kernel = point.output_kernel()
-        coefficients = kernel.from_coordinates(
-            known_coefficients(prepared, kernel, alpha)
-        )
+        coefficients = best_coefficients(prepared, kernel, alpha)
         return conclude(
             prepared,
             coefficients,

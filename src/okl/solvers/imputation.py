@@ -29,7 +29,7 @@ from typing import ClassVar, NamedTuple
 from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, Rotated, Weighting
-from okl.solvers.alternation import known_coefficients
+from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.solution import Solution, certified
@@ -66,7 +66,7 @@ class Imputation(Solver):
         monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
         completed, predictions = _impute(prepared, alpha, start, monitor)
         rotated = Rotated.of(problem.completed(completed))
-        coefficients = known.from_coordinates(known_coefficients(rotated, known, alpha))
+        coefficients = best_coefficients(rotated, known, alpha)
         dual_coef = rotated.lift(coefficients, known, alpha)
         intercept = None
         if problem.centered:

@@ -6,16 +6,14 @@ from okl.problems import Problem
 from okl.solvers.barrier_newton import BarrierNewton
 from okl.solvers.base import Solver
 from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
-from okl.solvers.cholesky import Cholesky
+from okl.solvers.closed_form import ClosedForm
 from okl.solvers.dual_newton import DualNewton
 from okl.solvers.factored_newton import FactoredNewton
 from okl.solvers.rescaled_trace import RescaledTrace
 from okl.solvers.sparse_newton import SparseNewton
-from okl.solvers.spectral import Spectral
 
 SQUARED_LOSS: tuple[type[Solver], ...] = (
-    Cholesky,
-    Spectral,
+    ClosedForm,
     DualNewton,
     FactoredNewton,
     RescaledTrace,
@@ -28,16 +26,9 @@ SQUARED_LOSS: tuple[type[Solver], ...] = (
 def first_that_fits(
     candidates: tuple[type[Solver], ...], problem: Problem, *, n_alphas: int
 ) -> Solver | None:
-    """Return the first solver that takes a problem, None if there is none.
-
-    A factorisation of K + alpha I serves one alpha only, but a kernel per output has
-    nothing better.
-    """
-    factorize = n_alphas == 1 or not problem.operator.shared
+    """Return the first solver that takes a problem, None if there is none."""
     for cls in candidates:
-        candidate = cls()
-        if candidate.missing(problem) or not candidate.fits_in_memory(problem):
-            continue
-        if factorize or cls is not Cholesky:
+        candidate = cls.along(n_alphas)
+        if not candidate.missing(problem) and candidate.fits_in_memory(problem):
             return candidate
     return None
