@@ -27,13 +27,12 @@ from okl.solvers import (
     DualNewton,
     FactoredNewton,
     Imputation,
+    Majorization,
     NewtonCG,
-    ProximalGradient,
     RescaledTrace,
     SemismoothNewton,
     Solver,
     SparseNewton,
-    Surrogate,
     TraceNewton,
 )
 from okl.structures import (
@@ -109,6 +108,5 @@ SOLVERS: list[Solver] = [
     SemismoothNewton(),
     TraceNewton(),
     AugmentedLagrangian(),
-    ProximalGradient(),
-    Surrogate(),
+    Majorization(),
 ]

@@ -191,7 +191,7 @@ def test_scores_leave_holes_out():
 
 
 @pytest.mark.parametrize("structure", ["mean", "frobenius"])
-@pytest.mark.parametrize("solver", ["auto", "proximal_gradient"])
+@pytest.mark.parametrize("solver", ["auto", "majorization"])
 def test_means_that_dwarf_what_is_to_be_learned(structure, solver):
     X, Y, _ = draw(25, 4)
     Y = holes(Y)

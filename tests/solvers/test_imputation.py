@@ -288,7 +288,7 @@ class TestChoice:
         assert choose_solver("auto", self.problem(weights)).name == "imputation"
         assert choose_solver("auto", self.problem(weights * 2)).name == "newton_cg"
         learned = self.problem(weights, Frobenius())
-        assert choose_solver("auto", learned).name == "proximal_gradient"
+        assert choose_solver("auto", learned).name == "majorization"
 
     def test_refused(self):
         with pytest.raises(ValueError, match="weights of zero and one only"):

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Huber
-from okl.solvers import ProximalGradient, TraceNewton, choose_solver, imputation
+from okl.solvers import Majorization, TraceNewton, choose_solver, imputation
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests import reference
 from tests.samples import alpha_max, draw, gaussian, psd, solve
@@ -43,7 +43,7 @@ def test_the_optimum_of_the_rounds(structure, intercept, fraction, rank):
     options = {"weights": weights, "intercept": intercept}
     newton, rounds = (
         solve(K, Y, structure, alpha, solver=solver, tol=tol, **options)
-        for solver, tol in ((TraceNewton(), 1e-8), (ProximalGradient(), 1e-5))
+        for solver, tol in ((TraceNewton(), 1e-8), (Majorization(), 1e-5))
     )
     one, two = newton.solution.certificate, rounds.solution.certificate
     assert one.status == "optimal"
@@ -85,10 +85,10 @@ def test_auto_takes_it():
         (LowRank(), missing, None, "trace_newton"),
         (LowRank(2), missing, None, "trace_newton"),
         (TraceBall(), missing, None, "trace_newton"),
-        (TraceBall(1e-2), missing, None, "proximal_gradient"),
-        (Frobenius(), missing, None, "proximal_gradient"),
-        (LowRank(), 2 * missing, None, "proximal_gradient"),
-        (LowRank(), missing, Huber(), "proximal_gradient"),
+        (TraceBall(1e-2), missing, None, "majorization"),
+        (Frobenius(), missing, None, "majorization"),
+        (LowRank(), 2 * missing, None, "majorization"),
+        (LowRank(), missing, Huber(), "majorization"),
         (LowRank(), None, None, "factored_newton"),
     ):
         found = solve(K, Y, structure, 1.0, weights=weights, loss=loss)

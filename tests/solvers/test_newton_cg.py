@@ -203,7 +203,7 @@ def test_centred_targets_are_moved_back(intercept):
     _, Y, K = draw(N, M)
     for structure, solver in (
         (Mean(2.0), NewtonCG()),
-        (Frobenius(), "proximal_gradient"),
+        (Frobenius(), "majorization"),
     ):
         found, expected = (
             solve(K, Y + 9.0, structure, 0.1, solver=s, intercept=intercept, tol=1e-9)

@@ -8,7 +8,7 @@ from okl.losses import Envelope, Hinge
 from okl.operators import Dense
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, formulate
-from okl.solvers import ProximalGradient, TraceNewton
+from okl.solvers import Majorization, TraceNewton
 from okl.solvers.wanting import Wanting, mean_on
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests.samples import psd, solve, targets_for
@@ -31,7 +31,7 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     problem = smooth_problem(structure, intercept)
     found = [
         solver.solve(solver.prepare(problem), alpha, tol=tol, max_iter=500)
-        for solver, tol in ((TraceNewton(), 1e-9), (ProximalGradient(), 1e-5))
+        for solver, tol in ((TraceNewton(), 1e-9), (Majorization(), 1e-5))
     ]
     newton, rounds = (solution.certificate for solution in found)
     assert newton.status == "optimal"

@@ -14,8 +14,7 @@ class                      name                         needs
 `NewtonCG`                 "newton_cg"                  L known, any smooth loss
 `SemismoothNewton`         "semismooth_newton"          L known, an envelope
 `TraceNewton`              "trace_newton"               tr L, envelope or missing
-`ProximalGradient`         "proximal_gradient"          any smooth loss
-`Surrogate`                "surrogate"                  any smooth loss, long form
+`Majorization`             "majorization"               any smooth loss
 `AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
 ========================== ============================ ==========================
 
@@ -36,8 +35,8 @@ from okl.solvers.closed_form import ClosedForm as ClosedForm
 from okl.solvers.dual_newton import DualNewton as DualNewton
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.imputation import Imputation as Imputation
+from okl.solvers.majorization import Majorization as Majorization
 from okl.solvers.newton_cg import NewtonCG as NewtonCG
-from okl.solvers.proximal_gradient import ProximalGradient as ProximalGradient
 from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
 from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.solution import Record as Record
@@ -45,5 +44,4 @@ from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
 from okl.solvers.sparse_newton import SparseNewton as SparseNewton
-from okl.solvers.surrogate import Surrogate as Surrogate
 from okl.solvers.trace_newton import TraceNewton as TraceNewton

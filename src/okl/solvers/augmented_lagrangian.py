@@ -8,9 +8,8 @@ rounds of growing sharpness do (Rockafellar 1976; with a semismooth Newton metho
 inside, Li, Sun & Toh 2018).
 
 The smooth problems go to `okl.solvers.semismooth_newton` where L is known, to
-`okl.solvers.trace_newton` under a trace penalty, and to `okl.solvers.proximal_gradient`
-where L is learned otherwise; in long form all of them, and without memory for a
-decomposition those with a learned L, to `okl.solvers.surrogate`.
+`okl.solvers.trace_newton` under a trace penalty, and to `okl.solvers.majorization`
+where L is learned otherwise, in long form, or without memory for a decomposition.
 
 Where L is known and couples no outputs, libsvm has the multipliers faster
 (`okl.solvers.support_vectors`), and the rounds start from these if they are not near
@@ -35,17 +34,16 @@ from okl.problems import Problem
 from okl.solvers import support_vectors
 from okl.solvers.base import Solver
 from okl.solvers.dual_model import DualModel
+from okl.solvers.majorization import Majorization
 from okl.solvers.monitor import Monitor
 from okl.solvers.multipliers import balanced, multiplier_bounds
-from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.solution import Solution
 from okl.solvers.squared_loss import first_that_fits
-from okl.solvers.surrogate import Surrogate
 from okl.solvers.trace_newton import TraceNewton
 
 # The first sharpness, the largest, and its growth: by more where the last smooth
-# problem took few iterations, of Newton's method or of proximal gradients. These feel a
+# problem took few iterations, of Newton's method or of models of L. These feel a
 # large one more, and at any the multipliers converge.
 _FIRST, _LARGEST = 1.0, 1e6
 _KNOWN_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
@@ -57,8 +55,7 @@ _SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
 _SMOOTH: tuple[type[Solver], ...] = (
     SemismoothNewton,
     TraceNewton,
-    ProximalGradient,
-    Surrogate,
+    Majorization,
 )
 # Most iterations of a smooth problem.
 _STEPS = 200

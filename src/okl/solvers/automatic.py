@@ -7,11 +7,10 @@ from okl.problems import Problem
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
+from okl.solvers.majorization import Majorization
 from okl.solvers.newton_cg import NewtonCG
-from okl.solvers.proximal_gradient import ProximalGradient
 from okl.solvers.semismooth_newton import SemismoothNewton
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
-from okl.solvers.surrogate import Surrogate
 from okl.solvers.trace_newton import TraceNewton
 
 # The first that fits is taken: the most special first.
@@ -21,8 +20,7 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     SemismoothNewton,
     NewtonCG,
     TraceNewton,
-    ProximalGradient,
-    Surrogate,
+    Majorization,
     AugmentedLagrangian,
 )
 SOLVERS: Names[Solver] = Names(_PREFERENCE)

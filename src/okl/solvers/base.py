@@ -64,26 +64,26 @@ class Solver(Component, ABC):
     def missing(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, each in words that follow 'it needs'."""
         structure = self.structure_requires - problem.structure.capabilities
+        return self.missing_for_given(problem) + [
+            f"{name!r} of the structure, which {problem.structure} does not have"
+            for name in sorted(structure)
+        ]
+
+    def missing_for_given(self, problem: Problem) -> list[str]:
+        """Return what a problem lacks if L is given, whatever its structure."""
+        loss = self.loss_requires - problem.loss.capabilities
+        quadratic = "quadratic" in self.loss_requires
+        weighted = quadratic and problem.weighting not in self.weightings
         return (
-            self.missing_in_loss(problem)
-            + [
-                f"{name!r} of the structure, which {problem.structure} does not have"
-                for name in sorted(structure)
+            [
+                f"{name!r} of the loss, which {problem.loss} does not have"
+                for name in sorted(loss)
             ]
+            + [_WEIGHTINGS["missing" in self.weightings]] * weighted
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)
             + ["a target matrix and no task"] * (self.complete_rows and problem.long)
         )
-
-    def missing_in_loss(self, problem: Problem) -> list[str]:
-        """Return what loss and weights of a problem lack, whatever its structure."""
-        loss = self.loss_requires - problem.loss.capabilities
-        quadratic = "quadratic" in self.loss_requires
-        weighted = quadratic and problem.weighting not in self.weightings
-        return [
-            f"{name!r} of the loss, which {problem.loss} does not have"
-            for name in sorted(loss)
-        ] + [_WEIGHTINGS["missing" in self.weightings]] * weighted
 
     def largest_product(self, problem: Problem) -> float:
         """Estimate the multiplications of the largest product inside `solve`."""

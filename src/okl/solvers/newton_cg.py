@@ -72,6 +72,7 @@ class NewtonCG(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
     matrices_beside: ClassVar[int] = 0
 
     def __init__(self, columns: int = 100) -> None:

@@ -43,6 +43,7 @@ class SemismoothNewton(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth", "active"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
     matrices_beside: ClassVar[int] = 0
 
     def prepare(self, problem: Problem) -> Prepared:

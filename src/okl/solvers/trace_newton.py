@@ -1,7 +1,7 @@
 """A trace penalty, few active entries or missing targets: Newton in a factor of L.
 
 The steps are those of `okl.solvers.trace_steps`. Rounds of
-`okl.solvers.proximal_gradient` lead to where they start. Alone these take the longer,
+`okl.solvers.majorization` lead to where they start. Alone these take the longer,
 the more directions of L are all but zero: hundreds of rounds for the sharp envelopes of
 a hinge under a heavy trace penalty, or where a small alpha meets few targets of many
 outputs; there this takes ten.
@@ -14,10 +14,10 @@ from typing import ClassVar
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
+from okl.solvers.majorization import Majorization, Prepared, Start
 from okl.solvers.monitor import Monitor
-from okl.solvers.proximal_gradient import Prepared, ProximalGradient
 from okl.solvers.solution import Solution, certified
-from okl.solvers.trace_steps import Model, Start, TraceSteps
+from okl.solvers.trace_steps import Model, TraceSteps
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
 # larger one, or after so many rounds: there a step costs no more than a round.
@@ -39,7 +39,7 @@ class TraceNewton(Solver):
         """Return the required capabilities that a problem lacks."""
         capabilities = problem.structure.capabilities
         traced = capabilities & {"half_trace", "trace_ball"}
-        imputes = not Imputation().missing_in_loss(problem)
+        imputes = not Imputation().missing_for_given(problem)
         return (
             super().missing(problem)
             + ["'active' of the loss"]
@@ -50,7 +50,7 @@ class TraceNewton(Solver):
 
     def prepare(self, problem: Problem) -> Prepared:
         """Prepare what finds f."""
-        return ProximalGradient().prepare(problem)
+        return Majorization().prepare(problem)
 
     def solve(
         self,
@@ -68,14 +68,15 @@ class TraceNewton(Solver):
         )
         if start is None or start.kernel.rank == 0:
             imputes = prepared.imputes
-            rough = ProximalGradient().solve(
+            rough = Majorization().solve(
                 prepared,
                 alpha,
                 tol=max(tol, _IMPUTED_ROUGH if imputes else _ROUGH),
                 max_iter=min(max_iter, _IMPUTED_ROUNDS) if imputes else max_iter,
             )
             monitor.history.records.extend(rough.history)
-            start = Start(rough.output_kernel, rough.start.start)
+            start = rough.start
+        assert start is not None
         steps = TraceSteps(prepared, alpha, start)
         model: Model | None = steps.model(start.kernel)
         rank_limited = False

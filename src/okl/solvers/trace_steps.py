@@ -1,6 +1,6 @@
 r"""Newton's steps in a factor of L under a trace penalty.
 
-With f and b eliminated the problem is one in L, see `okl.solvers.surrogate`,
+With f and b eliminated the problem is one in L, see `okl.solvers.linearisation`,
 
 .. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
           \qquad S = C'KC,
@@ -42,7 +42,8 @@ from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import OutputKernel
 from okl.solvers.active_system import ActiveSystem
-from okl.solvers.proximal_gradient import STEPS, Place, Prepared
+from okl.solvers.majorization import STEPS, Prepared, Start
+from okl.solvers.scores import Scores
 from okl.solvers.solution import Solution
 from okl.solvers.wanting import Wanting, mean_on
 
@@ -64,13 +65,6 @@ _SLOW = 0.3
 _UNSEEN = 1e-14
 
 
-class Start(NamedTuple):
-    """L, and where its f may start."""
-
-    kernel: OutputKernel
-    inside: Array
-
-
 class Model(NamedTuple):
     """An output kernel, and the best f and b for it.
 
@@ -80,7 +74,7 @@ class Model(NamedTuple):
         L.
     fit : Solution
         f and b, for imputed targets the best at these.
-    place : Place
+    scores : Scores
         Its predictions.
     objective : float
         Its primal value, to which imputed targets add their loss.
@@ -90,7 +84,7 @@ class Model(NamedTuple):
 
     kernel: OutputKernel
     fit: Solution
-    place: Place
+    scores: Scores
     objective: float
     dual_rows: Array
 
@@ -152,14 +146,14 @@ class TraceSteps:
             start=self._inside,
             max_iter=_POLISH if imputes else STEPS,
         )
-        place, objective = Place.of(problem, fit), fit.certificate.primal
+        scores, objective = Scores.of(problem, fit), fit.certificate.primal
         if not imputes:
-            return Model(kernel, fit, place, objective, place.gradient)
-        left = problem.balanced(fit.start - place.predictions)
+            return Model(kernel, fit, scores, objective, scores.gradient)
+        left = problem.balanced(fit.start - scores.predictions)
         objective += inner(left, left) / 2 - problem.loss.value(
-            problem.targets, place.predictions, problem.weights
+            problem.targets, scores.predictions, problem.weights
         )
-        return Model(kernel, fit, place, objective, left)
+        return Model(kernel, fit, scores, objective, left)
 
     def lower(self, model: Model, gap: float) -> Model | None:
         """Return the model after a step, None where none is lower."""
@@ -259,7 +253,7 @@ class TraceSteps:
             return lambda right: residuals(right) / self.alpha, 1 - known.observed
         xp = namespace(problem.targets)
         curvature = problem.loss.curvature(
-            problem.targets, model.place.predictions, problem.weights
+            problem.targets, model.scores.predictions, problem.weights
         )
         system = ActiveSystem(known, curvature, self.alpha)
         none = xp.zeros((problem.n_outputs,), dtype=problem.targets.dtype)

@@ -1,0 +1,57 @@
+"""Predictions of a model, and how steep the loss is there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array, namespace
+from okl.problems import Problem
+from okl.solvers.solution import Solution
+
+
+class Scores(NamedTuple):
+    """Predictions without and with the best intercept, and where they go downhill.
+
+    Attributes
+    ----------
+    fitted, predictions : array (n_samples, n_outputs)
+        F and F + 1 b'.
+    gradient : array (n_samples, n_outputs)
+        Minus the gradient of the loss there, alpha C of the best f.
+    """
+
+    fitted: Array
+    predictions: Array
+    gradient: Array
+
+    @classmethod
+    def of(cls, problem: Problem, fit: Solution) -> Scores:
+        """Return those of a model."""
+        return cls._at(problem, problem.predictions(fit.dual_coef), fit.intercept)
+
+    @classmethod
+    def zero(cls, problem: Problem) -> Scores:
+        """Return those of the best constant."""
+        zero = namespace(problem.targets).zeros_like(problem.targets)
+        best = problem.best_intercept(zero) if problem.centered else None
+        return cls._at(problem, zero, best)
+
+    @classmethod
+    def _at(cls, problem: Problem, fitted: Array, intercept: Array | None) -> Scores:
+        predictions = fitted
+        if intercept is not None:
+            predictions = fitted + problem.spread(intercept)
+        gradient = problem.loss.negative_gradient(
+            problem.targets, predictions, problem.weights
+        )
+        return cls(fitted, predictions, gradient)
+
+
+def largest_curvature(problem: Problem) -> float:
+    """Return a bound on the second derivative of the loss."""
+    bound, weights = problem.loss.largest_curvature, problem.weights
+    if weights is None:
+        return bound
+    xp = namespace(weights)
+    tiny = float(xp.finfo(weights.dtype).smallest_normal)
+    return bound * max(float(xp.max(weights)), tiny)
