@@ -137,11 +137,17 @@ class AllColumns:
         the loss: with the bound a model is above phi everywhere.
     order : int
         The best f is found to a part of this power of the gap.
+    memory : int
+        The objective may rise, but not above those of so many rounds before.
+    steeper : float
+        What h is raised by where it does.
     """
 
     first: float = 1.0
     most: float = 1.0
     order: ClassVar[int] = 2
+    memory: ClassVar[int] = 1
+    steeper: ClassVar[float] = 4.0
 
     def at(
         self, problem: Problem, kernel: OutputKernel, scores: Scores, alpha: float
@@ -174,7 +180,7 @@ class SomeColumns:
     first, most : float
         The first h, and the largest, relative to the bound: with that a model is above
         phi everywhere but for what R does not see of K.
-    order : int
+    order, memory, steeper
         As with all; a closer f, whose products are the work here, saves too few rounds.
     columns : array (n_samples, k)
         R U.
@@ -190,6 +196,8 @@ class SomeColumns:
     values: Array
     rest: float
     order: ClassVar[int] = 1
+    memory: ClassVar[int] = 8
+    steeper: ClassVar[float] = 1.5
 
     @classmethod
     def of(cls, problem: Problem, rank: int) -> SomeColumns:

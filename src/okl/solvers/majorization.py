@@ -8,11 +8,12 @@ gives the best f and b in a few steps. What is left to the rounds is L: a few nu
 instead of all predictions, and ten rounds where proximal gradients alone, accelerated,
 need hundreds.
 
-*The curvature h* of a model is guessed from the last round. No h is small enough for
-certain but the bound of the loss, which a saturated probability is far below, and like
-the step lengths of Barzilai and Borwein the guess is best left alone: a round stands
-unless the objective is above those of several rounds before (Grippo, Lampariello and
-Lucidi 1986), and h rises where it is.
+*The curvature h* of a model is guessed from the last round, for no h is large enough
+for certain but the bound of the loss, which a saturated probability is far below. Where
+the objective rises the round is repeated with a larger h. With some columns of K the
+guess is, like the step lengths of Barzilai and Borwein, best left alone: there a round
+stands unless the objective is above those of several rounds before (Grippo, Lampariello
+and Lucidi 1986).
 
 Where K can be decomposed a model has all its columns; else, and in long form, a few of
 them, and of K nothing is asked but products.
@@ -43,10 +44,8 @@ from okl.solvers.solution import Solution, certified
 # the models ask for, within bounds; and both closer by another factor while the
 # objective does not fall.
 _SHARE, _LEAST, _MOST, _CLOSER = 1e-2, 1e-14, 1e-4, 0.1
-# h is at least this part of the bound, and raised by this if too small.
-_FLATTEST, _STEEPER = 1e-6, 1.5
-# The objective may be above the last, but not above so many.
-_MEMORY = 8
+# h is at least this part of the bound.
+_FLATTEST = 1e-6
 # Most steps of f in one round.
 STEPS = 1000
 # What finds the best f for a given L: the first that takes the problem.
@@ -230,14 +229,16 @@ class _Rounds:
         h = self.models.curvature(self.model, found, here, moved=fit.n_iter > 1)
         primal = fit.certificate.primal
         # under a bound on the rank there are other minima to be led away to
-        last = self._accepted[-(1 if self._bounded else _MEMORY) :]
-        if primal <= max(last, default=primal):
+        last = self._accepted[-(1 if self._bounded else self.models.memory) :]
+        most = self.models.most * self.bound
+        if primal <= max(last, default=primal) or self.h >= most:
             self._inner_start = found.start
             self._accept(fit, here)
         else:
-            h = max(h, _STEEPER * self.h)
-            self._look_closer()
-        self.h = min(max(h, _FLATTEST * self.bound), self.models.most * self.bound)
+            h = self.models.steeper * self.h
+            if self.models.memory > 1:
+                self._look_closer()
+        self.h = min(max(h, _FLATTEST * self.bound), most)
 
     def _look_closer(self) -> None:
         """Find the gradient where the model is from again, now that f is found closer.
