@@ -177,7 +177,7 @@ def test_estimators_do_not_ask_which_loss_or_structure_they_hold():
 
 def test_nothing_compares_with_the_name_of_a_component():
     from okl.losses import LOSSES as LOSS_NAMES
-    from okl.solvers.automatic import SOLVERS as SOLVER_NAMES
+    from okl.solvers.choice import SOLVERS as SOLVER_NAMES
     from okl.structures import STRUCTURES as STRUCTURE_NAMES
 
     names = {*LOSS_NAMES, *SOLVER_NAMES, *STRUCTURE_NAMES}

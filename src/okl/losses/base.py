@@ -72,8 +72,8 @@ class Loss(Component, ABC):
         - ``"location"``: V depends on y - f only, so that where the intercept is free
           the targets may be moved;
         - ``"active"``: entries have their curvature each by itself, most of them none;
-        - ``"support_vectors"``: the dual of each output is that of a support vector
-          machine;
+        - ``"linear_dual"``: targets are signs, and the conjugate is linear between
+          bounds, so that the dual of each output is that of a support vector machine;
         - ``"proximal"``: V has kinks, and a Moreau envelope (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
         - ``"probabilities"``: scores stand for probabilities.

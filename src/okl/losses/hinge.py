@@ -20,7 +20,7 @@ class Hinge(Margin, Proximal):
 
     name: ClassVar[str | None] = "hinge"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"proximal", "support_vectors", "classification", "multilabel"}
+        {"proximal", "linear_dual", "classification", "multilabel"}
     )
 
     def entries(self, targets: Array, scores: Array) -> Array:

@@ -1,36 +1,19 @@
 """Solvers: how a problem is minimised.
 
-========================== ============================ ==========================
-class                      name                         needs
-========================== ============================ ==========================
-`ClosedForm`               "closed_form"                L known
-`DualNewton`               "dual_newton"                R = ||L||_F^2 / 2
-`FactoredNewton`           "factored_newton"            R = tr(L) / 2
-`RescaledTrace`            "rescaled_trace"             tr L <= 1
-`SparseNewton`             "sparse_newton"              the sparse penalty
-`BarrierNewton`            "barrier_newton"             bounds on eigenvalues of L
-`BlockCoordinateDescent`   "block_coordinate_descent"   a step of the structure
-`Imputation`               "imputation"                 L known, missing targets
-`NewtonCG`                 "newton_cg"                  L known, any smooth loss
-`SemismoothNewton`         "semismooth_newton"          L known, an envelope
-`TraceNewton`              "trace_newton"               tr L, envelope or missing
-`Majorization`             "majorization"               any smooth loss
-`AugmentedLagrangian`      "augmented_lagrangian"       a loss with kinks
-========================== ============================ ==========================
-
-All but the last six need the squared loss, and all but the last seven targets without
-weights. ``"auto"`` takes the first that fits, see `okl.solvers.automatic`.
+``"auto"`` takes the first of the table in `okl.solvers.choice` that fits;
+`choice_table` renders it.
 """
 
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
-from okl.solvers.automatic import SOLVERS as SOLVERS
-from okl.solvers.automatic import as_solver as as_solver
-from okl.solvers.automatic import choose_solver as choose_solver
 from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton
 from okl.solvers.base import Solver as Solver
 from okl.solvers.block_coordinate_descent import (
     BlockCoordinateDescent as BlockCoordinateDescent,
 )
+from okl.solvers.choice import SOLVERS as SOLVERS
+from okl.solvers.choice import as_solver as as_solver
+from okl.solvers.choice import choice_table as choice_table
+from okl.solvers.choice import choose_solver as choose_solver
 from okl.solvers.closed_form import ClosedForm as ClosedForm
 from okl.solvers.dual_newton import DualNewton as DualNewton
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton

@@ -34,13 +34,11 @@ from okl.problems import Problem
 from okl.solvers import support_vectors
 from okl.solvers.base import Solver
 from okl.solvers.dual_model import DualModel
-from okl.solvers.majorization import Majorization
 from okl.solvers.monitor import Monitor
 from okl.solvers.multipliers import balanced, multiplier_bounds
-from okl.solvers.semismooth_newton import SemismoothNewton
+from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
-from okl.solvers.squared_loss import first_that_fits
-from okl.solvers.trace_newton import TraceNewton
+from okl.solvers.table import first_that_fits
 
 # The first sharpness, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of models of L. These feel a
@@ -51,12 +49,6 @@ _LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
 # Smooth problems are solved to this part of the last gap, within bounds; the least is
 # that part of the tolerance.
 _SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
-# What solves the smooth problems: the first that fits.
-_SMOOTH: tuple[type[Solver], ...] = (
-    SemismoothNewton,
-    TraceNewton,
-    Majorization,
-)
 # Most iterations of a smooth problem.
 _STEPS = 200
 # What is left of the sharpness where a smooth problem was not solved.
@@ -176,7 +168,7 @@ def _smooth(problem: Problem) -> tuple[Solver, Problem]:
     """Return the first smooth problem, and what solves it and the others."""
     zero = namespace(problem.targets).zeros_like(problem.targets)
     smooth = replace(problem, loss=_envelope(problem, zero, _FIRST))
-    solver = first_that_fits(_SMOOTH, smooth, n_alphas=1)
+    solver = first_that_fits(SMOOTH_LOSS, smooth, n_alphas=1)
     assert solver is not None  # the last takes all that this solver takes
     return solver, smooth
 

@@ -38,7 +38,8 @@ from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.scores import Scores
-from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
+from okl.solvers.squared_loss import SQUARED_LOSS
+from okl.solvers.table import first_that_fits
 
 # Rows of a model have at least this part of the largest eigenvalue; what R leaves of K
 # below it is rounding.

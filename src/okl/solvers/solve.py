@@ -8,8 +8,8 @@ from typing import Any
 from okl.numerics.threads import threads_for
 from okl.numerics.validation import check_fit_parameters
 from okl.problems import Problem
-from okl.solvers.automatic import choose_solver
 from okl.solvers.base import Solver
+from okl.solvers.choice import choose_solver
 from okl.solvers.solution import Solution
 
 

@@ -38,7 +38,7 @@ def fits(problem: Problem, kernel: OutputKernel) -> bool:
     """Tell whether libsvm solves a problem for this L."""
     operator = problem.operator
     return (
-        "support_vectors" in problem.loss.capabilities
+        "linear_dual" in problem.loss.capabilities
         and problem.centered  # libsvm has an intercept
         and not problem.long
         and not kernel.couples

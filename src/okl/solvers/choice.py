@@ -6,24 +6,23 @@ from okl.parameters.component import Names, from_name
 from okl.problems import Problem
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
-from okl.solvers.imputation import Imputation
-from okl.solvers.majorization import Majorization
-from okl.solvers.newton_cg import NewtonCG
-from okl.solvers.semismooth_newton import SemismoothNewton
-from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
-from okl.solvers.trace_newton import TraceNewton
+from okl.solvers.smooth_loss import SMOOTH_LOSS
+from okl.solvers.squared_loss import SQUARED_LOSS
+from okl.solvers.table import Row, candidates, first_that_fits, rendered
 
-# The first that fits is taken: the most special first.
-_PREFERENCE: tuple[type[Solver], ...] = (
+CHOICE = (
     *SQUARED_LOSS,
-    Imputation,
-    SemismoothNewton,
-    NewtonCG,
-    TraceNewton,
-    Majorization,
-    AugmentedLagrangian,
+    *SMOOTH_LOSS,
+    Row("with kinks", (AugmentedLagrangian,), (AugmentedLagrangian,)),
 )
-SOLVERS: Names[Solver] = Names(_PREFERENCE)
+SOLVERS: Names[Solver] = Names(
+    cls for row in CHOICE for cls in (*row.given, *row.learned)
+)
+
+
+def choice_table() -> str:
+    """Return the table that ``solver="auto"`` walks, in Markdown."""
+    return rendered(CHOICE)
 
 
 def as_solver(spec: str | Solver) -> Solver | None:
@@ -63,10 +62,10 @@ def choose_solver(spec: str | Solver, problem: Problem, *, n_alphas: int = 1) ->
     """
     solver = as_solver(spec)
     if solver is None:
-        candidate = first_that_fits(_PREFERENCE, problem, n_alphas=n_alphas)
+        candidate = first_that_fits(CHOICE, problem, n_alphas=n_alphas)
         if candidate is not None:
             return candidate
-        if any(not cls().missing(problem) for cls in _PREFERENCE):
+        if candidates(CHOICE, problem):
             raise MemoryError(
                 f"{problem.structure} with {problem.loss} needs a decomposition of the "
                 f"kernel matrix of {problem.operator.n_samples} samples, which does "

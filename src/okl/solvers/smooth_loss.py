@@ -1,0 +1,16 @@
+"""The solvers of smooth losses, which those of losses with kinks are built on."""
+
+from __future__ import annotations
+
+from okl.solvers.imputation import Imputation
+from okl.solvers.majorization import Majorization
+from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.semismooth_newton import SemismoothNewton
+from okl.solvers.table import Row
+from okl.solvers.trace_newton import TraceNewton
+
+SMOOTH_LOSS = (
+    Row("squared, missing targets", (Imputation,), (TraceNewton, Majorization)),
+    Row("curved in few entries", (SemismoothNewton,), (TraceNewton, Majorization)),
+    Row("smooth, or any weights", (NewtonCG,), (Majorization,)),
+)

@@ -1,0 +1,53 @@
+"""The table of choice: what the documentation shows, and what ``"auto"`` does."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from okl.losses import Envelope, Hinge, Huber, Logistic, Squared
+from okl.solvers import choice_table, choose_solver
+from okl.solvers.choice import CHOICE, SOLVERS
+from tests.instances import STRUCTURES
+from tests.samples import solve, targets_for
+
+DOCS = Path(__file__).parent.parent.parent / "docs" / "choosing.md"
+N, M = 8, 4
+# A problem of each row: its loss, and the weight of one target.
+PROBLEMS = {
+    "squared, all targets or weighted rows": [(Squared(), None)],
+    "squared, missing targets": [(Squared(), 0.0)],
+    "curved in few entries": [(Envelope(Hinge(), 3.0, 0.1), None)],
+    "smooth, or any weights": [(Logistic(), None), (Huber(), 2.0), (Squared(), 2.0)],
+    "with kinks": [(Hinge(), None), (Hinge(), 0.0)],
+}
+
+
+def test_the_documentation_shows_it():
+    assert choice_table() in DOCS.read_text()
+
+
+def test_every_row_has_a_problem_and_every_solver_a_row():
+    assert [row.judged for row in CHOICE] == list(PROBLEMS)
+    for cls in SOLVERS.values():
+        assert f"`{cls.name}`" in choice_table()
+
+
+@pytest.mark.parametrize("case", STRUCTURES, ids=lambda case: case.label)
+@pytest.mark.parametrize("row", CHOICE, ids=lambda row: row.judged)
+def test_auto_takes_a_solver_of_the_row(row, case):
+    structure = case.make(M)
+    given = "known" in structure.capabilities
+    for loss, weight in PROBLEMS[row.judged]:
+        K, Y = targets_for(loss, N, M)
+        weights = None if weight is None else np.ones_like(Y)
+        if weights is not None:
+            weights[0, 0] = weight
+        options = {"loss": loss, "weights": weights, "max_iter": 1}
+        problem = solve(K, Y, structure, 1.0, **options).formulation.problem
+        chosen = type(choose_solver("auto", problem))
+        allowed = row.given if given else row.learned
+        assert chosen in allowed
+        # and what it is preferred to does not fit
+        for other in allowed[: allowed.index(chosen)]:
+            assert other().missing(problem)
