@@ -9,7 +9,7 @@ from okl.operators import Dense
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, TraceNewton
-from okl.solvers.wanting import Wanting, mean_on
+from okl.solvers.rank_growth import RankGrowth, mean_on
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests.samples import psd, solve, targets_for
 
@@ -72,12 +72,12 @@ def test_what_it_is_for():
     assert not solver.missing(smooth_problem(LowRank(5), False))
 
 
-def test_wanting_directions_are_those_above_the_mean():
+def test_the_rank_grows_by_directions_above_the_mean():
     L = OutputKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
     moment = np.diag([1.0, 1.0, 3.0, 0.5])
     assert mean_on(L, moment) == pytest.approx(1.0)
-    wanting = Wanting()
-    shares = [more.matrix() - L.matrix() for more in wanting.added_to(L, moment)]
+    growth = RankGrowth()
+    shares = [more.matrix() - L.matrix() for more in growth.added_to(L, moment)]
     for share in shares:
         assert_allclose(share, np.diag([0, 0, share[2, 2], 0]), atol=1e-15)
     # of the size of L first, and less and less
@@ -85,13 +85,13 @@ def test_wanting_directions_are_those_above_the_mean():
     assert sizes[0] == pytest.approx(5.0)
     assert_allclose(np.divide(sizes[1:], sizes[:-1]), 0.25, rtol=1e-6)
     # after that it begins nearer to what was tried last
-    assert next(iter(wanting.added_to(L, moment))).matrix()[2, 2] < 1e-5
-    # nothing is wanting where S is one number on the range of L, and less elsewhere
-    assert not list(Wanting().added_to(L, np.diag([1.0, 1.0, 1.0, 0.5])))
+    assert next(iter(growth.added_to(L, moment))).matrix()[2, 2] < 1e-5
+    # nothing is added where S is one number on the range of L, and less elsewhere
+    assert not list(RankGrowth().added_to(L, np.diag([1.0, 1.0, 1.0, 0.5])))
 
 
-def test_a_psd_matrix_of_full_rank_may_want_as_well():
+def test_a_psd_matrix_of_full_rank_may_grow_as_well():
     L, moment = OutputKernel.from_matrix(psd(3, 0)), psd(3, 1)
-    more = next(iter(Wanting().added_to(L, moment))).matrix() - L.matrix()
+    more = next(iter(RankGrowth().added_to(L, moment))).matrix() - L.matrix()
     assert np.linalg.eigvalsh(more)[0] >= -1e-12
     assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)

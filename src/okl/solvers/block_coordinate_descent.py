@@ -14,8 +14,8 @@ with the lowest objective, so that it stays monotone:
 - where L^(1/2) has been going, by `okl.solvers.extrapolation`;
 - B B' for the factor B that is best for the coordinates KCB of f, a ridge regression
   and the published step in B (Dinuzzo & Fukumizu 2011, section 5): it turns the range;
-- L with more of the directions that the certificate finds wanting
-  (`okl.solvers.wanting`).
+- L with more of the directions that the certificate finds missing
+  (`okl.solvers.rank_growth`).
 
 Under a bound on the rank the largest eigenvalues are kept. The objective is not convex
 there: a round from which Newton's method promises less than the tolerance is the last.
@@ -38,8 +38,8 @@ from okl.solvers.alternation import (
 from okl.solvers.base import Solver
 from okl.solvers.extrapolation import Extrapolation
 from okl.solvers.factored_point import FactoredPoint
+from okl.solvers.rank_growth import RankGrowth, mean_on
 from okl.solvers.solution import History, Solution, conclude
-from okl.solvers.wanting import Wanting, mean_on
 
 # The structure's step is solved to a fraction of the gap asked for.
 _STEP_TOLERANCE = 1e-2
@@ -135,7 +135,7 @@ class _Turns:
         self.prepared, self.alpha, self.step_tol = prepared, alpha, step_tol
         self.bounded = prepared.problem.rank_is_bounded
         self.seen = Extrapolation(_MEMORY)
-        self.wanting = Wanting()
+        self.growth = RankGrowth()
 
     def first(self, start: OutputKernel | None) -> OutputKernel:
         """Return an L of full range: that of the iterates can only shrink."""
@@ -159,7 +159,7 @@ class _Turns:
         if best.is_slow_after(model):
             roots = (m.output_kernel.matrix_power(0.5) for m in (model, best))
             self.seen.add(*roots)
-        for trials in (self._extrapolated, self._turned, self._with_wanting):
+        for trials in (self._extrapolated, self._turned, self._grown):
             if best.is_slow_after(model):
                 best = self._first_lower(best, trials(best))
         return best
@@ -218,13 +218,13 @@ class _Turns:
             turned = solve_definite(gram, predictor.T @ self.prepared.targets)
             yield OutputKernel.from_factor(turned.T)
 
-    def _with_wanting(self, model: _Model) -> Iterator[OutputKernel]:
+    def _grown(self, model: _Model) -> Iterator[OutputKernel]:
         """Yield L with less and less of the directions that it lacks."""
         d = self.prepared.eigenvalues
         largest = float(namespace(d).max(d)) if self.prepared.rank else 0.0
         if largest > 0:
             _, moment = self._dual(model)
-            yield from self.wanting.added_to(
+            yield from self.growth.added_to(
                 model.output_kernel, moment, least=self.alpha / largest
             )
 

@@ -14,7 +14,7 @@ being one, or <S, L> for the ball, and the product of the second derivative with
           t = \langle E'KC + C'KE, L \rangle \text{ for the ball, else } 0.
 
 The positive part makes a model that is convex: where s I - S is negative L lacks a
-direction, which `okl.solvers.wanting` adds, and at the optimum it nowhere is. Steps
+direction, which `okl.solvers.rank_growth` adds, and at the optimum it nowhere is. Steps
 that turn B and leave L as it is are projected out: along them the model is all but
 flat, and what is not a small turn takes B far away.
 
@@ -43,9 +43,9 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import OutputKernel
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.majorization import STEPS, Prepared, Start
+from okl.solvers.rank_growth import RankGrowth, mean_on
 from okl.solvers.scores import Scores
 from okl.solvers.solution import Solution
-from okl.solvers.wanting import Wanting, mean_on
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
@@ -59,7 +59,7 @@ _HALVINGS, _MORE_HALVINGS = 8, 20
 _POLISH = 5
 # A system too large to be factorised is solved to this relative residual.
 _INNER = 1e-6
-# Wanting directions are added where a step closes less than this part of the gap.
+# The rank grows where a step closes less than this part of the gap.
 _SLOW = 0.3
 # What is not seen in a value.
 _UNSEEN = 1e-14
@@ -118,7 +118,7 @@ class TraceSteps:
     def __init__(self, prepared: Prepared, alpha: float, start: Start) -> None:
         self.prepared, self.alpha = prepared, alpha
         self.ball = "trace_ball" in prepared.problem.structure.capabilities
-        self.wanting = Wanting()
+        self.growth = RankGrowth()
         # by how much the last Newton step was to be lower
         self.promise = float("inf")
         self._share, self._inside = _MOST, start.inside
@@ -163,7 +163,7 @@ class TraceSteps:
         if best.is_slow_after(model) and not self.is_limited(best):
             self._inside = best.fit.start
             _, moment = self._dual(best)
-            trials = self.wanting.added_to(best.kernel, moment, least=self._least)
+            trials = self.growth.added_to(best.kernel, moment, least=self._least)
             best = self._first_lower(best, trials)
         return None if best is model else best
 

@@ -1,4 +1,4 @@
-"""The directions that an output kernel lacks, as the certificate sees them.
+"""Rank growth: the directions that L lacks, as the certificate sees them.
 
 Where L limits its own growth through its trace alone, S = C'KC has one eigenvalue on
 the range of a good L, and no larger one elsewhere. Where it has, L should have more of
@@ -24,7 +24,7 @@ def mean_on(kernel: OutputKernel, moment: Array) -> float:
     return inner(factor, moment @ factor) / size if size > 0 else 0.0
 
 
-class Wanting:
+class RankGrowth:
     """Adds what output kernels lack, and remembers how much was good last."""
 
     def __init__(self) -> None:
@@ -50,8 +50,8 @@ class Wanting:
         total = float(xp.sum(excess))
         if total > 0:
             trace = float(xp.sum(kernel.eigenvalues)) + least
-            wanting = (vectors * (trace / total * excess)) @ vectors.T
+            lacking = (vectors * (trace / total * excess)) @ vectors.T
             self._share = min(_LARGER * self._share, 1.0)
             for _ in range(_TRIALS):
-                yield OutputKernel.from_matrix(kernel.matrix() + self._share * wanting)
+                yield OutputKernel.from_matrix(kernel.matrix() + self._share * lacking)
                 self._share *= _SMALLER
