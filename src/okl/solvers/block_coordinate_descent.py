@@ -38,8 +38,9 @@ from okl.solvers.alternation import (
 from okl.solvers.base import Solver
 from okl.solvers.extrapolation import Extrapolation
 from okl.solvers.factored_point import FactoredPoint
+from okl.solvers.monitor import Monitor
 from okl.solvers.rank_growth import RankGrowth, mean_on
-from okl.solvers.solution import History, Solution, conclude
+from okl.solvers.solution import Solution, conclude
 
 # The structure's step is solved to a fraction of the gap asked for.
 _STEP_TOLERANCE = 1e-2
@@ -84,15 +85,15 @@ class BlockCoordinateDescent(Solver):
     ) -> Solution:
         """Alternate, from L of a neighbouring alpha or from a scaled identity."""
         problem = prepared.problem
-        history = History(problem.reference)
+        monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
         turns = _Turns(prepared, alpha, _STEP_TOLERANCE * tol)
         model = turns.model(
             problem.structure.known(problem.targets) or turns.first(start)
         )
         rank_limited = False
-        for n_iter in range(1, max_iter + 1):
-            gap = history.add(model.primal, model.dual)
-            if gap <= tol or n_iter == max_iter:
+        while True:
+            gap = monitor.add(model.primal, model.dual)
+            if monitor.done:
                 break
             previous, model = model, turns.lower(model)
             # where the bound on the rank binds, little of the gap can be closed
@@ -100,7 +101,7 @@ class BlockCoordinateDescent(Solver):
             if previous.primal - model.primal <= little:
                 rank_limited = turns.promise(model, gap) <= little
                 if rank_limited:
-                    history.add(model.primal, model.dual)
+                    monitor.add(model.primal, model.dual)
                     break
         return conclude(
             prepared,
@@ -108,7 +109,7 @@ class BlockCoordinateDescent(Solver):
             model.output_kernel,
             alpha,
             tol=tol,
-            history=history,
+            history=monitor.history,
             start=model.output_kernel,
             rank_limited=rank_limited,
         )
