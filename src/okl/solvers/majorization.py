@@ -202,7 +202,8 @@ class _Rounds:
             self.h, self._inside = self.models.first * self.bound, None
             self.model = self._model(empty, Scores.zero(problem))
         else:
-            self.h = start.share * self.bound
+            # what was small enough there need not be here
+            self.h = max(start.share, self.models.first) * self.bound
             fit = self._fit(start.kernel, start.inside)
             self._judge(fit, start.kernel, rank_limited=False)
             scores = Scores.of(problem, fit)
