@@ -12,6 +12,7 @@ import numpy as np
 
 from okl.certificates import Certificate
 from okl.certificates.bounds import bounds, rounding_reference
+from okl.certificates.entries import EntryMatrix
 from okl.certificates.matrices import MatrixPerOutput, each_of, positive_gram
 from okl.losses import Loss, as_loss
 from okl.numerics.arrays import Array, namespace
@@ -173,15 +174,15 @@ def judge(
         shift = loss.best_intercept(targets, 0.0 * targets, weights)
         targets, intercept = targets - shift, intercept - shift
     primal, dual = bounds(
-        operator,
+        EntryMatrix(operator),
         targets,
         dual_coef,
         output_kernel,
+        products,
         loss=loss,
         weights=weights,
         intercept=intercept,
         free_intercept=free_intercept,
-        products=products,
         **options,
     )
     reference = rounding_reference(loss, given, targets, weights)

@@ -122,10 +122,9 @@ class Agreement:
         problem, solution = self.formulation.problem, self.solution
         rows = self._inspected()
         found = self.formulation.seen(predict(rows), rows)
-        known = problem.predictions_at(solution.dual_coef, rows)
+        known = problem.entries.predictions_at(solution.dual_coef, rows)
         if solution.intercept is not None:
-            offsets = problem.spread(solution.intercept)
-            known = known + (offsets[rows] if problem.long else offsets)
+            known = known + problem.entries.spread(solution.intercept, rows)
         targets, weights = problem.targets[rows], problem.weights
         weights = None if weights is None else weights[rows]
         loss = problem.loss.smoothed()
@@ -143,11 +142,11 @@ class Agreement:
         scale = max(abs(solution.certificate.primal), problem.reference)
         if scale == 0:
             return Rounding(0.0, 0.0)
-        unseen = share * self._change_by_error(slopes)
+        unseen = share * self._change_by_error(slopes, rows)
         unseen *= problem.operator.largest_entry
         return Rounding(float(seen) / scale, unseen / scale)
 
-    def _change_by_error(self, slopes: np.ndarray) -> float:
+    def _change_by_error(self, slopes: np.ndarray, rows: np.ndarray) -> float:
         """Return what errors E of K make of alpha tr(L C'EC) / 2, from rows of alpha C.
 
         They are of the size of the machine epsilon. An L that is zero may be so because
@@ -155,14 +154,11 @@ class Agreement:
         """
         problem, kernel = self.formulation.problem, self.solution.output_kernel
         if kernel.rank == 0:
-            factor = abs(self.solution.certificate.primal) / self.alpha
-        elif problem.long:
-            factor = float(np.max(kernel.eigenvalues))
+            scale = abs(self.solution.certificate.primal) / self.alpha
+            size = scale * float(np.sum(slopes**2))
         else:
-            slopes = kernel.coordinates(slopes) * np.sqrt(kernel.eigenvalues)
-            factor = 1.0
-        errors = np.finfo(np.float64).eps * float(np.sum(slopes**2))
-        return factor * errors / (2 * self.alpha)
+            size = float(np.sum(problem.entries.squared_lengths(slopes, kernel, rows)))
+        return np.finfo(np.float64).eps * size / (2 * self.alpha)
 
     def _inspected(self) -> np.ndarray:
         """Return numbers of rows: those of the largest kernel values, and others."""
@@ -224,7 +220,7 @@ class Agreement:
         intercept: Any = 0.0
         if solution.intercept is not None:
             intercept = solution.intercept
-            predictions = predictions - problem.spread(intercept)
+            predictions = predictions - problem.entries.spread(intercept)
         before = solution.certificate
         found = problem.certificate(
             solution.dual_coef,

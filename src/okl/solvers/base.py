@@ -55,6 +55,7 @@ class Solver(Component, ABC):
     def missing(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, each in words that follow 'it needs'."""
         structure = self.structure_requires - problem.structure.capabilities
+        every_output = problem.entries.every_output
         return (
             self.missing_in_loss(problem)
             + [
@@ -63,7 +64,8 @@ class Solver(Component, ABC):
             ]
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)
-            + ["a target matrix and no task"] * (self.complete_rows and problem.long)
+            + ["a target matrix and no task"]
+            * (self.complete_rows and not every_output)
         )
 
     def missing_in_loss(self, problem: Problem) -> list[str]:

@@ -23,7 +23,7 @@ from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.operators import Dense
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
-from okl.problems import Problem
+from okl.problems import Problem, TargetMatrix
 from okl.solvers.solution import Solution
 from okl.solvers.squared_loss import SQUARED_LOSS, first_that_fits
 
@@ -50,7 +50,7 @@ class Place(NamedTuple):
         Not with the solver's dual variables: what K (x) L does not see of them may be
         anything, and K alone does see it.
         """
-        scores = problem.joint(kernel) @ fit.start
+        scores = problem.entries.joint(kernel) @ fit.start
         return cls._at(problem, kernel.matrix(), scores, alpha)
 
     @classmethod
@@ -59,12 +59,12 @@ class Place(NamedTuple):
     ) -> Place:
         """Return the place where alpha C is minus the gradient of the loss."""
         if problem.centered:
-            scores = scores + problem.spread(problem.best_intercept(scores))
+            scores = scores + problem.entries.spread(problem.best_intercept(scores))
         gradient = problem.loss.negative_gradient(
             problem.targets, scores, problem.weights
         )
         dual = gradient / alpha
-        return cls(output_kernel, dual, symmetric(problem.gram(dual, dual)))
+        return cls(output_kernel, dual, symmetric(problem.entries.gram(dual, dual)))
 
     @classmethod
     def zero(cls, problem: Problem, alpha: float) -> Place:
@@ -112,7 +112,7 @@ class Model(NamedTuple):
         problem = Problem(
             Squared(),
             targets,
-            Dense(identity * (h * self.values)),
+            TargetMatrix(Dense(identity * (h * self.values))),
             self.problem.structure,
             False,
             epsilon(targets) * inner(targets, targets) / 2,
@@ -175,7 +175,7 @@ class Prepared(NamedTuple):
     def model(self, place: Place) -> Model:
         """Return the model of phi at an L."""
         xp = namespace(place.moment)
-        rows = self.problem.against(self.columns, place.dual)
+        rows = self.problem.entries.against(self.columns, place.dual)
         values = self.values
         largest = float(xp.max(values)) if values.shape[0] else 0.0
         if self.rest > _FLATTEST * largest or largest == 0:

@@ -40,7 +40,7 @@ def fits(problem: Problem, kernel: OutputKernel) -> bool:
     return (
         "support_vectors" in problem.loss.capabilities
         and problem.centered  # libsvm has an intercept
-        and not problem.long
+        and problem.entries.every_output
         and not kernel.couples
         and isinstance(operator, KernelOperator)
         and operator.beside >= 1
