@@ -86,6 +86,24 @@ def test_products_are_those_of_the_full_matrices(name, centered):
     assert np.linalg.eigvalsh(full - few @ few.T)[0] > -1e-8
 
 
+@each
+@pytest.mark.parametrize("centered", [False, True])
+def test_products_with_rows_that_were_held_out(name, centered):
+    operator = OPERATORS[name]()
+    K = X @ X.T
+    if centered:
+        operator, _ = operator.centered()
+        H = np.eye(N) - 1 / N
+        K = H @ K @ H
+    rows, columns = np.arange(9), np.arange(9, N)
+    tasks, scale = Tasks(CODES, M), np.array([1.0, 2.0, 0.5, 3.0])
+    kernel = OutputKernel.from_matrix(L)
+    theta = LongCoefficients(C[columns], tasks.restrict(columns), kernel, scale)
+    full = K * L[np.ix_(CODES, CODES)] * scale[CODES][:, None]
+    products = operator.by_task(tasks, (rows, columns)) @ theta
+    assert_allclose(products, full[np.ix_(rows, columns)] @ C[columns], atol=1e-10)
+
+
 def test_any_array_namespace():
     xp = array_api_strict
     operator = Dense(xp.asarray(X @ X.T))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from okl.certificates import Certificate
-from okl.estimators.score_function import ScoreFunction, of_own_tasks
+from okl.estimators.score_function import ScoreFunction
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import Kernel
@@ -57,9 +57,9 @@ def certified_function(
         if tasks is None:
             found = function(X)
             return found if units is None else units.scores(found)
-        codes = tasks.codes[rows]
-        own = of_own_tasks(function, X, codes, tasks.n_tasks)[:, None]
-        return own if units is None else units.scores(own, codes)
+        asked = tasks.restrict(rows)
+        own = function.of_own_tasks(X, asked)
+        return own if units is None else units.scores(own, asked)
 
     certificate = agreement.solution.certificate
     rounding = agreement.rounding(scores)

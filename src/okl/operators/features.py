@@ -49,9 +49,16 @@ class Features(KernelOperator):
         """Return the products of all features with those of some rows."""
         return self._features @ self.restrict(rows)._features.T
 
-    def by_task(self, tasks: Tasks) -> FeaturesByTask:
+    def by_task(
+        self, tasks: Tasks, block: tuple[Any, Any] | None = None
+    ) -> FeaturesByTask:
         """Return what multiplies matrices with one entry a row, in feature space."""
-        return FeaturesByTask(self._features, tasks)
+        if block is None:
+            return FeaturesByTask(self._features, tasks)
+        rows, columns = block
+        cross = self.cross(rows, columns)
+        there = cross.rows, tasks.restrict(rows)
+        return FeaturesByTask(cross.columns, tasks.restrict(columns), there)
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:

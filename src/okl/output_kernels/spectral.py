@@ -116,6 +116,17 @@ class OutputKernel:
         factor = self.factor()
         return factor @ factor.T
 
+    def rows(self, numbers: Array) -> Array:
+        """Return some rows of L (k, m)."""
+        xp = namespace(self.eigenvalues)
+        numbers = xp.asarray(numbers)
+        if self.entries is not None:
+            return xp.take(self.entries, numbers, axis=0)
+        if self.basis is None:
+            unit = numbers[:, None] == xp.arange(self.eigenvalues.shape[0])
+            return xp.astype(unit, self.eigenvalues.dtype) * self.eigenvalues
+        return (xp.take(self.basis, numbers, axis=0) * self.eigenvalues) @ self.basis.T
+
     def diagonal(self) -> Array:
         """Return the diagonal of L (m,)."""
         if self.basis is None:

@@ -30,6 +30,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.csgraph import connected_components
 
+from okl.coding.tasks import Tasks
 from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel
 from okl.posterior.coordinates import Coordinates
@@ -77,9 +78,13 @@ class RowMoments:
         total = float(weights[:, 0].sum())
         return cls(shrunk, alpha / total if free_intercept else 0.0)
 
-    def __call__(self, phi: np.ndarray) -> np.ndarray:
-        """Return the quadratic forms of rows (n, n_outputs)."""
-        return (phi * phi) @ self.diagonals + self.intercept
+    def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
+        squares = phi * phi
+        if tasks is None:
+            return squares @ self.diagonals + self.intercept
+        own = np.einsum("ij,ij->i", squares, self.diagonals.T[tasks.codes])
+        return own[:, None] + self.intercept
 
 
 @dataclass(frozen=True)
@@ -135,12 +140,22 @@ class EntryMoments:
                 matrices[outputs[:, None], range(r), range(r)] -= own[:, None]
         return cls(matrices, free_intercept)
 
-    def __call__(self, phi: np.ndarray) -> np.ndarray:
-        """Return the quadratic forms of rows (n, n_outputs)."""
+    def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
         if self.free_intercept:
             phi = np.column_stack([phi, np.ones(phi.shape[0])])
-        forms = [np.einsum("ij,ij->i", phi @ M, phi) for M in self.matrices]
-        return np.stack(forms, axis=1)
+        if tasks is None:
+            forms = [_forms(phi, matrix) for matrix in self.matrices]
+            return np.stack(forms, axis=1)
+        own = np.empty((phi.shape[0], 1))
+        for task, rows in tasks.groups():
+            own[rows, 0] = _forms(phi[rows], self.matrices[task])
+        return own
+
+
+def _forms(phi: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return the quadratic form of each row (n,)."""
+    return np.einsum("ij,ij->i", phi @ matrix, phi)
 
 
 def _blocks(
