@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.operators import Dense, Features, Kronecker, SeparableSum, Term
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from tests.samples import gaussian, psd
 
 N, M = 9, 4
@@ -29,9 +29,9 @@ def shared(operator, matrix):
 
 
 KERNELS = {
-    "diagonal": OutputKernel(np.array([2.0, 1.0, 0.5, 3.0])),
-    "full": OutputKernel.from_matrix(psd(M, 1)),
-    "singular": OutputKernel.from_matrix(psd(M, 2, rank=2)),
+    "diagonal": SpectralKernel(np.array([2.0, 1.0, 0.5, 3.0])),
+    "full": SpectralKernel.from_matrix(psd(M, 1)),
+    "singular": SpectralKernel.from_matrix(psd(M, 2, rank=2)),
 }
 CASES = {
     "dense": lambda: shared(Dense(K.copy()), K),
@@ -79,7 +79,7 @@ def test_products_diagonal_and_blocks(case, kernel):
 
 
 def test_any_array_namespace():
-    L = OutputKernel.from_matrix(strict.asarray(psd(M, 1)))
+    L = SpectralKernel.from_matrix(strict.asarray(psd(M, 1)))
     joint = Kronecker(Dense(strict.asarray(K)), L)
     product = joint @ strict.asarray(C)
     assert product.__array_namespace__() is strict

@@ -9,7 +9,7 @@ from sklearn import config_context
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.kernels import Gaussian, Linear
 from okl.operators import multiply_own, multiply_rows
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from tests.samples import psd
 
 N, N_NEW, P = 40, 25, 6
@@ -22,7 +22,7 @@ def sample(n_tasks, seed=0, scale=None):
     Z = np.where(rng.random((N_NEW, P)) < 0.5, 0.0, rng.normal(size=(N_NEW, P)))
     tasks = Tasks(rng.integers(0, n_tasks, N), n_tasks)
     asked = Tasks(rng.integers(0, n_tasks, N_NEW), n_tasks)
-    L = OutputKernel.from_matrix(psd(n_tasks, seed=1))
+    L = SpectralKernel.from_matrix(psd(n_tasks, seed=1))
     theta = LongCoefficients(rng.normal(size=(N, 1)), tasks, L, scale)
     return X, Z, asked, theta
 

@@ -186,9 +186,9 @@ def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
     )
     rotated = Rotated.of(problem)
     known = structure.known(problem.targets)
-    from okl.output_kernels import OutputKernel
+    from okl.output_kernels import SpectralKernel
 
-    kernel = known or OutputKernel.from_matrix(xp.asarray(psd(4)))
+    kernel = known or SpectralKernel.from_matrix(xp.asarray(psd(4)))
     k = rotated.eigenvalues.shape[0]  # rows outside the range of K may follow
     start = np.random.default_rng(0).normal(size=(k, 4))
     start[rank:] = np.asarray(rotated.targets)[rank:] / 0.5

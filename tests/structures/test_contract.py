@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import null_space
 from sklearn.base import clone
 
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.structures import STRUCTURES as NAMES
 from okl.structures import Structure, TraceBall, as_structure
 from tests import reference
@@ -121,7 +121,7 @@ def test_dual_bound_is_a_bound(structure):
         # far outside the domain, and just about at its end
         S = (3.0, 0.7, 0.4)[seed % 3] * psd(M, seed)
         kernel = reference.admissible(structure, M, seed + 10)
-        bound = structure.dual_bound(S, OutputKernel.from_matrix(kernel))
+        bound = structure.dual_bound(S, SpectralKernel.from_matrix(kernel))
         assert 0 <= bound.factor <= 1
         choices = [(np.eye(M) * bound.factor, bound.value)]
         if bound.directions is not None:
@@ -154,7 +154,7 @@ def test_dual_points_just_outside_the_domain_are_shrunk_where_they_leave_it(stru
         longer = np.diag([1.3, 1.0, 1.0, 1.0])
         S = longer @ inverse @ P @ inverse @ longer / 2
         S = (S + S.T) / 2
-        bound = structure.dual_bound(S, OutputKernel.from_matrix(L))
+        bound = structure.dual_bound(S, SpectralKernel.from_matrix(L))
         weight = 1 - structure.mu
         wished = structure.eps * inverse @ inverse + 2 * S
         A = np.eye(M) + (1 - np.eye(M)) * np.clip(wished, -weight, weight)
@@ -183,7 +183,7 @@ def test_dual_bound_is_tight_at_the_step(structure):
     L = structure.step(P, tol=1e-12)
     inverse = np.linalg.inv(L)
     S = inverse @ P @ inverse / 2
-    bound = structure.dual_bound((S + S.T) / 2, OutputKernel.from_matrix(L))
+    bound = structure.dual_bound((S + S.T) / 2, SpectralKernel.from_matrix(L))
     assert_allclose(bound.factor, 1.0, rtol=1e-6)
     if bound.directions is not None:
         assert_allclose(bound.directions[1], 1.0, rtol=1e-6)
@@ -396,14 +396,14 @@ def test_any_array_namespace(structure):
     step = structure.step(S_)
     assert step.__array_namespace__() is strict
     assert_allclose(np.asarray(step), structure.step(S), atol=1e-12)
-    found = structure.dual_bound(S_, OutputKernel.from_matrix(L_))
-    expected = structure.dual_bound(S, OutputKernel.from_matrix(L))
+    found = structure.dual_bound(S_, SpectralKernel.from_matrix(L_))
+    expected = structure.dual_bound(S, SpectralKernel.from_matrix(L))
     assert_allclose(found[:2], expected[:2], rtol=1e-10)
     if expected.directions is not None:
         assert_allclose(np.asarray(found.directions[1]), expected.directions[1])
     if "sparse" in structure.capabilities:
-        found = structure.dual_bound(9 * S_, OutputKernel.from_matrix(L_)).mixing
-        expected = structure.dual_bound(9 * S, OutputKernel.from_matrix(L)).mixing
+        found = structure.dual_bound(9 * S_, SpectralKernel.from_matrix(L_)).mixing
+        expected = structure.dual_bound(9 * S, SpectralKernel.from_matrix(L)).mixing
         assert_allclose(np.asarray(found[0]), expected[0], atol=1e-10)
         assert_allclose(found[1], expected[1], rtol=1e-10)
     known = structure.known(strict.zeros((3, M), dtype=strict.float64))

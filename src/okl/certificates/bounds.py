@@ -13,7 +13,7 @@ from typing import Any
 from okl.certificates.entries import Entries
 from okl.losses import Loss
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure
 
 # A relative gap above this is looked at again from other dual points: for a quadratic
@@ -246,7 +246,7 @@ def _penalty(structure: Structure, kernel: OutputKernel) -> float:
     if "known" in structure.capabilities:
         return 0.0
     if "rotation_invariant" in structure.capabilities:
-        kernel = OutputKernel(kernel.eigenvalues)
+        kernel = SpectralKernel(kernel.spectral().eigenvalues)
     return structure.penalty(kernel.matrix())
 
 
@@ -269,5 +269,5 @@ def _compressed(
     # rows = W diag(roots) Q', so that M Q = M rows' W / roots
     if "known" not in structure.capabilities:
         factor = ((kernel.factor().T @ rows.T) @ vectors) / safe
-        kernel = OutputKernel.from_factor(factor.T)
+        kernel = SpectralKernel.from_factor(factor.T)
     return vectors * roots, ((targets @ rows.T) @ vectors) / safe, kernel

@@ -21,7 +21,7 @@ from okl.numerics.validation import (
     check_gram,
     check_tolerance,
 )
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure, as_structure
 
 
@@ -205,13 +205,13 @@ def output_kernel_of(
         matrix = _as_float(output_kernel)
         check_gram(matrix, "output_kernel")
         _check_outputs(matrix, n_outputs, "output_kernel")
-        return OutputKernel.from_matrix(matrix)
+        return SpectralKernel.from_matrix(matrix)
     if factor is not None:
         factor = _as_float(factor)
         _check_outputs(factor, n_outputs, "output_kernel_factor")
         # its singular values keep twice the digits of their squares
         basis, values, _ = namespace(factor).linalg.svd(factor, full_matrices=False)
-        return OutputKernel(values**2, basis).on_range()
+        return SpectralKernel(values**2, basis).on_range()
     known = structure.known(Y)
     assert known is not None
     return known

@@ -133,18 +133,20 @@ class EntryMatrix(Entries):
         self, theta: Any, predictions: Array, kernel: OutputKernel
     ) -> float:
         """Return tr(L^+ Theta'K Theta), infinite where Theta leaves the range of L."""
-        inside = kernel.coordinates(theta)
+        axes = kernel.spectral()
+        inside = axes.coordinates(theta)
         total = inner(theta, theta)
         if total - inner(inside, inside) > _OUTSIDE_RANGE**2 * total:
             return float("inf")
-        return inner(inside / kernel.eigenvalues, kernel.coordinates(predictions))
+        return inner(inside / axes.eigenvalues, axes.coordinates(predictions))
 
     def implied(
         self, theta: Any, outside: Array, kernel: OutputKernel, alpha: float
     ) -> Array:
         """Return alpha Theta L^+, and outside the range of L the array given."""
-        within = alpha * kernel.coordinates(theta) / kernel.eigenvalues
-        return outside + kernel.from_coordinates(within - kernel.coordinates(outside))
+        axes = kernel.spectral()
+        within = alpha * axes.coordinates(theta) / axes.eigenvalues
+        return outside + axes.from_coordinates(within - axes.coordinates(outside))
 
     def along(
         self,

@@ -137,7 +137,7 @@ class Agreement:
         # of the loss, which is convex; and of the norm of the dual point
         seen = share * np.sum(np.abs(difference) * steepest)
         stiffness = np.mean(problem.operator.diagonal())
-        stiffness *= np.max(solution.output_kernel.eigenvalues, initial=0.0)
+        stiffness *= solution.output_kernel.largest_eigenvalue
         seen += share * np.sum(difference**2) * stiffness / (2 * self.alpha)
         scale = max(abs(solution.certificate.primal), problem.reference)
         if scale == 0:

@@ -88,10 +88,11 @@ class Features(KernelOperator):
     ) -> Array:
         """Return W (n_features, n_outputs), ridge regression along the axes of L."""
         left, values, right = self._singular
-        rotated = left.T @ output_kernel.coordinates(targets)
-        shrunk = values[:, None] ** 2 + alpha / output_kernel.eigenvalues
+        axes = output_kernel.spectral()
+        rotated = left.T @ axes.coordinates(targets)
+        shrunk = values[:, None] ** 2 + alpha / axes.eigenvalues
         inside = right.T @ (values[:, None] * rotated / shrunk)
-        return output_kernel.from_coordinates(inside)
+        return axes.from_coordinates(inside)
 
     def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
         """Return the centred features, and the means of the rows of K."""

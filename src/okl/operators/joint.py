@@ -125,7 +125,7 @@ class Kronecker(JointOperator):
     def block(self, rows: Array, outputs: Any) -> Array:
         """Return K_ij L_st of some entries (k, k)."""
         if not self.couples:
-            variance = self.output_kernel.eigenvalues[outputs]
+            variance = self.output_kernel.diagonal()[outputs]
             return self._operator.block(rows, outputs) * variance
         xp, L = namespace(rows), self.output_kernel.matrix()
         between = xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)

@@ -14,7 +14,7 @@ import numpy as np
 from okl.coding.tasks import Tasks
 from okl.kernels import Kernel, PerOutput
 from okl.numerics.memory import require_memory
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.posterior.variance import PredictiveVariance
 
 _FLOAT = 8  # bytes
@@ -53,7 +53,7 @@ class SeparateVariances:
             PredictiveVariance(
                 term.kernel,
                 rows,
-                OutputKernel(term.scales),
+                SpectralKernel(term.scales),
                 alpha,
                 _of_outputs(weights, term.outputs),
                 free_intercept,
@@ -135,7 +135,7 @@ class TaskVariances:
             PredictiveVariance(
                 self.kernel,
                 self.rows[seen],
-                OutputKernel(self.variances[[task]]),
+                SpectralKernel(self.variances[[task]]),
                 self.alpha,
                 None if self.weights is None else self.weights[seen],
                 self.free_intercept,

@@ -102,7 +102,7 @@ class PredictiveVariance:
         # weights of entries leave the coordinates as they are
         of_rows = weights[:, 0] if by_row else np.ones(len(weights))
         heaviest = 1.0 if by_row else float(weights.max())
-        largest = heaviest * float(np.max(self.output_kernel.eigenvalues, initial=0.0))
+        largest = heaviest * self.output_kernel.largest_eigenvalue
         coordinates = coordinates_of(
             self.kernel,
             rows,

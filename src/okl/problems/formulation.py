@@ -147,7 +147,7 @@ class Formulation:
             return output_kernel
         # a known L is known for all outputs, not only for those that were kept
         known = self.problem.structure.known(self.basis.T)
-        return output_kernel.embed(self.basis) if known is None else known
+        return output_kernel.spectral().embed(self.basis) if known is None else known
 
 
 def formulate(

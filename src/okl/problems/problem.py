@@ -122,7 +122,7 @@ class Problem:
         if not self.exact or kernel.rank == 0:
             return None
         xp = namespace(self.targets)
-        largest = float(xp.max(self.operator.diagonal())) * float(kernel.eigenvalues[0])
+        largest = float(xp.max(self.operator.diagonal())) * kernel.largest_eigenvalue
         if epsilon(self.targets) * largest <= _HARMLESS * alpha:
             return None
         return self.operator.feature_coefficients(self.targets, kernel, alpha)

@@ -14,7 +14,7 @@ from okl.certificates.bounds import bounds
 from okl.certificates.entries import EntryMatrix
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.operators import Diagonal
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems.problem import Problem
 from okl.problems.target_matrix import TargetMatrix
 
@@ -83,7 +83,7 @@ class Rotated:
         )
 
     def bounds(
-        self, coefficients: Array, output_kernel: OutputKernel, alpha: float
+        self, coefficients: Array, output_kernel: SpectralKernel, alpha: float
     ) -> tuple[float, float]:
         """Return primal and dual value of the model with U'Theta (k, n_outputs)."""
         return bounds(
@@ -98,7 +98,7 @@ class Rotated:
         )
 
     def lift(
-        self, coefficients: Array, output_kernel: OutputKernel, alpha: float
+        self, coefficients: Array, output_kernel: SpectralKernel, alpha: float
     ) -> Array:
         """Return Theta (n_samples, n_outputs) from U'Theta (k, n_outputs).
 

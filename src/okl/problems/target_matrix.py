@@ -56,8 +56,8 @@ class TargetMatrix(EntryMatrix):
 
     def squared_lengths(self, dual: Array, kernel: OutputKernel, rows: Any) -> Array:
         """Return ``c_i' L c_i`` for the dual variables of some rows (k,)."""
-        inside = kernel.coordinates(dual)
-        return namespace(dual).sum(inside * inside * kernel.eigenvalues, axis=1)
+        inside = kernel.adjoint(dual)
+        return namespace(dual).sum(inside * inside, axis=1)
 
     def against(self, features: Array, dual: Array) -> Array:
         """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.smooth import Point, Smooth, symmetric
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver, require_output_matrices
@@ -89,7 +89,7 @@ class BarrierNewton(Solver):
 
 def _assemble(
     values: Array, vectors: Array, allowed: Spectrum, n_outputs: int
-) -> OutputKernel:
+) -> SpectralKernel:
     """Return L with its eigenvalues descending, the direction 1 put back."""
     xp = namespace(values)
     if allowed.mean is not None:
@@ -100,7 +100,7 @@ def _assemble(
         mean = xp.full((1,), allowed.mean, dtype=values.dtype)
         values = xp.concat([mean, values])
     order = xp.flip(xp.argsort(values))
-    return OutputKernel(xp.take(values, order), xp.take(vectors, order, axis=1))
+    return SpectralKernel(xp.take(values, order), xp.take(vectors, order, axis=1))
 
 
 def interior(

@@ -24,7 +24,7 @@ import numpy as np
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
     first_output_kernel,
@@ -93,7 +93,7 @@ class DualNewton(Solver):
                 break
             dual = dual + _newton_step(d, targets, dual, values, alpha, relative)
 
-        kernel = OutputKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
+        kernel = SpectralKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
         coefficients = kernel.from_coordinates(
             known_coefficients(prepared, kernel, alpha)
         )

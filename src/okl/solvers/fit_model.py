@@ -129,10 +129,11 @@ class Model(NamedTuple):
         """Return by how much C'KC falls along the way to another L, in the model."""
         targets = self.targets(h, alpha)
         values = h * self.values
-        inside = kernel.coordinates(targets)
-        dual = inside / (values * kernel.eigenvalues + alpha)
-        outside = targets - kernel.from_coordinates(inside)
-        dual = kernel.from_coordinates(dual) + outside / alpha
+        axes = kernel.spectral()
+        inside = axes.coordinates(targets)
+        dual = inside / (values * axes.eigenvalues + alpha)
+        outside = targets - axes.from_coordinates(inside)
+        dual = axes.from_coordinates(dual) + outside / alpha
         moment = dual.T @ (values * dual)
         way = kernel.matrix() - self.place.output_kernel
         return inner(self.place.moment - moment, way)

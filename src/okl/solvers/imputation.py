@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 from okl.numerics.arrays import Array, inner, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated, Weighting
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
@@ -51,9 +51,9 @@ class Imputation(Solver):
         """Decompose K and L."""
         known = problem.structure.known(problem.targets)
         assert known is not None
-        return self.prepare_for(problem, known)
+        return self.prepare_for(problem, known.spectral())
 
-    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+    def prepare_for(self, problem: Problem, known: SpectralKernel) -> Prepared:
         """Prepare to find the best f for some L, one that a structure learns."""
         return Prepared.of(problem, known)
 
@@ -99,7 +99,7 @@ class Prepared(NamedTuple):
     ----------
     problem : Problem
         With weights of zero and one.
-    known : OutputKernel
+    known : SpectralKernel
         L.
     observed : array (n_samples, n_outputs)
         One where a target was observed, else zero.
@@ -110,13 +110,13 @@ class Prepared(NamedTuple):
     """
 
     problem: Problem
-    known: OutputKernel
+    known: SpectralKernel
     observed: Array
     counts: Array
     column_sums: Array
 
     @classmethod
-    def of(cls, problem: Problem, known: OutputKernel) -> Prepared:
+    def of(cls, problem: Problem, known: SpectralKernel) -> Prepared:
         """Count what was observed, and rotate it."""
         xp = namespace(problem.targets)
         observed = xp.ones_like(problem.targets)
@@ -132,7 +132,7 @@ class Prepared(NamedTuple):
             vectors.T @ observed,
         )
 
-    def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
+    def under(self, problem: Problem, kernel: SpectralKernel) -> Prepared:
         """Return the same with another loss or another L."""
         return self._replace(problem=problem, known=kernel)
 

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from okl.losses import Squared
 from okl.numerics.arrays import Array, inner, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
@@ -79,7 +79,7 @@ class ProximalGradient(Solver):
             if not candidate.missing_in_loss(problem)
         )
         return Prepared(
-            problem, solver, solver.prepare_for(problem, OutputKernel(ones))
+            problem, solver, solver.prepare_for(problem, SpectralKernel(ones))
         )
 
     def solve(

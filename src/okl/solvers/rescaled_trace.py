@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
@@ -90,9 +90,9 @@ class _Place(NamedTuple):
         """The trace of L'."""
         return inner(self.factor, self.factor)
 
-    def scaled_output_kernel(self) -> OutputKernel:
+    def scaled_output_kernel(self) -> SpectralKernel:
         """Return L' / tr L'."""
-        return OutputKernel.from_factor(self.factor / self.trace**0.5)
+        return SpectralKernel.from_factor(self.factor / self.trace**0.5)
 
 
 class _Walk:
@@ -184,10 +184,10 @@ class _Walk:
         assert self._last is not None
         return _Place(exp(logarithm), self._last.factor)
 
-    def scaled_output_kernel(self) -> OutputKernel:
+    def scaled_output_kernel(self) -> SpectralKernel:
         """Return the best L' / tr L', a multiple of the identity if there is none."""
         if self.best is not None and self.best.trace > 0:
             return self.best.scaled_output_kernel()
         targets = self._ball.targets
         m = targets.shape[1]
-        return OutputKernel(namespace(targets).full((m,), 1 / m, dtype=targets.dtype))
+        return SpectralKernel(namespace(targets).full((m,), 1 / m, dtype=targets.dtype))

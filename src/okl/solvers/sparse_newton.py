@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from okl.numerics.arrays import eigh, namespace
 from okl.optimization.orthant_newton import Iterate, orthant_newton
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver, require_output_matrices
@@ -98,8 +98,8 @@ def _first_scale(rotated: Rotated, alpha: float, eps: float) -> float:
     return scale
 
 
-def _output_kernel(iterate: Iterate) -> OutputKernel:
+def _output_kernel(iterate: Iterate) -> SpectralKernel:
     xp = namespace(iterate.values)
-    return OutputKernel(
+    return SpectralKernel(
         xp.flip(iterate.values), xp.flip(iterate.vectors, axis=1), iterate.matrix
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver
@@ -21,15 +21,15 @@ class Spectral(Solver):
     name: ClassVar[str | None] = "spectral"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
 
-    def prepare(self, problem: Problem) -> tuple[Rotated, OutputKernel]:
+    def prepare(self, problem: Problem) -> tuple[Rotated, SpectralKernel]:
         """Decompose K and L."""
         known = problem.structure.known(problem.targets)
         assert known is not None
-        return Rotated.of(problem), known
+        return Rotated.of(problem), known.spectral()
 
     def solve(
         self,
-        prepared: tuple[Rotated, OutputKernel],
+        prepared: tuple[Rotated, SpectralKernel],
         alpha: float,
         *,
         tol: float,

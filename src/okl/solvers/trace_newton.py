@@ -72,7 +72,7 @@ class TraceNewton(Solver):
                 max_iter=min(max_iter, _IMPUTED_ROUNDS) if imputes else max_iter,
             )
             history.records.extend(rough.history)
-            start = Start(rough.output_kernel, rough.start.start)
+            start = Start(rough.output_kernel.spectral(), rough.start.start)
         steps = TraceSteps(prepared, alpha, start)
         model: Model | None = steps.model(start.kernel)
         best, smallest, stalled = model, float("inf"), 0

@@ -96,7 +96,7 @@ class Structure(Component, ABC):
         known = self.known(like)
         if known is None:
             return float("inf")
-        return float(known.eigenvalues[0]) if known.rank else 0.0
+        return known.largest_eigenvalue
 
     def max_rank(self, n_outputs: int) -> int:
         """Return the largest rank that L may have."""

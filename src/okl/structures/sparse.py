@@ -11,7 +11,7 @@ from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.numerics.validation import check_positive
 from okl.optimization.orthant_newton import orthant_newton
 from okl.optimization.smooth import InverseTrace, Linear, symmetric
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import DualBound, Structure
 
 # A matrix P + eps I whose smallest eigenvalue is below this part of its largest is
@@ -110,7 +110,7 @@ class Sparse(Structure):
             below = inner(matrix, entries) - self.penalty(entries)
             if n_steps == _MAX_STEPS or float(values[-1]) > _UNBOUNDED * scale:
                 break
-            bound = self.dual_bound(matrix, OutputKernel(values, vectors))
+            bound = self.dual_bound(matrix, SpectralKernel(values, vectors))
             if bound.factor == 1.0:
                 least = min(least, bound.value)
             if least - below <= _CONJUGATE_TOLERANCE * abs(below):
@@ -127,7 +127,7 @@ class Sparse(Structure):
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
         weight, eps = self._numbers
-        wished = output_kernel.matrix_power(-2) * eps + 2 * matrix
+        wished = output_kernel.spectral().matrix_power(-2) * eps + 2 * matrix
         nearest = symmetric(
             identity + (1 - identity) * xp.clip(wished, -weight, weight)
         )
