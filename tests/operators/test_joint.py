@@ -84,3 +84,20 @@ def test_any_array_namespace():
     product = joint @ strict.asarray(C)
     assert product.__array_namespace__() is strict
     assert_allclose(np.asarray(product), K @ C @ psd(M, 1), atol=1e-12)
+
+
+@each
+@kernels
+def test_the_eigenvectors_are_those_of_both_matrices(case, kernel):
+    joint = Kronecker(CASES[case]()[0], KERNELS[kernel])
+    if case == "per-output":
+        with pytest.raises(TypeError, match="not those of K and L"):
+            joint.spectrum()
+        return
+    spectrum = joint.spectrum()
+    inside = spectrum.coordinates(C)
+    assert inside.shape == spectrum.eigenvalues.shape
+    product = spectrum.from_coordinates(spectrum.eigenvalues * inside)
+    assert_allclose(product, joint @ C, atol=1e-12)
+    again = spectrum.coordinates(spectrum.from_coordinates(inside))
+    assert_allclose(again, inside, atol=1e-12)

@@ -198,7 +198,8 @@ class Agreement:
         agreement = self
         if solution.certificate.failed:
             residuals = problem.targets - formulation.seen(scores)
-            theta = kernel.multiply(problem.balanced(residuals)) / self.alpha
+            dual = problem.balanced(residuals) / self.alpha
+            theta = problem.entries.theta(dual, kernel)
             agreement = replace(self, solution=replace(solution, dual_coef=theta))
         function = replace(
             agreement.function(training),

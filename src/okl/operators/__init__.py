@@ -28,6 +28,7 @@ from okl.operators.diagonal import Diagonal as Diagonal
 from okl.operators.features import Features as Features
 from okl.operators.joint import JointOperator as JointOperator
 from okl.operators.joint import Kronecker as Kronecker
+from okl.operators.joint_spectrum import JointSpectrum as JointSpectrum
 from okl.operators.low_rank import LowRank as LowRank
 from okl.operators.new_rows import multiply_own as multiply_own
 from okl.operators.new_rows import multiply_rows as multiply_rows
