@@ -66,7 +66,11 @@ MUTATIONS = [
         "identity - self.moment[:, :rank]",
         "identity - 1.001 * self.moment[:, :rank]",
     ),
-    Mutation("solvers/best_fit.py", "inner(dual, targets) / 2", "inner(dual, targets)"),
+    Mutation(
+        "solvers/value_function.py",
+        "inner(dual, targets) / 2",
+        "inner(dual, targets)",
+    ),
     Mutation(
         "solvers/newton_point.py",
         "objective = value + alpha / 2 * inner(dual, predictions)",

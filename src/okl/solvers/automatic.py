@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from okl.parameters.component import from_name
+from okl.parameters.component import Names, from_name
 from okl.problems import Problem
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
@@ -25,7 +25,7 @@ _PREFERENCE: tuple[type[Solver], ...] = (
     Surrogate,
     AugmentedLagrangian,
 )
-SOLVERS: dict[str, type[Solver]] = {str(cls.name): cls for cls in _PREFERENCE}
+SOLVERS: Names[Solver] = Names(_PREFERENCE)
 
 
 def as_solver(spec: str | Solver) -> Solver | None:

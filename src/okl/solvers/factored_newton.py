@@ -31,7 +31,7 @@ from okl.solvers.base import Solver
 from okl.solvers.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.solution import History, Solution, conclude
 
-_SAFETY = 0.9  # as in dual_newton
+_SAFETY = 0.9  # as in output_kernel_newton
 # Rounds without progress, in the gap or by this fraction of the tolerance in the
 # objective, after which rounding is in the way.
 _PATIENCE, _PROGRESS = 20, 1e-2

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from okl.problems import Problem
-from okl.solvers.barrier_newton import BarrierNewton
 from okl.solvers.base import Solver
 from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
 from okl.solvers.cholesky import Cholesky
-from okl.solvers.dual_newton import DualNewton
 from okl.solvers.factored_newton import FactoredNewton
-from okl.solvers.rescaled_trace import RescaledTrace
-from okl.solvers.sparse_newton import SparseNewton
+from okl.solvers.output_kernel_newton import OutputKernelNewton
 from okl.solvers.spectral import Spectral
 
 SQUARED_LOSS: tuple[type[Solver], ...] = (
     Cholesky,
     Spectral,
-    DualNewton,
     FactoredNewton,
-    RescaledTrace,
-    SparseNewton,
-    BarrierNewton,
+    OutputKernelNewton,
     BlockCoordinateDescent,
 )
 
