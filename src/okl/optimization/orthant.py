@@ -13,7 +13,8 @@ are free.)
 The barrier eps tr L^-1 is stiff where eps is small. Newton's method then starts with a
 larger eps.
 
-The preconditioner is the diagonal of the second derivative in the eigenbasis of L.
+The preconditioner is a diagonal: in the eigenbasis of L where most entries are free,
+else in the basis of the outputs, where it costs no product.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from okl.numerics.arrays import Array, namespace
 from okl.optimization.regions import Decomposed, Equations, Iterate, Region
 from okl.optimization.smooth import symmetric
 
+# From this part of free entries on the eigenbasis preconditions.
+_MOSTLY_FREE = 0.5
 # Fixed-point rounds for the first scale, and when to stop them.
 _SCALE_ROUNDS, _SCALE_CHANGE = 50, 0.1
 # A start from nearby has a barrier of this part of its largest eigenvalue squared; it
@@ -120,12 +123,14 @@ class Orthant(Region):
             crosses = signs * (matrix + change) < 0
             return xp.where(crosses, -matrix, change) if self.weight > 0 else change
 
+        scaled = _entrywise(iterate, moment, free)
+        mostly_free = float(xp.mean(free)) > _MOSTLY_FREE
         return Equations(
             free * (identity - moment + self.weight * signs) / 2,
             hessian,
-            _in_eigenbasis(iterate, free, stiffness),
+            _in_eigenbasis(iterate, free, stiffness) if mostly_free else scaled,
             cut,
-            _entrywise(iterate, moment, free),
+            scaled,
         )
 
 
