@@ -21,18 +21,15 @@ from okl.losses import (
 )
 from okl.solvers import (
     AugmentedLagrangian,
-    BarrierNewton,
     BlockCoordinateDescent,
     ClosedForm,
-    DualNewton,
     FactoredNewton,
     Imputation,
     Majorization,
     NewtonCG,
-    RescaledTrace,
+    OutputKernelNewton,
     SemismoothNewton,
     Solver,
-    SparseNewton,
     TraceNewton,
 )
 from okl.structures import (
@@ -97,11 +94,8 @@ LOSSES: list[Loss] = [
 SOLVERS: list[Solver] = [
     ClosedForm(),
     ClosedForm(factorize=True),
-    DualNewton(),
     FactoredNewton(),
-    RescaledTrace(),
-    SparseNewton(),
-    BarrierNewton(),
+    OutputKernelNewton(),
     BlockCoordinateDescent(),
     Imputation(),
     NewtonCG(),

@@ -47,13 +47,13 @@ MUTATIONS = [
     ),
     Mutation(
         "certificates/bounds.py",
-        "value -= self.alpha * bound.value",
-        "value -= 0.9 * self.alpha * bound.value",
+        "return value - self.alpha * bound.value",
+        "return value - 0.9 * self.alpha * bound.value",
     ),
     Mutation(
         "certificates/bounds.py",
-        "if free_intercept and not _is_balanced(dual_point):",
-        "if False:",
+        "elif free_intercept and not _is_balanced(entries, dual_point):",
+        "elif False:",
     ),
     # closed forms and the parts of Newton's methods
     Mutation(
@@ -66,7 +66,11 @@ MUTATIONS = [
         "identity - self.moment[:, :rank]",
         "identity - 1.001 * self.moment[:, :rank]",
     ),
-    Mutation("solvers/best_fit.py", "inner(dual, targets) / 2", "inner(dual, targets)"),
+    Mutation(
+        "solvers/value_function.py",
+        "inner(dual, targets) / 2",
+        "inner(dual, targets)",
+    ),
     Mutation(
         "solvers/newton_point.py",
         "objective = value + alpha / 2 * inner(dual, predictions)",
@@ -79,7 +83,7 @@ MUTATIONS = [
     ),
     Mutation(
         "solvers/multipliers.py",
-        "return multipliers - problem.spread(share) * room",
+        "return multipliers - problem.entries.spread(share) * room",
         "return multipliers",
     ),
     Mutation(

@@ -1,8 +1,8 @@
 """Random fits of ordinary data, whatever loss, structure and kernel they take.
 
 What a user meets by chance and no example shows: twenty rows of five random classes, a
-kernel of high degree, targets of which a quarter are missing. Each fit is drawn from its
-own seed, so that one that fails can be looked at alone: ``python -m
+kernel of high degree, targets of which a quarter are missing. Each fit is drawn from
+its own seed, so that one that fails can be looked at alone: ``python -m
 tests.claims.random_fits 17`` runs number 17, without a number all of them.
 """
 
@@ -75,7 +75,8 @@ def draw(number: int) -> Case:
     classifies = rng.random() < 0.5
     loss = _choose(rng, CLASSES if classifies else REGRESSION)
     hidden = np.tanh(X @ rng.normal(size=(d, 3)) / np.sqrt(d))
-    Y = hidden @ rng.normal(size=(3, m)) + rng.uniform(0.1, 1.0) * rng.normal(size=(n, m))
+    noise = rng.uniform(0.1, 1.0) * rng.normal(size=(n, m))
+    Y = hidden @ rng.normal(size=(3, m)) + noise
     missing = rng.random() < 0.25
     strength = 10.0 ** rng.uniform(-5, np.log10(3.0))
     options = {"kernel": kernel, "loss": loss}
@@ -129,7 +130,8 @@ def report(outcomes: list[Outcome], slow: float) -> str:
     lines = [
         f"{n} fits: {dict(statuses)}; {len(failed)} without a proof "
         f"({100 * len(failed) / n:.1f} %), {len(long)} over {slow:g} s "
-        f"({100 * len(long) / n:.1f} %), {sum(o.seconds for o in outcomes):.0f} s in all"
+        f"({100 * len(long) / n:.1f} %), "
+        f"{sum(o.seconds for o in outcomes):.0f} s in all"
     ]
     for o in sorted({*map(id, failed), *map(id, long)}):
         (found,) = [x for x in outcomes if id(x) == o]

@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 
 from okl import OutputKernelRegressor, OutputKernelRegressorCV, output_kernel_path
 from okl.kernels import Constant, Gaussian, Gram, Kernel, Linear, PerOutput
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.posterior import PredictiveVariance, moments
 from okl.structures import Cluster, Fixed, Graph, Sparse, TraceBall
 from tests.samples import draw, gaussian, psd
@@ -50,7 +50,7 @@ def written_out(kernel, X, new, L, alpha, weights=None, *, free_intercept=False)
 def variance_of(kernel, X, L, alpha, weights=None, *, free_intercept=False):
     """Return what the library computes, as a function of new rows."""
     return PredictiveVariance(
-        kernel, X, OutputKernel.from_matrix(L), alpha, weights, free_intercept
+        kernel, X, SpectralKernel.from_matrix(L), alpha, weights, free_intercept
     )
 
 

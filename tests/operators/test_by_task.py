@@ -22,7 +22,7 @@ from okl.operators.by_task import (
     FeaturesByTask,
     SparseFeaturesByTask,
 )
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from tests.samples import psd
 
 rng = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def test_products_are_those_of_the_full_matrices(name, centered):
         H = np.eye(N) - 1 / N
         K = H @ K @ H
     rows = OneTaskPerRow(operator, Tasks(CODES, M))
-    coupled = Coupled(rows, OutputKernel.from_matrix(L))
+    coupled = Coupled(rows, SpectralKernel.from_matrix(L))
     full = K * L[np.ix_(CODES, CODES)]
     assert_allclose(coupled @ C, full @ C, atol=1e-10)
     for product, right in zip(coupled.both(C, D), (C, D), strict=True):
@@ -86,11 +86,29 @@ def test_products_are_those_of_the_full_matrices(name, centered):
     assert np.linalg.eigvalsh(full - few @ few.T)[0] > -1e-8
 
 
+@each
+@pytest.mark.parametrize("centered", [False, True])
+def test_products_with_rows_that_were_held_out(name, centered):
+    operator = OPERATORS[name]()
+    K = X @ X.T
+    if centered:
+        operator, _ = operator.centered()
+        H = np.eye(N) - 1 / N
+        K = H @ K @ H
+    rows, columns = np.arange(9), np.arange(9, N)
+    tasks, scale = Tasks(CODES, M), np.array([1.0, 2.0, 0.5, 3.0])
+    kernel = SpectralKernel.from_matrix(L)
+    theta = LongCoefficients(C[columns], tasks.restrict(columns), kernel, scale)
+    full = K * L[np.ix_(CODES, CODES)] * scale[CODES][:, None]
+    products = operator.by_task(tasks, (rows, columns)) @ theta
+    assert_allclose(products, full[np.ix_(rows, columns)] @ C[columns], atol=1e-10)
+
+
 def test_any_array_namespace():
     xp = array_api_strict
     operator = Dense(xp.asarray(X @ X.T))
     rows = OneTaskPerRow(operator, Tasks(CODES, M))
-    coupled = Coupled(rows, OutputKernel.from_matrix(xp.asarray(L)))
+    coupled = Coupled(rows, SpectralKernel.from_matrix(xp.asarray(L)))
     full = (X @ X.T) * L[np.ix_(CODES, CODES)]
     assert_allclose(np.asarray(coupled @ xp.asarray(C)), full @ C, atol=1e-10)
     sums = Tasks(CODES, M).sums(xp.asarray(C))
@@ -98,7 +116,7 @@ def test_any_array_namespace():
 
 
 def test_coefficients_multiply_like_the_array_they_stand_for():
-    theta = LongCoefficients(C, Tasks(CODES, M), OutputKernel.from_matrix(L))
+    theta = LongCoefficients(C, Tasks(CODES, M), SpectralKernel.from_matrix(L))
     left = rng.normal(size=(7, N))
     assert theta.shape == (N, M)
     assert_allclose(theta.dense(), MATRIX @ L, atol=1e-12)

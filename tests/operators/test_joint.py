@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.operators import Dense, Features, Kronecker, SeparableSum, Term
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from tests.samples import gaussian, psd
 
 N, M = 9, 4
@@ -29,9 +29,9 @@ def shared(operator, matrix):
 
 
 KERNELS = {
-    "diagonal": OutputKernel(np.array([2.0, 1.0, 0.5, 3.0])),
-    "full": OutputKernel.from_matrix(psd(M, 1)),
-    "singular": OutputKernel.from_matrix(psd(M, 2, rank=2)),
+    "diagonal": SpectralKernel(np.array([2.0, 1.0, 0.5, 3.0])),
+    "full": SpectralKernel.from_matrix(psd(M, 1)),
+    "singular": SpectralKernel.from_matrix(psd(M, 2, rank=2)),
 }
 CASES = {
     "dense": lambda: shared(Dense(K.copy()), K),
@@ -79,8 +79,25 @@ def test_products_diagonal_and_blocks(case, kernel):
 
 
 def test_any_array_namespace():
-    L = OutputKernel.from_matrix(strict.asarray(psd(M, 1)))
+    L = SpectralKernel.from_matrix(strict.asarray(psd(M, 1)))
     joint = Kronecker(Dense(strict.asarray(K)), L)
     product = joint @ strict.asarray(C)
     assert product.__array_namespace__() is strict
     assert_allclose(np.asarray(product), K @ C @ psd(M, 1), atol=1e-12)
+
+
+@each
+@kernels
+def test_the_eigenvectors_are_those_of_both_matrices(case, kernel):
+    joint = Kronecker(CASES[case]()[0], KERNELS[kernel])
+    if case == "per-output":
+        with pytest.raises(TypeError, match="not those of K and L"):
+            joint.spectrum()
+        return
+    spectrum = joint.spectrum()
+    inside = spectrum.coordinates(C)
+    assert inside.shape == spectrum.eigenvalues.shape
+    product = spectrum.from_coordinates(spectrum.eigenvalues * inside)
+    assert_allclose(product, joint @ C, atol=1e-12)
+    again = spectrum.coordinates(spectrum.from_coordinates(inside))
+    assert_allclose(again, inside, atol=1e-12)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from okl import OutputKernelRegressor
 from okl.losses import Squared
 from okl.operators import Dense
-from okl.problems import Inputs, Problem, Rotated, formulate
+from okl.problems import Inputs, Problem, Rotated, TargetMatrix, formulate
 from okl.problems.reduction import reduce_outputs
 from okl.structures import Fixed, Frobenius, Identity, LowRank
 from tests.instances import STRUCTURES
@@ -77,7 +77,9 @@ def test_the_reduced_problem_has_the_solution_of_the_whole(
     r = reduced.formulation.problem.targets.shape[1]
     assert r <= min(n - intercept, rank + (not intercept))
     Kc, Yc = centered(K, Y) if intercept else (K, Y)
-    whole = Problem(Squared(), Yc, Dense(Kc.copy()), structure, intercept, 1e-16)
+    whole = Problem(
+        Squared(), Yc, TargetMatrix(Dense(Kc.copy())), structure, intercept, 1e-16
+    )
     from okl.solvers import choose_solver
 
     solver = choose_solver("auto", whole)
@@ -177,16 +179,16 @@ def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
     problem = Problem(
         Squared(),
         xp.asarray(Y),
-        Dense(xp.asarray(psd(12, rank=rank))),
+        TargetMatrix(Dense(xp.asarray(psd(12, rank=rank)))),
         structure,
         False,
         1e-16,
     )
     rotated = Rotated.of(problem)
     known = structure.known(problem.targets)
-    from okl.output_kernels import OutputKernel
+    from okl.output_kernels import SpectralKernel
 
-    kernel = known or OutputKernel.from_matrix(xp.asarray(psd(4)))
+    kernel = known or SpectralKernel.from_matrix(xp.asarray(psd(4)))
     k = rotated.eigenvalues.shape[0]  # rows outside the range of K may follow
     start = np.random.default_rng(0).normal(size=(k, 4))
     start[rank:] = np.asarray(rotated.targets)[rank:] / 0.5

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.operators import Dense, Features
-from okl.solvers import BlockCoordinateDescent, ClosedForm, choose_solver
+from okl.solvers import BlockCoordinateDescent, ClosedForm, as_solver, choose_solver
+from okl.structures import Sparse
 from tests import reference
 from tests.instances import SOLVERS, STRUCTURES
 from tests.samples import draw, psd, solve
@@ -31,7 +32,7 @@ def crawls(solver, structure, alpha):
     singular = ("half_trace" in capabilities and alpha > 1) or (
         "trace_ball" in capabilities and alpha > 0.01
     )
-    nearly = "sparse" in capabilities and structure.mu == 1
+    nearly = isinstance(structure, Sparse) and structure.mu == 1
     return alternates and (singular or nearly)
 
 
@@ -187,13 +188,13 @@ class TestChoice:
             ("identity", 5, "closed_form"),
             ("fixed", 1, "closed_form"),
             ("graph", 5, "closed_form"),
-            ("frobenius", 1, "dual_newton"),
+            ("frobenius", 1, "output_kernel_newton"),
             ("low-rank", 5, "factored_newton"),
             ("low-rank-2", 1, "factored_newton"),
-            ("trace-ball", 5, "rescaled_trace"),
-            ("trace-ball-eps", 5, "barrier_newton"),
-            ("cluster", 1, "barrier_newton"),
-            ("sparse", 1, "sparse_newton"),
+            ("trace-ball", 5, "output_kernel_newton"),
+            ("trace-ball-eps", 5, "output_kernel_newton"),
+            ("cluster", 1, "output_kernel_newton"),
+            ("sparse", 1, "output_kernel_newton"),
         ],
     )
     def test_automatic(self, label, n_alphas, expected):
@@ -215,6 +216,12 @@ class TestChoice:
         problem = solve(K, Y, STRUCTURES[0].make(4), 1.0).formulation.problem
         assert choose_solver(name, problem).name == "closed_form"
 
+    @pytest.mark.parametrize(
+        "name", ["dual_newton", "rescaled_trace", "sparse_newton", "barrier_newton"]
+    )
+    def test_former_names_stand_for_what_replaced_them(self, name):
+        assert as_solver(name).name == "output_kernel_newton"
+
     def test_every_name_is_known_and_unknown_ones_list_them(self):
         _, Y, K = draw(6, 4)
         problem = solve(K, Y, STRUCTURES[0].make(4), 1.0).formulation.problem
@@ -229,11 +236,8 @@ class TestChoice:
         ("solver", "label", "capability"),
         [
             ("closed_form", "frobenius", "'known' of the structure"),
-            ("dual_newton", "low-rank", "'half_squared_norm' of the structure"),
+            ("output_kernel_newton", "low-rank", "'region' of the structure"),
             ("factored_newton", "frobenius", "'half_trace' of the structure"),
-            ("rescaled_trace", "trace-ball-eps", "'trace_ball' of the structure"),
-            ("sparse_newton", "cluster", "'sparse' of the structure"),
-            ("barrier_newton", "sparse", "'spectral_set' of the structure"),
         ],
     )
     def test_a_solver_that_does_not_fit_says_what_is_missing(

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Huber
-from okl.solvers import Majorization, TraceNewton, choose_solver, imputation
+from okl.operators import JointSpectrum
+from okl.solvers import Majorization, TraceNewton, choose_solver
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests import reference
 from tests.samples import alpha_max, draw, gaussian, psd, solve
@@ -181,13 +182,13 @@ def test_hardly_more_products_than_for_the_frobenius_norm(
 ):
     # rounds alone took seventy times the time at the smaller alpha
     counted = []
-    rotate = imputation.Prepared.rotate
+    coordinates = JointSpectrum.coordinates
 
     def count(self, rows):
         counted.append(1)
-        return rotate(self, rows)
+        return coordinates(self, rows)
 
-    monkeypatch.setattr(imputation.Prepared, "rotate", count)
+    monkeypatch.setattr(JointSpectrum, "coordinates", count)
     K, Y = few_functions(100, 30)
     weights = holes(Y.shape)
     alpha = fraction * alpha_max(K, weights * Y)

@@ -8,7 +8,7 @@ from okl import OutputKernelRegressor
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import DualNewton
+from okl.solvers import OutputKernelNewton
 from okl.structures import Frobenius
 from tests.samples import draw, gaussian
 
@@ -55,7 +55,7 @@ def test_the_reason_why_a_fit_ended():
     assert "larger alpha" in stalled.certificate.message
 
 
-class GivesUp(DualNewton):
+class GivesUp(OutputKernelNewton):
     """A solver that sees no progress after its first iteration."""
 
     def solve(self, prepared, alpha, *, tol, max_iter, start):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from okl.losses import Envelope, Hinge
 from okl.operators import Dense
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, TraceNewton
 from okl.solvers.rank_growth import RankGrowth, mean_on
@@ -73,7 +73,7 @@ def test_what_it_is_for():
 
 
 def test_the_rank_grows_by_directions_above_the_mean():
-    L = OutputKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
+    L = SpectralKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
     moment = np.diag([1.0, 1.0, 3.0, 0.5])
     assert mean_on(L, moment) == pytest.approx(1.0)
     growth = RankGrowth()
@@ -91,7 +91,7 @@ def test_the_rank_grows_by_directions_above_the_mean():
 
 
 def test_a_psd_matrix_of_full_rank_may_grow_as_well():
-    L, moment = OutputKernel.from_matrix(psd(3, 0)), psd(3, 1)
+    L, moment = SpectralKernel.from_matrix(psd(3, 0)), psd(3, 1)
     more = next(iter(RankGrowth().added_to(L, moment))).matrix() - L.matrix()
     assert np.linalg.eigvalsh(more)[0] >= -1e-12
     assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)

@@ -9,9 +9,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import null_space
 from sklearn.base import clone
 
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.structures import STRUCTURES as NAMES
-from okl.structures import Structure, TraceBall, as_structure
+from okl.structures import (
+    Frobenius,
+    LowRank,
+    Sparse,
+    Structure,
+    TraceBall,
+    as_structure,
+)
+from okl.structures.spectral_set import SpectralSet
 from tests import reference
 from tests.instances import STRUCTURES
 from tests.samples import orthogonal, psd
@@ -34,6 +42,15 @@ def having(capability):
     )
 
 
+def of(kind):
+    """Parametrise by the instances of a class."""
+    cases = [c for c in STRUCTURES if isinstance(c.make(M), kind)]
+    assert cases
+    return pytest.mark.parametrize(
+        "structure", [c.make(M) for c in cases], ids=[c.label for c in cases]
+    )
+
+
 def learned():
     cases = [c for c in STRUCTURES if "known" not in c.make(M).capabilities]
     return pytest.mark.parametrize(
@@ -44,14 +61,14 @@ def learned():
 def in_domain(structure, seed):
     """Draw an S where the conjugate is finite, near its boundary if it has one."""
     S = psd(M, seed)
-    if structure.capabilities & {"half_trace", "sparse"}:
+    if isinstance(structure, LowRank | Sparse):
         S = S / (2.01 * np.linalg.eigvalsh(S)[-1])
     return S
 
 
 def closed(structure):
     """Tell whether the conjugate has a closed form."""
-    return "sparse" not in structure.capabilities or structure.mu == 1
+    return not isinstance(structure, Sparse) or structure.mu == 1
 
 
 @each
@@ -121,7 +138,7 @@ def test_dual_bound_is_a_bound(structure):
         # far outside the domain, and just about at its end
         S = (3.0, 0.7, 0.4)[seed % 3] * psd(M, seed)
         kernel = reference.admissible(structure, M, seed + 10)
-        bound = structure.dual_bound(S, OutputKernel.from_matrix(kernel))
+        bound = structure.dual_bound(S, SpectralKernel.from_matrix(kernel))
         assert 0 <= bound.factor <= 1
         choices = [(np.eye(M) * bound.factor, bound.value)]
         if bound.directions is not None:
@@ -137,13 +154,13 @@ def test_dual_bound_is_a_bound(structure):
             choices.append(bound.mixing)
         for scaling, largest in choices:
             scaled = scaling.T @ S @ scaling
-            if "sparse" in structure.capabilities:
+            if isinstance(structure, Sparse):
                 scaled = scaled * (1 - 1e-6)  # inside the domain, where it is finite
             value = structure.conjugate((scaled + scaled.T) / 2)
             assert value <= largest + 1e-9 * (1 + abs(largest))
 
 
-@having("sparse")
+@of(Sparse)
 def test_dual_points_just_outside_the_domain_are_shrunk_where_they_leave_it(structure):
     # one factor would shrink all directions
     shrunk = 0
@@ -154,7 +171,7 @@ def test_dual_points_just_outside_the_domain_are_shrunk_where_they_leave_it(stru
         longer = np.diag([1.3, 1.0, 1.0, 1.0])
         S = longer @ inverse @ P @ inverse @ longer / 2
         S = (S + S.T) / 2
-        bound = structure.dual_bound(S, OutputKernel.from_matrix(L))
+        bound = structure.dual_bound(S, SpectralKernel.from_matrix(L))
         weight = 1 - structure.mu
         wished = structure.eps * inverse @ inverse + 2 * S
         A = np.eye(M) + (1 - np.eye(M)) * np.clip(wished, -weight, weight)
@@ -183,7 +200,7 @@ def test_dual_bound_is_tight_at_the_step(structure):
     L = structure.step(P, tol=1e-12)
     inverse = np.linalg.inv(L)
     S = inverse @ P @ inverse / 2
-    bound = structure.dual_bound((S + S.T) / 2, OutputKernel.from_matrix(L))
+    bound = structure.dual_bound((S + S.T) / 2, SpectralKernel.from_matrix(L))
     assert_allclose(bound.factor, 1.0, rtol=1e-6)
     if bound.directions is not None:
         assert_allclose(bound.directions[1], 1.0, rtol=1e-6)
@@ -204,7 +221,9 @@ def test_dual_bound_does_not_trust_eigenvalues_at_rounding_level(structure):
 
 def keeps_the_range(structure):
     """Tell whether the step has the range of P: no eps, no least eigenvalue."""
-    return structure.capabilities & {"half_squared_norm", "half_trace", "trace_ball"}
+    return structure.capabilities & {"half_trace", "trace_ball"} or isinstance(
+        structure, Frobenius
+    )
 
 
 @having("step")
@@ -224,7 +243,7 @@ def test_step_of_zero_and_of_rounding_is_finite(structure):
     tiny = np.diag([1.0, 1e-18, -1e-18, 0.0])
     for P in (np.zeros((M, M)), tiny):
         assert np.all(np.isfinite(structure.step(P)))
-    if structure.capabilities & {"half_squared_norm", "half_trace"}:
+    if isinstance(structure, Frobenius | LowRank):
         assert_array_equal(structure.step(np.zeros((M, M))), 0.0)
 
 
@@ -246,7 +265,7 @@ def test_no_other_output_kernel_is_better_than_the_step(structure):
             assert step_objective(structure, other, P) >= best * (1 - 1e-12)
 
 
-@having("half_squared_norm")
+@of(Frobenius)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_step_is_stationary(structure, seed):
     rng = np.random.default_rng(seed)
@@ -341,7 +360,8 @@ def test_the_largest_eigenvalue_is_a_bound_and_reached(structure):
             reached = max(reached, np.linalg.eigvalsh(L)[-1])
         assert_allclose(reached, bound, rtol=1e-5)
     else:
-        assert not structure.capabilities & {"known", "spectral_set"}
+        assert "known" not in structure.capabilities
+        assert not isinstance(structure, SpectralSet)
         assert np.linalg.eigvalsh(structure.step(1e12 * np.eye(M)))[-1] > 1e3
 
 
@@ -396,14 +416,14 @@ def test_any_array_namespace(structure):
     step = structure.step(S_)
     assert step.__array_namespace__() is strict
     assert_allclose(np.asarray(step), structure.step(S), atol=1e-12)
-    found = structure.dual_bound(S_, OutputKernel.from_matrix(L_))
-    expected = structure.dual_bound(S, OutputKernel.from_matrix(L))
+    found = structure.dual_bound(S_, SpectralKernel.from_matrix(L_))
+    expected = structure.dual_bound(S, SpectralKernel.from_matrix(L))
     assert_allclose(found[:2], expected[:2], rtol=1e-10)
     if expected.directions is not None:
         assert_allclose(np.asarray(found.directions[1]), expected.directions[1])
-    if "sparse" in structure.capabilities:
-        found = structure.dual_bound(9 * S_, OutputKernel.from_matrix(L_)).mixing
-        expected = structure.dual_bound(9 * S, OutputKernel.from_matrix(L)).mixing
+    if isinstance(structure, Sparse):
+        found = structure.dual_bound(9 * S_, SpectralKernel.from_matrix(L_)).mixing
+        expected = structure.dual_bound(9 * S, SpectralKernel.from_matrix(L)).mixing
         assert_allclose(np.asarray(found[0]), expected[0], atol=1e-10)
         assert_allclose(found[1], expected[1], rtol=1e-10)
     known = structure.known(strict.zeros((3, M), dtype=strict.float64))
@@ -429,14 +449,13 @@ def test_capabilities_are_those_that_the_base_class_documents(structure):
         "identity",
         "known",
         "rotation_invariant",
-        "half_squared_norm",
         "half_trace",
-        "spectral_set",
         "trace_ball",
-        "sparse",
+        "region",
         "step",
     }
     assert 1 <= structure.max_rank(M) <= M
+    assert ("region" in structure.capabilities) == (structure.region(M) is not None)
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"cluster"}))

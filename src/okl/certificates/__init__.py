@@ -1,8 +1,8 @@
 """The proof of optimality of any model: primal and dual value, and their gap.
 
-`okl.certificates.certificate` is the proof, `bounds` its two values for a matrix of
-targets, `task_bounds` those in long form, and `certification` what `okl.certify` does
-with arrays. Nothing here knows a solver.
+`okl.certificates.certificate` is the proof, `bounds` its two values, `entries` what
+they ask of a matrix of targets, or of a column of them in long form, and
+`certification` what `okl.certify` does with arrays. Nothing here knows a solver.
 """
 
 from okl.certificates.certificate import Certificate as Certificate

@@ -12,6 +12,7 @@ import numpy as np
 
 from okl.certificates import Certificate
 from okl.certificates.bounds import bounds, rounding_reference
+from okl.certificates.entries import EntryMatrix
 from okl.certificates.matrices import MatrixPerOutput, each_of, positive_gram
 from okl.losses import Loss, as_loss
 from okl.numerics.arrays import Array, namespace
@@ -20,7 +21,7 @@ from okl.numerics.validation import (
     check_gram,
     check_tolerance,
 )
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure, as_structure
 
 
@@ -173,15 +174,15 @@ def judge(
         shift = loss.best_intercept(targets, 0.0 * targets, weights)
         targets, intercept = targets - shift, intercept - shift
     primal, dual = bounds(
-        operator,
+        EntryMatrix(operator),
         targets,
         dual_coef,
         output_kernel,
+        products,
         loss=loss,
         weights=weights,
         intercept=intercept,
         free_intercept=free_intercept,
-        products=products,
         **options,
     )
     reference = rounding_reference(loss, given, targets, weights)
@@ -204,13 +205,13 @@ def output_kernel_of(
         matrix = _as_float(output_kernel)
         check_gram(matrix, "output_kernel")
         _check_outputs(matrix, n_outputs, "output_kernel")
-        return OutputKernel.from_matrix(matrix)
+        return SpectralKernel.from_matrix(matrix)
     if factor is not None:
         factor = _as_float(factor)
         _check_outputs(factor, n_outputs, "output_kernel_factor")
         # its singular values keep twice the digits of their squares
         basis, values, _ = namespace(factor).linalg.svd(factor, full_matrices=False)
-        return OutputKernel(values**2, basis).on_range()
+        return SpectralKernel(values**2, basis).on_range()
     known = structure.known(Y)
     assert known is not None
     return known

@@ -27,13 +27,13 @@ from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import KERNELS
 from okl.losses import LOSSES
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.structures import STRUCTURES
 
 # Of the files that `save_model` writes; one more whenever an older file would be read
 # wrongly, or not at all. The first format had no number.
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def trusted_types() -> set[str]:
         Certificate,
         LabelCoder,
         LongCoefficients,
-        OutputKernel,
+        SpectralKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
         PredictiveVariance,

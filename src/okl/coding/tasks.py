@@ -12,6 +12,7 @@ The rows of a task share an intercept, as those of a column do in a target matri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -77,6 +78,11 @@ class Tasks:
         """Where each task begins in that order, and where the last one ends."""
         counts = np.bincount(self.codes, minlength=self.n_tasks)
         return np.concatenate([[0], np.cumsum(counts)])
+
+    def groups(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each task that has rows, and their numbers."""
+        for task in np.flatnonzero(np.diff(self._first)).tolist():
+            yield task, self._order[self._first[task] : self._first[task + 1]]
 
     def spread(self, values: Array) -> Array:
         """Return values (n_tasks,) at the task of each row, (n_samples, 1)."""

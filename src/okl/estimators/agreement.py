@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from okl.certificates import Certificate
-from okl.estimators.score_function import ScoreFunction, of_own_tasks
+from okl.estimators.score_function import ScoreFunction
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import Kernel
@@ -57,9 +57,9 @@ def certified_function(
         if tasks is None:
             found = function(X)
             return found if units is None else units.scores(found)
-        codes = tasks.codes[rows]
-        own = of_own_tasks(function, X, codes, tasks.n_tasks)[:, None]
-        return own if units is None else units.scores(own, codes)
+        asked = tasks.restrict(rows)
+        own = function.of_own_tasks(X, asked)
+        return own if units is None else units.scores(own, asked)
 
     certificate = agreement.solution.certificate
     rounding = agreement.rounding(scores)
@@ -122,10 +122,9 @@ class Agreement:
         problem, solution = self.formulation.problem, self.solution
         rows = self._inspected()
         found = self.formulation.seen(predict(rows), rows)
-        known = problem.predictions_at(solution.dual_coef, rows)
+        known = problem.entries.predictions_at(solution.dual_coef, rows)
         if solution.intercept is not None:
-            offsets = problem.spread(solution.intercept)
-            known = known + (offsets[rows] if problem.long else offsets)
+            known = known + problem.entries.spread(solution.intercept, rows)
         targets, weights = problem.targets[rows], problem.weights
         weights = None if weights is None else weights[rows]
         loss = problem.loss.smoothed()
@@ -138,16 +137,16 @@ class Agreement:
         # of the loss, which is convex; and of the norm of the dual point
         seen = share * np.sum(np.abs(difference) * steepest)
         stiffness = np.mean(problem.operator.diagonal())
-        stiffness *= np.max(solution.output_kernel.eigenvalues, initial=0.0)
+        stiffness *= solution.output_kernel.largest_eigenvalue
         seen += share * np.sum(difference**2) * stiffness / (2 * self.alpha)
         scale = max(abs(solution.certificate.primal), problem.reference)
         if scale == 0:
             return Rounding(0.0, 0.0)
-        unseen = share * self._change_by_error(slopes)
+        unseen = share * self._change_by_error(slopes, rows)
         unseen *= problem.operator.largest_entry
         return Rounding(float(seen) / scale, unseen / scale)
 
-    def _change_by_error(self, slopes: np.ndarray) -> float:
+    def _change_by_error(self, slopes: np.ndarray, rows: np.ndarray) -> float:
         """Return what errors E of K make of alpha tr(L C'EC) / 2, from rows of alpha C.
 
         They are of the size of the machine epsilon. An L that is zero may be so because
@@ -155,14 +154,11 @@ class Agreement:
         """
         problem, kernel = self.formulation.problem, self.solution.output_kernel
         if kernel.rank == 0:
-            factor = abs(self.solution.certificate.primal) / self.alpha
-        elif problem.long:
-            factor = float(np.max(kernel.eigenvalues))
+            scale = abs(self.solution.certificate.primal) / self.alpha
+            size = scale * float(np.sum(slopes**2))
         else:
-            slopes = kernel.coordinates(slopes) * np.sqrt(kernel.eigenvalues)
-            factor = 1.0
-        errors = np.finfo(np.float64).eps * float(np.sum(slopes**2))
-        return factor * errors / (2 * self.alpha)
+            size = float(np.sum(problem.entries.squared_lengths(slopes, kernel, rows)))
+        return np.finfo(np.float64).eps * size / (2 * self.alpha)
 
     def _inspected(self) -> np.ndarray:
         """Return numbers of rows: those of the largest kernel values, and others."""
@@ -202,7 +198,8 @@ class Agreement:
         agreement = self
         if solution.certificate.failed:
             residuals = problem.targets - formulation.seen(scores)
-            theta = kernel.multiply(problem.balanced(residuals)) / self.alpha
+            dual = problem.balanced(residuals) / self.alpha
+            theta = problem.entries.theta(dual, kernel)
             agreement = replace(self, solution=replace(solution, dual_coef=theta))
         function = replace(
             agreement.function(training),
@@ -224,7 +221,7 @@ class Agreement:
         intercept: Any = 0.0
         if solution.intercept is not None:
             intercept = solution.intercept
-            predictions = predictions - problem.spread(intercept)
+            predictions = predictions - problem.entries.spread(intercept)
         before = solution.certificate
         found = problem.certificate(
             solution.dual_coef,

@@ -227,8 +227,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         n_features = X.shape[1]
         centred = self.fit_intercept
         self.mean_ = X.mean(axis=0) if centred else np.zeros(n_features)
-        axes = self._output_kernel.basis
-        assert axes is not None  # it is learned
+        axes = self._output_kernel.spectral().axes()
         _, values, rotation = np.linalg.svd(self._codes(X, axes), full_matrices=False)
         _, rows = svd_flip(None, rotation @ axes.T, u_based_decision=False)
         self.components_ = np.zeros((n_components, n_features))

@@ -8,7 +8,6 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,11 +23,10 @@ from sklearn.utils.validation import (
 )
 
 from okl.certificates import Certificate
-from okl.coding.tasks import LongCoefficients
+from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.components import ComponentParameters
 from okl.estimators.long_form import codes_of
-from okl.estimators.score_function import of_own_tasks
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import (
     Training,
@@ -168,7 +166,7 @@ class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
     def dual_coef_(self) -> np.ndarray:
         """C L D (n_samples, n_outputs) or (n_samples,); in long form computed here."""
         self._fitted_output_kernel()
-        return self._theta.dense() if self._is_long else self._theta
+        return self._theta.dense() if self._has_tasks else self._theta
 
     @property
     def output_kernel_(self) -> np.ndarray:
@@ -204,38 +202,29 @@ class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
-        return self._of_own_tasks(self._evaluate, X, task)
-
-    def _of_own_tasks(
-        self, evaluate: Callable[[Any], np.ndarray], X: Any, task: Any
-    ) -> np.ndarray:
-        """Return what is evaluated at rows, for each only its own task's if given."""
         if task is None:
-            return evaluate(X)
-        self._require_long_form()
-        codes = codes_of(self.output_names_, task, X)
-        return of_own_tasks(evaluate, X, codes, self._theta.shape[1])
+            return self._function(X).reshape(-1, *self._theta.shape[1:])
+        return self._function.of_own_tasks(X, self._tasks_of(task, X))[:, 0]
 
-    def _evaluate(self, X: Any) -> np.ndarray:
-        """Return the scores of rows that were checked."""
-        return self._function(X).reshape(-1, *self._theta.shape[1:])
+    def _tasks_of(self, task: Any, X: Any) -> Tasks:
+        """Return the tasks of rows by their ids, which must be those of the fit."""
+        if not self._has_tasks:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without task; leave task out "
+                "here, or fit with it."
+            )
+        names = self.output_names_
+        return Tasks(codes_of(names, task, X), len(names))
 
     @property
-    def _is_long(self) -> bool:
+    def _has_tasks(self) -> bool:
         """Whether the fit was to data in long form."""
         return isinstance(self._theta, LongCoefficients)
 
     def _require_task(self, task: Any) -> None:
         """Raise ValueError if a score of a fit in long form is asked without tasks."""
         check_is_fitted(self)
-        if self._is_long and task is None:
+        if self._has_tasks and task is None:
             raise ValueError(
                 "After a fit with task, score needs task as well: the task of each row."
-            )
-
-    def _require_long_form(self) -> None:
-        if not self._is_long:
-            raise ValueError(
-                f"This {type(self).__name__} was fitted without task; leave task out "
-                "here, or fit with it."
             )

@@ -98,7 +98,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     def _coded_scores(self, X: Any, task: Any) -> tuple[LabelCoder, np.ndarray]:
         """Return the scores, and what reads them."""
         scores = self._scores(X, task)
-        every_task = self._is_long and task is None
+        every_task = self._has_tasks and task is None
         return self._coder.of_every_task() if every_task else self._coder, scores
 
     def decision_function(self, X: Any, task: Any = None) -> np.ndarray:

@@ -153,10 +153,9 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
                 f"this model was fitted with loss={self.loss!r}."
             )
         X = self._validate_rows(X, reset=False)
-        variance, units = self._variance, self._units
-        deviation = self._of_own_tasks(
-            lambda rows: units.deviations(np.sqrt(variance(rows))), X, task
-        )
-        if task is not None:
-            return deviation
-        return deviation.reshape(-1, *self._theta.shape[1:])
+        if task is None:
+            deviation = self._units.deviations(np.sqrt(self._variance(X)))
+            return deviation.reshape(-1, *self._theta.shape[1:])
+        tasks = self._tasks_of(task, X)
+        deviation = np.sqrt(self._variance(X, tasks))
+        return self._units.deviations(deviation, tasks)[:, 0]

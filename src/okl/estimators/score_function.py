@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
+from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 from okl.kernels import Kernel, PerOutput
-from okl.operators import multiply_rows
+from okl.operators import multiply_own, multiply_rows
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,19 @@ class ScoreFunction:
         products = self.products(X)
         return products if self.intercept is None else products + self.intercept
 
+    def of_own_tasks(self, X: Any, tasks: Tasks) -> np.ndarray:
+        """Return for each row the score of its own task only, (n, 1).
+
+        After a fit in long form, which never has coefficients of features.
+        """
+        kernel = self.kernel
+        assert not isinstance(kernel, PerOutput)
+        assert self.feature_coef is None
+        scores = multiply_own(kernel, X, self.rows, self.dual_coef, tasks)
+        if self.intercept is None:
+            return scores
+        return scores + tasks.spread(self.intercept)
+
     def products(self, X: Any, axes: np.ndarray | None = None) -> np.ndarray:
         """Return f(X) (n, n_outputs), or f(X) times axes (n_outputs, q).
 
@@ -75,26 +86,3 @@ class ScoreFunction:
             assert isinstance(kernel, Kernel)
             return kernel.features(X) @ coefficients
         return multiply_rows(kernel, X, self.rows, coefficients)
-
-
-def of_own_tasks(
-    evaluate: Callable[[Any], np.ndarray], X: Any, codes: np.ndarray, n_tasks: int
-) -> np.ndarray:
-    """Return what is evaluated at rows, for each only its own task's, (n,).
-
-    Parameters
-    ----------
-    evaluate : callable
-        From rows to an array (n, n_tasks).
-    X : array or sparse matrix (n, n_features)
-    codes : array of int (n,)
-        The task of each row.
-    n_tasks : int
-    """
-    own = np.empty(X.shape[0])
-    # a block of all tasks at a time
-    budget = int(get_config()["working_memory"] * 2**20)
-    for rows in gen_batches(X.shape[0], max(1, budget // (8 * n_tasks))):
-        every = evaluate(X[rows])
-        own[rows] = np.take_along_axis(every, codes[rows][:, None], axis=1)[:, 0]
-    return own

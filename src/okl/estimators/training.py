@@ -106,8 +106,9 @@ def predictive_variance(
     free = formulation.kernel_means is not None
     if isinstance(kernel, PerOutput):
         return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
-    tasks, variances = observed.tasks, output_kernel.eigenvalues
+    tasks = observed.tasks
     if tasks is not None and not output_kernel.couples:
+        variances = output_kernel.diagonal()
         return TaskVariances(kernel, rows, variances, alpha, weights, tasks, free)
     return PredictiveVariance(kernel, rows, output_kernel, alpha, weights, free, tasks)
 

@@ -118,20 +118,18 @@ class Units:
             rest[np.broadcast_to(zero, rest.shape)] = 0.0
         return rest
 
-    def predictions(self, scores: np.ndarray) -> np.ndarray:
-        """Return scores (n, n_outputs) of normalised targets in the units given."""
-        return scores * self.scale + self.mean
+    def predictions(self, scores: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
+        """Return scores (n, n_outputs) of normalised targets in the units given.
 
-    def scores(
-        self, predictions: np.ndarray, codes: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return predictions (n, n_outputs) in the units given as normalised ones.
-
-        With codes (n,) predictions (n, 1) are of these outputs, one a row.
+        Here and below, with tasks there is one number a row, that of its own: (n, 1).
         """
-        if codes is None:
-            return (predictions - self.mean) / self.scale
-        return (predictions - self.mean[codes][:, None]) / self.scale[codes][:, None]
+        outputs = COLUMNS if tasks is None else tasks
+        return scores * outputs.spread(self.scale) + outputs.spread(self.mean)
+
+    def scores(self, predictions: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
+        """Return predictions (n, n_outputs) in the units given as normalised ones."""
+        outputs = COLUMNS if tasks is None else tasks
+        return (predictions - outputs.spread(self.mean)) / outputs.spread(self.scale)
 
     def coefficients(self, theta: Any) -> Any:
         """Return Theta D for Theta (n_samples, n_outputs) of normalised targets."""
@@ -147,9 +145,12 @@ class Units:
         scaled *= matrix
         return scaled
 
-    def deviations(self, deviations: np.ndarray) -> np.ndarray:
+    def deviations(
+        self, deviations: np.ndarray, tasks: Tasks | None = None
+    ) -> np.ndarray:
         """Return standard deviations (n, n_outputs) in the units given."""
-        return deviations * self.scale
+        outputs = COLUMNS if tasks is None else tasks
+        return deviations * outputs.spread(self.scale)
 
 
 def _largest(rows: np.ndarray, tasks: Tasks | None) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Formulation, Problem, Rotated
 from okl.solvers import Solution, solve_path
 
@@ -33,7 +33,7 @@ class Model:
     ----------
     alpha : float
         What it was fitted at.
-    output_kernel : OutputKernel
+    output_kernel : SpectralKernel
         L = V diag(l) V'.
     coefficients : array (k, q)
         U'Theta V.
@@ -42,7 +42,7 @@ class Model:
     """
 
     alpha: float
-    output_kernel: OutputKernel
+    output_kernel: SpectralKernel
     coefficients: np.ndarray
     solution: Solution | None = None
 
@@ -52,19 +52,17 @@ def models(
 ) -> Iterator[Model]:
     """Yield the models of a problem that `has_eigenbasis` along decreasing alphas."""
     rotated = Rotated.of(problem)
-    rank, known = rotated.rank, problem.known()
-    if known is not None:
-        d, inside = (
-            rotated.eigenvalues[:rank],
-            known.coordinates(rotated.targets[:rank]),
-        )
+    rank, given = rotated.rank, problem.known()
+    if given is not None:
+        known, d = given.spectral(), rotated.eigenvalues[:rank]
+        inside = known.coordinates(rotated.targets[:rank])
         for alpha in alphas:
             shrunk = known.eigenvalues / (d * known.eigenvalues + alpha)
             yield Model(float(alpha), known, inside * shrunk)
         return
     path = solve_path(rotated.as_problem(), alphas, tol=tol, max_iter=max_iter)
     for alpha, solution in zip(alphas, path, strict=True):
-        kernel = solution.output_kernel
+        kernel = solution.output_kernel.spectral()
         inside = kernel.coordinates(solution.dual_coef[:rank])
         yield Model(float(alpha), kernel, inside, solution)
 

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from okl.coding.tasks import COLUMNS, Sharing, Tasks
 from okl.model_selection import eigenbasis
 from okl.model_selection.leave_one_out import has_eigenbasis, leave_one_out
-from okl.operators import Operator
+from okl.operators import KernelOperator, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
 from okl.solvers import Solution, solve_path
@@ -74,22 +75,37 @@ def score_fold(
         Row numbers.
     judge : callable
         From held-out scores (n_test, n_outputs) and row numbers to one number, the
-        larger the better.
+        larger the better; in long form they are (n_test, 1), of each row's own task.
     fit_intercept, tol, max_iter
         As in the estimators.
     """
     training = observed.restrict(train)
     inputs = training.inputs(operator.restrict(train), fit_intercept=fit_intercept)
-    cross = operator.cross(test, train)
+    cross, held_out = _products(operator, observed.tasks, train, test)
     scores = np.empty(grids.shape)
     largest_gap = 0.0
     for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
         formulation = training.formulate(inputs, structure)
-        path = _predicted(formulation, cross, alphas, tol=tol, max_iter=max_iter)
+        path = _predicted(
+            formulation, cross, held_out, alphas, tol=tol, max_iter=max_iter
+        )
         for column, (predictions, gap) in enumerate(path):
             scores[row, column] = judge(predictions, test)
             largest_gap = max(largest_gap, gap)
     return FoldScores(scores, largest_gap)
+
+
+def _products(
+    operator: Operator, tasks: Tasks | None, train: np.ndarray, test: np.ndarray
+) -> tuple[Any, Sharing]:
+    """Return what multiplies coefficients at held-out rows, and who shares what there.
+
+    In long form the products are those of each row's own task, no others.
+    """
+    if tasks is None:
+        return operator.cross(test, train), COLUMNS
+    assert isinstance(operator, KernelOperator)
+    return operator.by_task(tasks, (test, train)), tasks.restrict(test)
 
 
 def score_left_out(
@@ -130,6 +146,7 @@ def score_left_out(
 def _predicted(
     formulation: Formulation,
     cross: Any,
+    held_out: Sharing,
     alphas: Sequence[float],
     *,
     tol: float,
@@ -149,7 +166,7 @@ def _predicted(
         predictions = cross @ dual_coef
         intercept = formulation.intercept(dual_coef, solution.intercept)
         if intercept is not None:
-            predictions = predictions + intercept
+            predictions = predictions + held_out.spread(intercept)
         yield predictions, _gap(solution)
 
 

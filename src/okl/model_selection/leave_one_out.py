@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from okl.numerics.arrays import epsilon
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Formulation, Inputs, Problem
 
 # What eigenvectors leave of a row that lies in their span, in machine epsilons.
@@ -77,8 +77,9 @@ def leave_one_out(
         In the units of the targets of the formulation; zero where a row has no weight.
     """
     problem = formulation.problem
-    known = problem.known()
-    assert known is not None
+    given = problem.known()
+    assert given is not None
+    known = given.spectral()
     U, d = problem.spectrum.vectors, problem.spectrum.eigenvalues
     targets, eigenvalues = _in_eigenbasis(problem.targets, known)
     inside = U.T @ targets
@@ -109,25 +110,22 @@ def leave_one_out(
 
 
 def _in_eigenbasis(
-    targets: np.ndarray, known: OutputKernel
+    targets: np.ndarray, known: SpectralKernel
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Y V and the eigenvalues of L; then what V misses of Y, where L is zero."""
-    coordinates, basis = known.coordinates(targets), known.basis
-    if basis is None or basis.shape[0] == basis.shape[1]:
+    coordinates = known.coordinates(targets)
+    if known.rank == known.n_outputs:
         return coordinates, known.eigenvalues
-    missed = targets - coordinates @ basis.T
+    missed = targets - known.from_coordinates(coordinates)
     zeros = np.zeros(missed.shape[1])
     return np.hstack([coordinates, missed]), np.hstack([known.eigenvalues, zeros])
 
 
-def _in_outputs(rows: np.ndarray, known: OutputKernel) -> np.ndarray:
+def _in_outputs(rows: np.ndarray, known: SpectralKernel) -> np.ndarray:
     """Return to outputs from what `_in_eigenbasis` gives."""
-    basis = known.basis
-    if basis is None:
-        return rows
-    rank = basis.shape[1]
-    within = rows[:, :rank] @ basis.T
-    return within if rank == basis.shape[0] else within + rows[:, rank:]
+    within = known.from_coordinates(rows[:, : known.rank])
+    full = known.rank == known.n_outputs
+    return within if full else within + rows[:, known.rank :]
 
 
 def _shares(U: np.ndarray, shrunk: np.ndarray, of_intercept: np.ndarray) -> np.ndarray:

@@ -33,10 +33,10 @@ def largest_alpha(problem: Problem) -> float:
     zero = namespace(problem.targets).zeros_like(problem.targets)
     smooth = replace(problem, loss=problem.loss.smoothed())
     if problem.centered and not problem.exact:
-        zero = zero + problem.spread(smooth.best_intercept(zero))
+        zero = zero + problem.entries.spread(smooth.best_intercept(zero))
     loss = smooth.loss
     gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
-    moment = problem.gram(gradient, gradient)
+    moment = problem.entries.gram(gradient, gradient)
     values, _ = eigh((moment + moment.T) / 2)
     return max(float(values[-1]), 0.0) ** 0.5
 

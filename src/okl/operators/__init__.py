@@ -20,7 +20,6 @@ predictions: `Kronecker`, K C L, or for data in long form `Coupled`, K_ij L[t_i,
 from okl.operators.base import KernelOperator as KernelOperator
 from okl.operators.base import Operator as Operator
 from okl.operators.base import Spectrum as Spectrum
-from okl.operators.build import multiply_rows as multiply_rows
 from okl.operators.build import operator_of as operator_of
 from okl.operators.coupled import Coupled as Coupled
 from okl.operators.coupled import OneTaskPerRow as OneTaskPerRow
@@ -29,7 +28,10 @@ from okl.operators.diagonal import Diagonal as Diagonal
 from okl.operators.features import Features as Features
 from okl.operators.joint import JointOperator as JointOperator
 from okl.operators.joint import Kronecker as Kronecker
+from okl.operators.joint_spectrum import JointSpectrum as JointSpectrum
 from okl.operators.low_rank import LowRank as LowRank
+from okl.operators.new_rows import multiply_own as multiply_own
+from okl.operators.new_rows import multiply_rows as multiply_rows
 from okl.operators.row_blocks import RowBlocks as RowBlocks
 from okl.operators.separable_sum import SeparableSum as SeparableSum
 from okl.operators.separable_sum import Term as Term

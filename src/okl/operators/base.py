@@ -195,6 +195,11 @@ class KernelOperator(Operator):
         """The largest eigenvalue of K, from its decomposition."""
         return self.spectrum.norm
 
+    @property
+    def work(self) -> float:
+        """One for each entry, where these are stored."""
+        return float(self.n_samples) ** 2
+
     @abstractmethod
     def columns(self, rows: Array) -> Array:
         """Return the columns of K of these row numbers (n_samples, len(rows))."""
@@ -208,9 +213,22 @@ class KernelOperator(Operator):
         xp = namespace(self.diagonal())
         return self.cross(rows, rows) @ xp.eye(rows.shape[0])
 
-    def by_task(self, tasks: Tasks) -> ByTask:
-        """Return what multiplies matrices (n_samples, n_tasks) with one entry a row."""
-        return ByTask(self, tasks)
+    def by_task(self, tasks: Tasks, block: tuple[Any, Any] | None = None) -> ByTask:
+        """Return what multiplies matrices (n_samples, n_tasks) with one entry a row.
+
+        Parameters
+        ----------
+        tasks : Tasks
+            The task of each row of K.
+        block : tuple of arrays of int, optional
+            Numbers of the rows where products are asked for, and of those that are
+            multiplied; None for all of both.
+        """
+        if block is None:
+            return ByTask(self, tasks)
+        rows, columns = block
+        at = tasks.restrict(rows)
+        return ByTask(self.cross(rows, columns), tasks.restrict(columns), at)
 
     @cached_property
     def spectrum(self) -> Spectrum:

@@ -1,13 +1,10 @@
-"""From a kernel and rows of X to an operator, and to products with new rows."""
+"""From a kernel and rows of X to an operator."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.kernels import Kernel, PerOutput
 from okl.operators.base import KernelOperator, Operator
@@ -82,49 +79,3 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
         "semi-definite, which only the whole matrix tells. Raise max_memory, fit on "
         "fewer rows, or use a kernel of okl.kernels that needs no such check."
     )
-
-
-def _by_features(features: Any, dual_coef: Any, budget: int) -> bool:
-    """Tell whether to multiply by features (n_samples, n_features) one by one.
-
-    Their coefficients (n_features, n_outputs) are formed on the way: fewer than the
-    dual coefficients, or, where features are sparse, as many as fit.
-    """
-    n_samples, n_features = features.shape
-    if n_features <= n_samples:
-        return True
-    return issparse(features) and _FLOAT * n_features * dual_coef.shape[1] <= budget
-
-
-def multiply_rows(
-    kernel: Kernel | PerOutput, X: Any, training: Any, dual_coef: np.ndarray
-) -> np.ndarray:
-    """Return k(X, training) times dual_coef, (len(X), n_outputs).
-
-    The kernel is evaluated in blocks of rows that fit into scikit-learn's
-    ``working_memory``.
-
-    Parameters
-    ----------
-    kernel : Kernel or PerOutput
-        With its data-dependent parameters resolved.
-    X, training : array or sparse matrix (., n_features)
-        New and training rows.
-    dual_coef : array (n_training, n_outputs)
-        The right-hand side.
-    """
-    if isinstance(kernel, PerOutput):
-        result = np.empty((X.shape[0], dual_coef.shape[1]))
-        for term in kernel.terms():
-            scaled = dual_coef[:, term.outputs] * term.scales
-            result[:, term.outputs] = multiply_rows(term.kernel, X, training, scaled)
-        return result
-    features = kernel.features(training)
-    budget = int(get_config()["working_memory"] * 2**20)
-    if features is not None and _by_features(features, dual_coef, budget):
-        return kernel.features(X) @ (features.T @ dual_coef)
-    block = max(1, budget // (_FLOAT * max(training.shape[0], 1)))
-    result = np.empty((X.shape[0], dual_coef.shape[1]))
-    for rows in gen_batches(X.shape[0], block):
-        result[rows] = kernel(X[rows], training) @ dual_coef
-    return result

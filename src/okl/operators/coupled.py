@@ -15,7 +15,7 @@ from okl.numerics.arrays import Array, namespace
 from okl.operators.base import KernelOperator
 from okl.operators.joint import JointOperator
 from okl.operators.low_rank import LowRank
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 
 # How many columns of K stand for it in preconditioners, before those of L multiply.
 _COLUMNS = 100
@@ -60,7 +60,7 @@ class Coupled(JointOperator):
         self._matrix = output_kernel.matrix()
         # L is in the columns of `low_rank`
         one = namespace(self._matrix).ones((1,), dtype=self._matrix.dtype)
-        self.output_kernel = OutputKernel(one)
+        self.output_kernel = SpectralKernel(one)
 
     @property
     def n_samples(self) -> int:

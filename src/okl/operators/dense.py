@@ -75,11 +75,6 @@ class Dense(KernelOperator):
             return _product(self._matrix, right)
         return self._roots * _product(self._matrix, self._roots * right)
 
-    @property
-    def work(self) -> float:
-        """One for each entry."""
-        return float(self.n_samples) ** 2
-
     def diagonal(self) -> Array:
         """Return the diagonal of K."""
         diagonal = namespace(self._matrix).linalg.diagonal(self._matrix)
@@ -93,8 +88,12 @@ class Dense(KernelOperator):
             return chosen
         return self._roots * chosen * xp.take(self._roots[:, 0], xp.asarray(rows))
 
-    def by_task(self, tasks: Tasks) -> ByTask:
+    def by_task(self, tasks: Tasks, block: tuple[Any, Any] | None = None) -> ByTask:
         """Return what multiplies matrices with one entry a row, in one pass over K."""
+        if block is not None:
+            rows, columns = block
+            at = tasks.restrict(rows)
+            return DenseByTask(self.cross(columns, rows), tasks.restrict(columns), at)
         if self._roots is None:
             return DenseByTask(self._matrix, tasks)
         return super().by_task(tasks)

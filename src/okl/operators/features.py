@@ -49,9 +49,16 @@ class Features(KernelOperator):
         """Return the products of all features with those of some rows."""
         return self._features @ self.restrict(rows)._features.T
 
-    def by_task(self, tasks: Tasks) -> FeaturesByTask:
+    def by_task(
+        self, tasks: Tasks, block: tuple[Any, Any] | None = None
+    ) -> FeaturesByTask:
         """Return what multiplies matrices with one entry a row, in feature space."""
-        return FeaturesByTask(self._features, tasks)
+        if block is None:
+            return FeaturesByTask(self._features, tasks)
+        rows, columns = block
+        cross = self.cross(rows, columns)
+        there = cross.rows, tasks.restrict(rows)
+        return FeaturesByTask(cross.columns, tasks.restrict(columns), there)
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
@@ -81,10 +88,11 @@ class Features(KernelOperator):
     ) -> Array:
         """Return W (n_features, n_outputs), ridge regression along the axes of L."""
         left, values, right = self._singular
-        rotated = left.T @ output_kernel.coordinates(targets)
-        shrunk = values[:, None] ** 2 + alpha / output_kernel.eigenvalues
+        axes = output_kernel.spectral()
+        rotated = left.T @ axes.coordinates(targets)
+        shrunk = values[:, None] ** 2 + alpha / axes.eigenvalues
         inside = right.T @ (values[:, None] * rotated / shrunk)
-        return output_kernel.from_coordinates(inside)
+        return axes.from_coordinates(inside)
 
     def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
         """Return the centred features, and the means of the rows of K."""

@@ -18,7 +18,8 @@ from functools import cached_property
 from typing import Any
 
 from okl.numerics.arrays import Array, namespace
-from okl.operators.base import Operator
+from okl.operators.base import KernelOperator, Operator
+from okl.operators.joint_spectrum import JointSpectrum
 from okl.operators.low_rank import LowRank
 from okl.output_kernels import OutputKernel
 
@@ -77,6 +78,16 @@ class JointOperator(ABC):
     def low_rank(self, rank: int) -> LowRank:
         """Return R with J ~ RR' (x) L, of at most so many columns."""
 
+    def spectrum(self) -> JointSpectrum:
+        """Return the eigendecomposition, where it is that of K beside that of L.
+
+        Raises
+        ------
+        TypeError
+            Where it is not: outputs have kernels of their own, or rows one output.
+        """
+        raise TypeError("The eigenvectors of this operator are not those of K and L.")
+
 
 class Kronecker(JointOperator):
     """C -> K C L.
@@ -125,7 +136,7 @@ class Kronecker(JointOperator):
     def block(self, rows: Array, outputs: Any) -> Array:
         """Return K_ij L_st of some entries (k, k)."""
         if not self.couples:
-            variance = self.output_kernel.eigenvalues[outputs]
+            variance = self.output_kernel.diagonal()[outputs]
             return self._operator.block(rows, outputs) * variance
         xp, L = namespace(rows), self.output_kernel.matrix()
         between = xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
@@ -134,3 +145,10 @@ class Kronecker(JointOperator):
     def low_rank(self, rank: int) -> LowRank:
         """Return R with K ~ RR'."""
         return self._operator.low_rank(rank)
+
+    def spectrum(self) -> JointSpectrum:
+        """Return the decompositions of K, which it keeps, and of L."""
+        operator = self._operator
+        if not isinstance(operator, KernelOperator):
+            return super().spectrum()
+        return JointSpectrum(operator.spectrum, self.output_kernel.spectral())

@@ -83,14 +83,19 @@ class SparseFeatures(KernelOperator):
         some = self._rows.restrict(rows)
         return some.products(some)
 
-    def by_task(self, tasks: Tasks) -> ByTask:
+    def by_task(self, tasks: Tasks, block: tuple[Any, Any] | None = None) -> ByTask:
         """Return what multiplies matrices with one entry a row, in feature space.
 
         With many features what belongs to a task is smaller as its values at the rows.
         """
         if self._wide:
-            return ByTask(self, tasks)
-        return SparseFeaturesByTask(self._rows, tasks)
+            return super().by_task(tasks, block)
+        if block is None:
+            return SparseFeaturesByTask(self._rows, tasks)
+        rows, columns = block
+        cross = self.cross(rows, columns)
+        there = cross.rows, tasks.restrict(rows)
+        return SparseFeaturesByTask(cross.columns, tasks.restrict(columns), there)
 
     def _decompose(self) -> Spectrum:
         if self._wide:

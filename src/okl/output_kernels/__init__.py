@@ -1,3 +1,7 @@
-"""Output kernels L (n_outputs, n_outputs): how one is kept, and what is asked of it."""
+"""Output kernels L (n_outputs, n_outputs): what is asked of one, and how it is kept.
 
-from okl.output_kernels.spectral import OutputKernel as OutputKernel
+`OutputKernel` is the interface, `SpectralKernel` keeps eigenvalues and eigenvectors.
+"""
+
+from okl.output_kernels.base import OutputKernel as OutputKernel
+from okl.output_kernels.spectral import SpectralKernel as SpectralKernel

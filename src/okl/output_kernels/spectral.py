@@ -13,10 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.output_kernels.base import OutputKernel
+from okl.output_kernels.eigenbasis import Eigenbasis, diagonal_matrix
 
 
 @dataclass(frozen=True)
-class OutputKernel:
+class SpectralKernel(Eigenbasis, OutputKernel):
     """L = V diag(l) V' on its range.
 
     Attributes
@@ -29,12 +31,10 @@ class OutputKernel:
         L itself, where it was given entry by entry.
     """
 
-    eigenvalues: Array
-    basis: Array | None = None
     entries: Array | None = None
 
     @classmethod
-    def from_matrix(cls, matrix: Array) -> OutputKernel:
+    def from_matrix(cls, matrix: Array) -> SpectralKernel:
         """Decompose a PSD matrix (m, m), and keep its entries.
 
         Eigenvalues at rounding level are dropped.
@@ -45,7 +45,7 @@ class OutputKernel:
         return cls(xp.flip(values), xp.flip(vectors, axis=1), entries).on_range()
 
     @classmethod
-    def from_factor(cls, factor: Array) -> OutputKernel:
+    def from_factor(cls, factor: Array) -> SpectralKernel:
         """Decompose B B' for B of shape (m, p) through the smaller of its two sides."""
         xp = namespace(factor)
         m, p = factor.shape
@@ -58,7 +58,7 @@ class OutputKernel:
             inside.eigenvalues, factor @ (inside.basis / xp.sqrt(inside.eigenvalues))
         )
 
-    def on_range(self) -> OutputKernel:
+    def on_range(self) -> SpectralKernel:
         """Drop the eigenvalues that are zero up to rounding."""
         values = self.eigenvalues
         if self.rank == 0:
@@ -70,32 +70,34 @@ class OutputKernel:
             return self
         return replace(self.largest(rank), entries=self.entries)
 
-    def largest(self, rank: int) -> OutputKernel:
+    def largest(self, rank: int) -> SpectralKernel:
         """Return the part of the largest eigenvalues, at most so many."""
         if rank >= self.rank:
             return self
-        values = self.eigenvalues
-        ones = namespace(values).ones_like(values)
-        basis = _diagonal(ones) if self.basis is None else self.basis
-        return OutputKernel(values[:rank], basis[:, :rank])
-
-    @property
-    def rank(self) -> int:
-        """The number of positive eigenvalues."""
-        return int(self.eigenvalues.shape[0])
-
-    def coordinates(self, rows: Array) -> Array:
-        """Return ``rows V`` of shape (n, q)."""
-        return rows if self.basis is None else rows @ self.basis
+        return SpectralKernel(self.eigenvalues[:rank], self.axes()[:, :rank])
 
     @property
     def couples(self) -> bool:
         """Whether L has entries beside its diagonal, as far as it is kept."""
         return self.basis is not None
 
-    def from_coordinates(self, coordinates: Array) -> Array:
-        """Return ``coordinates V'`` of shape (n, m)."""
-        return coordinates if self.basis is None else coordinates @ self.basis.T
+    @property
+    def largest_eigenvalue(self) -> float:
+        """The first of them; zero for L = 0."""
+        values = self.eigenvalues
+        return float(namespace(values).max(values)) if self.rank else 0.0
+
+    def spectral(self) -> SpectralKernel:
+        """Return this very kernel."""
+        return self
+
+    def adjoint(self, rows: Array) -> Array:
+        """Return ``rows V diag(l^(1/2))`` of shape (n, q)."""
+        return self.coordinates(rows) * namespace(rows).sqrt(self.eigenvalues)
+
+    def forward(self, inside: Array) -> Array:
+        """Return ``inside diag(l^(1/2)) V'`` of shape (n, m)."""
+        return self.from_coordinates(inside * namespace(inside).sqrt(self.eigenvalues))
 
     def multiply(self, rows: Array) -> Array:
         """Return ``rows L`` of shape (n, m)."""
@@ -105,36 +107,33 @@ class OutputKernel:
         """Return B (m, q) with L = B B'."""
         xp = namespace(self.eigenvalues)
         roots = xp.sqrt(self.eigenvalues)
-        return _diagonal(roots) if self.basis is None else self.basis * roots
+        return diagonal_matrix(roots) if self.basis is None else self.basis * roots
 
     def matrix(self) -> Array:
         """Return L (m, m), exactly symmetric."""
         if self.entries is not None:
             return self.entries
         if self.basis is None:
-            return _diagonal(self.eigenvalues)
+            return diagonal_matrix(self.eigenvalues)
         factor = self.factor()
         return factor @ factor.T
 
+    def rows(self, numbers: Array) -> Array:
+        """Return some rows of L (k, m)."""
+        xp = namespace(self.eigenvalues)
+        numbers = xp.asarray(numbers)
+        if self.entries is not None:
+            return xp.take(self.entries, numbers, axis=0)
+        if self.basis is None:
+            unit = numbers[:, None] == xp.arange(self.eigenvalues.shape[0])
+            return xp.astype(unit, self.eigenvalues.dtype) * self.eigenvalues
+        return (xp.take(self.basis, numbers, axis=0) * self.eigenvalues) @ self.basis.T
+
     def diagonal(self) -> Array:
         """Return the diagonal of L (m,)."""
-        if self.basis is None:
-            return self.eigenvalues
-        return (self.basis * self.basis) @ self.eigenvalues
+        return self.diagonal_of(self.eigenvalues)
 
-    def matrix_power(self, exponent: float) -> Array:
-        """Return V diag(l^exponent) V' (m, m), on the range of L only."""
-        powers = self.eigenvalues**exponent
-        if self.basis is None:
-            return _diagonal(powers)
-        return (self.basis * powers) @ self.basis.T
-
-    def embed(self, basis: Array) -> OutputKernel:
+    def embed(self, basis: Array) -> SpectralKernel:
         """Return Q L Q' for Q (m, r) with orthonormal columns."""
         inside = basis if self.basis is None else basis @ self.basis
-        return OutputKernel(self.eigenvalues, inside)
-
-
-def _diagonal(values: Array) -> Array:
-    xp = namespace(values)
-    return xp.eye(values.shape[0], dtype=values.dtype) * values
+        return SpectralKernel(self.eigenvalues, inside)

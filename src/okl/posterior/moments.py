@@ -30,8 +30,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.csgraph import connected_components
 
+from okl.coding.tasks import Tasks
 from okl.numerics.memory import require_memory
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.posterior.coordinates import Coordinates
 
 _REMEDY = (
@@ -67,19 +68,22 @@ class RowMoments:
     ) -> RowMoments:
         """Evaluate the closed form, for weights (n_samples, .) with equal columns."""
         d = coordinates.eigenvalues[:, None]
-        l = output_kernel.eigenvalues  # noqa: E741
+        axes = output_kernel.spectral()
+        l = axes.eigenvalues  # noqa: E741
         if coordinates.complete:
             shrunk = alpha * l / (d * l + alpha)
         else:
             shrunk = -d * l**2 / (d * l + alpha)
-        if output_kernel.basis is not None:
-            shrunk = shrunk @ (output_kernel.basis**2).T
         total = float(weights[:, 0].sum())
-        return cls(shrunk, alpha / total if free_intercept else 0.0)
+        return cls(axes.diagonal_of(shrunk), alpha / total if free_intercept else 0.0)
 
-    def __call__(self, phi: np.ndarray) -> np.ndarray:
-        """Return the quadratic forms of rows (n, n_outputs)."""
-        return (phi * phi) @ self.diagonals + self.intercept
+    def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
+        squares = phi * phi
+        if tasks is None:
+            return squares @ self.diagonals + self.intercept
+        own = np.einsum("ij,ij->i", squares, self.diagonals.T[tasks.codes])
+        return own[:, None] + self.intercept
 
 
 @dataclass(frozen=True)
@@ -135,29 +139,39 @@ class EntryMoments:
                 matrices[outputs[:, None], range(r), range(r)] -= own[:, None]
         return cls(matrices, free_intercept)
 
-    def __call__(self, phi: np.ndarray) -> np.ndarray:
-        """Return the quadratic forms of rows (n, n_outputs)."""
+    def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
         if self.free_intercept:
             phi = np.column_stack([phi, np.ones(phi.shape[0])])
-        forms = [np.einsum("ij,ij->i", phi @ M, phi) for M in self.matrices]
-        return np.stack(forms, axis=1)
+        if tasks is None:
+            forms = [_forms(phi, matrix) for matrix in self.matrices]
+            return np.stack(forms, axis=1)
+        own = np.empty((phi.shape[0], 1))
+        for task, rows in tasks.groups():
+            own[rows, 0] = _forms(phi[rows], self.matrices[task])
+        return own
+
+
+def _forms(phi: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return the quadratic form of each row (n,)."""
+    return np.einsum("ij,ij->i", phi @ matrix, phi)
 
 
 def _blocks(
     output_kernel: OutputKernel, n_outputs: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield outputs that L ties together, and B with B B' their block of L."""
+    L = output_kernel.spectral().entries
     if not output_kernel.couples:
-        for t, value in enumerate(output_kernel.eigenvalues):
+        for t, value in enumerate(output_kernel.diagonal()):
             yield np.array([t]), np.array([[np.sqrt(value)]])
-    elif output_kernel.entries is None:
+    elif L is None:
         yield np.arange(n_outputs), output_kernel.factor()
     else:
-        L = output_kernel.entries
         n_blocks, labels = connected_components(L != 0, directed=False)
         for block in range(n_blocks):
             outputs = np.flatnonzero(labels == block)
-            inside = OutputKernel.from_matrix(L[np.ix_(outputs, outputs)])
+            inside = SpectralKernel.from_matrix(L[np.ix_(outputs, outputs)])
             yield outputs, inside.factor()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from okl.coding.tasks import Tasks
 from okl.kernels import Kernel, PerOutput
 from okl.numerics.memory import require_memory
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.posterior.variance import PredictiveVariance
 
 _FLOAT = 8  # bytes
@@ -53,7 +53,7 @@ class SeparateVariances:
             PredictiveVariance(
                 term.kernel,
                 rows,
-                OutputKernel(term.scales),
+                SpectralKernel(term.scales),
                 alpha,
                 _of_outputs(weights, term.outputs),
                 free_intercept,
@@ -62,17 +62,24 @@ class SeparateVariances:
         )
         return cls(parts, tuple(term.outputs for term in terms))
 
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the variance at rows of X, (n, n_outputs).
+    def __call__(self, X: Any, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the variance at rows of X, (n, n_outputs), or (n, 1) of own tasks.
 
         Raises
         ------
         MemoryError
             If the decompositions, which are all kept, cannot fit.
         """
-        variance = np.empty((X.shape[0], sum(map(len, self.outputs))))
+        n_outputs = sum(map(len, self.outputs))
+        variance = np.empty((X.shape[0], n_outputs if tasks is None else 1))
         for part, outputs in zip(self._affordable, self.outputs, strict=True):
-            variance[:, outputs] = part(X)
+            if tasks is None:
+                variance[:, outputs] = part(X)
+                continue
+            rows = np.flatnonzero(np.isin(tasks.codes, outputs))
+            places = np.searchsorted(outputs, tasks.codes[rows])
+            if len(rows):
+                variance[rows] = part(X[rows], Tasks(places, len(outputs)))
         return variance
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,9 +123,9 @@ class TaskVariances:
         """Leave the decompositions behind."""
         return {k: v for k, v in vars(self).items() if k != "_separate"}
 
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the variance at rows of X, (n, n_tasks); see `SeparateVariances`."""
-        return self._separate(X)
+    def __call__(self, X: Any, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the variance at rows of X; see `SeparateVariances`."""
+        return self._separate(X, tasks)
 
     @cached_property
     def _separate(self) -> SeparateVariances:
@@ -128,7 +135,7 @@ class TaskVariances:
             PredictiveVariance(
                 self.kernel,
                 self.rows[seen],
-                OutputKernel(self.variances[[task]]),
+                SpectralKernel(self.variances[[task]]),
                 self.alpha,
                 None if self.weights is None else self.weights[seen],
                 self.free_intercept,

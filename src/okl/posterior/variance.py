@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from okl.coding.tasks import Tasks
+from okl.coding.tasks import COLUMNS, Tasks
 from okl.kernels import Kernel
 from okl.output_kernels import OutputKernel
 from okl.posterior.coordinates import Coordinates, coordinates_of
@@ -61,8 +61,8 @@ class PredictiveVariance:
         """Leave the decomposition behind: it is larger than the model."""
         return {k: v for k, v in vars(self).items() if k != "_prepared"}
 
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the variance at rows of X, (n, n_outputs).
+    def __call__(self, X: Any, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the variance at rows of X, (n, n_outputs), or (n, 1) of own tasks.
 
         The first call decomposes the kernel matrix of the training rows, which later
         ones use. Rows are taken in blocks that fit into scikit-learn's
@@ -75,15 +75,17 @@ class PredictiveVariance:
         """
         coordinates, moments = self._prepared
         own = self.output_kernel.diagonal()
+        n_columns = len(own) if tasks is None else 1
         budget = int(get_config()["working_memory"] * 2**20)
         # k(x, x_i), phi, and what becomes of both
         size = 8 * (self.rows.shape[0] + 3 * len(coordinates.eigenvalues) + 1)
-        variance = np.empty((X.shape[0], len(own)))
+        variance = np.empty((X.shape[0], n_columns))
         for rows in gen_batches(X.shape[0], max(1, budget // size)):
             phi, prior = coordinates(X[rows])
-            variance[rows] = moments(phi)
+            asked = None if tasks is None else tasks.restrict(rows)
+            variance[rows] = moments(phi, asked)
             if not coordinates.complete:
-                variance[rows] += prior[:, None] * own
+                variance[rows] += prior[:, None] * (asked or COLUMNS).spread(own)
         return np.clip(variance, 0.0, None, out=variance)
 
     @cached_property
@@ -100,7 +102,7 @@ class PredictiveVariance:
         # weights of entries leave the coordinates as they are
         of_rows = weights[:, 0] if by_row else np.ones(len(weights))
         heaviest = 1.0 if by_row else float(weights.max())
-        largest = heaviest * float(np.max(self.output_kernel.eigenvalues, initial=0.0))
+        largest = heaviest * self.output_kernel.largest_eigenvalue
         coordinates = coordinates_of(
             self.kernel,
             rows,

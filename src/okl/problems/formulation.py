@@ -30,9 +30,10 @@ from okl.operators import KernelOperator, OneTaskPerRow
 from okl.operators.base import CENTERING_ROUNDING
 from okl.output_kernels import OutputKernel
 from okl.problems.inputs import Inputs
-from okl.problems.long_form import LongProblem
 from okl.problems.problem import Problem
 from okl.problems.reduction import reduce_outputs
+from okl.problems.target_column import TargetColumn
+from okl.problems.target_matrix import TargetMatrix
 from okl.structures import Structure
 
 
@@ -133,10 +134,7 @@ class Formulation:
         """
         xp = namespace(scores)
         if self.target_means is not None:
-            means = self.problem.spread(self.target_means)
-            if self.problem.long and rows is not None:
-                means = xp.take(means, rows, axis=0)
-            scores = scores - means
+            scores = scores - self.problem.entries.spread(self.target_means, rows)
         weights = self.row_weights
         if weights is not None:
             weights = weights if rows is None else xp.take(weights, rows)
@@ -149,7 +147,7 @@ class Formulation:
             return output_kernel
         # a known L is known for all outputs, not only for those that were kept
         known = self.problem.structure.known(self.basis.T)
-        return output_kernel.embed(self.basis) if known is None else known
+        return output_kernel.spectral().embed(self.basis) if known is None else known
 
 
 def formulate(
@@ -190,20 +188,13 @@ def formulate(
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
         assert isinstance(operator, KernelOperator)
-        long = LongProblem(
-            loss,
-            targets,
-            operator,
-            structure,
-            free,
-            reference,
-            weights,
-            rows=OneTaskPerRow(operator, tasks),
-        )
-        return Formulation(long, inputs.kernel_means, target_means, None, None)
+        column = TargetColumn(OneTaskPerRow(operator, tasks))
+        problem = Problem(loss, targets, column, structure, free, reference, weights)
+        return Formulation(problem, inputs.kernel_means, target_means, None, None)
+    entries = TargetMatrix(operator)
     quadratic = "quadratic" in loss.capabilities
     if rows is None and not (quadratic and weights is None):
-        problem = Problem(loss, targets, operator, structure, free, reference, weights)
+        problem = Problem(loss, targets, entries, structure, free, reference, weights)
         return Formulation(problem, inputs.kernel_means, target_means, None, None)
     if rows is not None:
         targets = xp.sqrt(rows)[:, None] * targets
@@ -212,7 +203,7 @@ def formulate(
         targets, basis = reduce_outputs(targets)
     # weighted rows sum to zero with their weights only, which the operator sees to
     balanced = free and rows is None
-    problem = Problem(loss, targets, operator, structure, balanced, reference)
+    problem = Problem(loss, targets, entries, structure, balanced, reference)
     return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
 
 

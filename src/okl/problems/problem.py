@@ -4,14 +4,15 @@
     F = K Theta
 
 A problem is a loss, targets, an operator K on the inputs and a structure R on the
-outputs.
+outputs. How the arrays of targets, predictions and dual variables are arranged is known
+to its `entries`: a matrix (`TargetMatrix`), or in long form a column (`TargetColumn`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, Literal
 
 from okl.certificates import Certificate
 from okl.certificates.bounds import bounds
@@ -20,6 +21,7 @@ from okl.numerics.arrays import Array, epsilon, namespace
 from okl.operators import KernelOperator, Operator
 from okl.operators.base import Spectrum
 from okl.output_kernels import OutputKernel
+from okl.problems.target_column import TargetColumn
 from okl.problems.target_matrix import TargetMatrix
 from okl.structures import Structure
 
@@ -30,40 +32,42 @@ Weighting = Literal["none", "missing", "any"]
 
 
 @dataclass(frozen=True)
-class Problem(TargetMatrix):
+class Problem:
     """A loss, targets, an operator and a structure.
 
     Attributes
     ----------
     loss : Loss
         How predictions are judged.
-    targets : array (n_samples, n_outputs)
+    targets : array (n_samples, n_outputs), or (n_samples, 1) in long form
         What they are judged against.
-    operator : Operator
-        K, for all outputs or one for each.
+    entries : TargetMatrix or TargetColumn
+        How arrays like the targets are arranged, and K.
     structure : Structure
         R, with its domain.
     centered : bool
-        Whether there is an intercept: operators are centred, and dual points have
-        columns that sum to zero. For a quadratic loss without weights targets are
-        centred as well, which removes the intercept from the problem.
-    weights : array (n_samples, n_outputs) or (n_samples, 1), or None
-        What multiplies the loss of each entry, or row; None for one everywhere.
+        Whether there is an intercept: operators are centred, and the entries of dual
+        points that share an intercept sum to zero. For a quadratic loss without weights
+        targets are centred as well, which removes the intercept from the problem.
     reference : float
         Machine epsilon times the loss of f = 0 on the targets as given: objectives
         below it are zero up to rounding.
-    long : bool
-        Whether each row names the one output that its target is for.
+    weights : array of the shape of the targets or (n_samples, 1), or None
+        What multiplies the loss of each entry, or row; None for one everywhere.
     """
 
     loss: Loss
     targets: Array
-    operator: Operator
+    entries: TargetMatrix | TargetColumn
     structure: Structure
     centered: bool
     reference: float
     weights: Array | None = None
-    long: ClassVar[bool] = False
+
+    @property
+    def operator(self) -> Operator:
+        """K, for all outputs or one for each."""
+        return self.entries.operator
 
     @property
     def spectrum(self) -> Spectrum:
@@ -72,10 +76,14 @@ class Problem(TargetMatrix):
         assert isinstance(operator, KernelOperator)
         return operator.spectrum
 
+    @cached_property
+    def _like_outputs(self) -> Array:
+        return self.entries.like_outputs(self.targets)
+
     @property
     def n_outputs(self) -> int:
         """The number of rows of L."""
-        return int(self.targets.shape[1])
+        return int(self._like_outputs.shape[1])
 
     @property
     def rank_is_bounded(self) -> bool:
@@ -84,8 +92,9 @@ class Problem(TargetMatrix):
 
     @property
     def exact(self) -> bool:
-        """Whether the loss is quadratic, without weights."""
-        return "quadratic" in self.loss.capabilities and self.weights is None
+        """Whether the loss is quadratic, of every output in each row, not weighted."""
+        quadratic = "quadratic" in self.loss.capabilities
+        return quadratic and self.weights is None and self.entries.every_output
 
     @cached_property
     def weighting(self) -> Weighting:
@@ -97,11 +106,11 @@ class Problem(TargetMatrix):
 
     def known(self) -> OutputKernel | None:
         """Return L if the structure fixes it."""
-        return self.structure.known(self.targets)
+        return self.structure.known(self._like_outputs)
 
     def largest_eigenvalue(self) -> float:
         """Return the largest eigenvalue that L may have."""
-        return self.structure.largest_eigenvalue(self.targets)
+        return self.structure.largest_eigenvalue(self._like_outputs)
 
     def feature_coefficients(self, kernel: OutputKernel, alpha: float) -> Array | None:
         """Return those of the best f for a given L, where they keep more digits.
@@ -113,7 +122,7 @@ class Problem(TargetMatrix):
         if not self.exact or kernel.rank == 0:
             return None
         xp = namespace(self.targets)
-        largest = float(xp.max(self.operator.diagonal())) * float(kernel.eigenvalues[0])
+        largest = float(xp.max(self.operator.diagonal())) * kernel.largest_eigenvalue
         if epsilon(self.targets) * largest <= _HARMLESS * alpha:
             return None
         return self.operator.feature_coefficients(self.targets, kernel, alpha)
@@ -122,15 +131,25 @@ class Problem(TargetMatrix):
         """Return the problem of a quadratic loss with all targets observed."""
         return replace(self, targets=self.balanced(targets), weights=None)
 
-    def balanced(self, rows: Array) -> Array:
-        """Return rows whose columns sum to zero if there was an intercept."""
+    def balanced_theta(self, dual: Array, kernel: OutputKernel) -> Any:
+        """Return C L, with sums of zero if there is an intercept."""
         if not self.centered:
-            return rows
-        return rows - namespace(rows).mean(rows, axis=0)
+            return self.entries.theta(dual, kernel)
+        return self.entries.balanced_theta(dual, kernel)
+
+    def balanced(self, rows: Array) -> Array:
+        """Return rows that sum to zero over each intercept, if there is one."""
+        return self.entries.balanced(rows) if self.centered else rows
+
+    def best_intercept(self, predictions: Array) -> Array:
+        """Return the b (n_outputs,) that minimises the loss at these predictions."""
+        return self.entries.best_intercept(
+            self.loss, self.targets, predictions, self.weights
+        )
 
     def certificate(
         self,
-        dual_coef: Array,
+        theta: Any,
         output_kernel: OutputKernel,
         alpha: float,
         *,
@@ -140,24 +159,26 @@ class Problem(TargetMatrix):
         dual_point: Array | None = None,
         predictions: Array | None = None,
     ) -> Certificate:
-        """Certify a model of this problem: Theta (n_samples, n_outputs), L, b.
+        """Certify a model of this problem: Theta and L, b (n_outputs,).
 
-        And alpha C (n_samples, n_outputs), for a loss with kinks. Predictions without
-        the intercept are K Theta, or given as they were evaluated.
+        And alpha C, of the shape of the targets, for a loss with kinks. Predictions
+        without the intercept are K Theta, or given as they were evaluated.
         """
+        if predictions is None:
+            predictions = self.entries.predictions(theta)
         primal, dual = bounds(
-            self.operator,
+            self.entries,
             self.targets,
-            dual_coef,
+            theta,
             output_kernel,
+            predictions,
             alpha=alpha,
             structure=self.structure,
             loss=self.loss,
             weights=self.weights,
-            intercept=intercept,
+            intercept=self.entries.spread(intercept) if self.centered else 0.0,
             free_intercept=self.centered,
             dual_point=dual_point,
-            products=predictions,
         )
         return Certificate.of(
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited

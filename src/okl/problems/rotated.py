@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from okl.certificates.bounds import bounds
+from okl.certificates.entries import EntryMatrix
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.operators import Diagonal
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems.problem import Problem
+from okl.problems.target_matrix import TargetMatrix
 
 # What the eigenvectors of a centred matrix miss of targets in its range, in machine
 # epsilons times the size: divided by a tiny alpha it would be taken for coefficients.
@@ -76,26 +78,27 @@ class Rotated:
         return replace(
             self.problem,
             targets=self.targets,
-            operator=Diagonal(self.eigenvalues[:, 0]),
+            entries=TargetMatrix(Diagonal(self.eigenvalues[:, 0])),
             centered=False,
         )
 
     def bounds(
-        self, coefficients: Array, output_kernel: OutputKernel, alpha: float
+        self, coefficients: Array, output_kernel: SpectralKernel, alpha: float
     ) -> tuple[float, float]:
         """Return primal and dual value of the model with U'Theta (k, n_outputs)."""
         return bounds(
-            Diagonal(self.eigenvalues[:, 0]),
+            EntryMatrix(Diagonal(self.eigenvalues[:, 0])),
             self.targets,
             coefficients,
             output_kernel,
+            self.eigenvalues * coefficients,
             alpha=alpha,
             structure=self.problem.structure,
             loss=self.problem.loss,
         )
 
     def lift(
-        self, coefficients: Array, output_kernel: OutputKernel, alpha: float
+        self, coefficients: Array, output_kernel: SpectralKernel, alpha: float
     ) -> Array:
         """Return Theta (n_samples, n_outputs) from U'Theta (k, n_outputs).
 

@@ -1,45 +1,54 @@
-"""What solvers do with dual variables of data in long form: one target a row.
+r"""Dual variables of data in long form: one task, and one target, a row.
 
-Targets, predictions and dual variables c are columns (n_samples, 1), each row stands
-for the entry of a target matrix that its task names, and the rows of a task share an
-intercept.
+.. math:: F_i = \sum_j K_{ij} L_{t_i t_j} c_j + b_{t_i}
+
+It is the problem with a target matrix of which one entry a row is observed, at the cost
+of one output: targets, predictions and dual variables c are columns (n_samples, 1), the
+operator that maps dual variables to predictions is `okl.operators.Coupled`, and the
+rows of a task share an intercept.
+
+K may be centred as a whole: where the dual variables of each task sum to zero, what
+that takes from a prediction is a constant of its task.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from okl.coding.tasks import LongCoefficients, Tasks
+from okl.certificates.entries import EntryColumn
+from okl.coding.tasks import LongCoefficients
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace
-from okl.operators import Coupled, JointOperator, OneTaskPerRow
+from okl.operators import Coupled, JointOperator, KernelOperator, OneTaskPerRow
 from okl.output_kernels import OutputKernel
-from okl.problems.target_matrix import TargetMatrix
 
 
-class TargetColumn(TargetMatrix):
-    """Sums, products and intercepts for dual variables (n_samples, 1)."""
+class TargetColumn(EntryColumn):
+    """Products and sums for dual variables (n_samples, 1).
 
-    rows: OneTaskPerRow
-    centered: bool
+    Parameters
+    ----------
+    rows : OneTaskPerRow
+        K and the task of each row, and what serves all products.
+    """
+
+    def __init__(self, rows: OneTaskPerRow) -> None:
+        super().__init__(rows.tasks, rows.by_task)
+        self._rows = rows
 
     @property
-    def tasks(self) -> Tasks:
-        """The task of each row."""
-        return self.rows.tasks
+    def operator(self) -> KernelOperator:
+        """K."""
+        return self._rows.operator
 
-    def gram(self, left: Array, right: Array) -> Array:
-        """Return C'KD (n_tasks, n_tasks) for two columns of dual variables."""
-        by_task = self.rows.by_task
-        return by_task.gram(left, by_task.functions(right))
-
-    def against(self, features: Array, dual: Array) -> Array:
-        """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
-        return self.tasks.aggregate(dual, features).T
+    def like_outputs(self, targets: Array) -> Array:
+        """Return an array with one column a task."""
+        shape = (1, self.tasks.n_tasks)
+        return namespace(targets).zeros(shape, dtype=targets.dtype)
 
     def joint(self, kernel: OutputKernel) -> JointOperator:
         """Return what maps a column of dual variables to predictions, L given."""
-        return Coupled(self.rows, kernel)
+        return Coupled(self._rows, kernel)
 
     def theta(self, dual: Array, kernel: OutputKernel) -> LongCoefficients:
         """Return C L (n_samples, n_tasks), not formed."""
@@ -58,21 +67,13 @@ class TargetColumn(TargetMatrix):
         predictions = self.predictions(theta)
         return namespace(predictions).take(predictions, rows, axis=0)
 
-    def sums(self, rows: Array) -> Array:
-        """Return the sum over the rows of each task (n_tasks,)."""
-        return self.tasks.sums(rows)
+    def squared_lengths(self, dual: Array, kernel: OutputKernel, rows: Any) -> Array:
+        """Return ``c_i^2 L[t_i, t_i]`` for the dual variables of some rows (k,)."""
+        return (dual * dual * self.spread(kernel.diagonal(), rows))[:, 0]
 
-    def spread(self, values: Array) -> Array:
-        """Return one number a task at the rows of each, (n_samples, 1)."""
-        return self.tasks.spread(values)
-
-    def best_intercept(self, predictions: Array, loss: Any = None) -> Array:
-        """Return the b (n_tasks,) that minimises the loss; 0 for a task without rows.
-
-        Losses that are no sum over outputs cannot be asked for it.
-        """
-        loss = loss or self.loss
-        return loss.best_shared(self.targets, predictions, self.weights, self.tasks)
+    def against(self, features: Array, dual: Array) -> Array:
+        """Return R'C (k, n_tasks) for R (n_samples, k) and a column c."""
+        return self.tasks.aggregate(dual, features).T
 
     def solve_total(self, curvature: Curvature, sums: Array) -> Array:
         """Divide by the sums of W, which must be diagonal."""
@@ -81,14 +82,11 @@ class TargetColumn(TargetMatrix):
         safe = xp.where(total > 0, total, xp.ones_like(total))
         return xp.where(total > 0, sums / safe, xp.zeros_like(total))
 
-    def sharers(self, rows: Array, outputs: Array) -> Array:
-        """Return the tasks of these rows."""
-        return namespace(rows).take(namespace(rows).asarray(self.tasks.codes), rows)
+    def intercepts_of(self, columns: slice) -> slice:
+        """Return the numbers of the intercepts of the column: one a task."""
+        return slice(0, self.tasks.n_tasks)
 
-    def balanced(self, dual_coef: Array) -> Array:
-        """Return a column that sums to zero over each task if there is an intercept."""
-        if not self.centered:
-            return dual_coef
-        counts = self.sums(namespace(dual_coef).ones_like(dual_coef))
-        counts = namespace(counts).clip(counts, 1.0, None)
-        return dual_coef - self.spread(self.sums(dual_coef) / counts)
+    def intercept_groups(self, rows: Array, columns: Array) -> Array:
+        """Return the tasks of these rows."""
+        xp = namespace(rows)
+        return xp.take(xp.asarray(self.tasks.codes), rows)

@@ -1,38 +1,34 @@
-"""What solvers do with dual variables that are a matrix, as targets are.
+"""Dual variables that are a matrix, as targets are.
 
 Targets, predictions and dual variables C are (n_samples, n_outputs), and there is one
-intercept a column. In long form they are a column, and there is one intercept a task:
-`okl.problems.long_form` does the same things its way.
+intercept a column.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
-from okl.losses import Loss
+from okl.certificates.entries import EntryMatrix
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace
-from okl.operators import JointOperator, Kronecker
+from okl.operators import JointOperator, Kronecker, Operator
 from okl.output_kernels import OutputKernel
 
 
-class TargetMatrix(ABC):
-    """Sums, products and intercepts for dual variables (n_samples, n_outputs)."""
+class TargetMatrix(EntryMatrix):
+    """Products and sums for dual variables (n_samples, n_outputs).
 
-    loss: Loss
-    targets: Array
-    weights: Array | None
-    operator: Any
+    Parameters
+    ----------
+    operator : Operator
+        K, for all outputs or one for each.
+    """
 
-    def gram(self, left: Array, right: Array) -> Array:
-        """Return C'KD (n_outputs, n_outputs) for two sets of dual variables."""
-        return left.T @ (self.operator @ right)
+    operator: Operator
 
-    def against(self, features: Array, dual: Array) -> Array:
-        """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
-        return features.T @ dual
+    def like_outputs(self, targets: Array) -> Array:
+        """Return an array with one column an output: the targets."""
+        return targets
 
     def joint(self, kernel: OutputKernel) -> JointOperator:
         """Return what maps dual variables to predictions, L given."""
@@ -43,7 +39,7 @@ class TargetMatrix(ABC):
         return kernel.multiply(dual)
 
     def balanced_theta(self, dual: Array, kernel: OutputKernel) -> Any:
-        """Return C L with sums of zero if there is an intercept.
+        """Return C L with sums of zero.
 
         They have them but for rounding, which a kernel with a large mean would amplify.
         """
@@ -58,37 +54,23 @@ class TargetMatrix(ABC):
         everywhere = namespace(rows).arange(self.operator.n_samples)
         return self.operator.cross(rows, everywhere) @ theta
 
-    def sums(self, rows: Array) -> Array:
-        """Return the sum over all that share an intercept (n_outputs,)."""
-        return namespace(rows).sum(rows, axis=0)
+    def squared_lengths(self, dual: Array, kernel: OutputKernel, rows: Any) -> Array:
+        """Return ``c_i' L c_i`` for the dual variables of some rows (k,)."""
+        inside = kernel.adjoint(dual)
+        return namespace(dual).sum(inside * inside, axis=1)
 
-    @abstractmethod
-    def balanced(self, rows: Array) -> Array:
-        """Return rows with sums of zero if there is an intercept."""
-
-    def spread(self, values: Array) -> Array:
-        """Return one number per output as what is added to predictions."""
-        return values
-
-    def best_intercept(self, predictions: Array) -> Array:
-        """Return the b (n_outputs,) that minimises the loss at these predictions."""
-        return self.loss.best_intercept(self.targets, predictions, self.weights)
+    def against(self, features: Array, dual: Array) -> Array:
+        """Return R'C (k, n_outputs) for R (n_samples, k) and dual variables C."""
+        return features.T @ dual
 
     def solve_total(self, curvature: Curvature, sums: Array) -> Array:
         """Solve with the sum of W over all that share an intercept."""
         return curvature.solve_total(sums)
 
-    def sharers(self, rows: Array, outputs: Array) -> Array:
-        """Return the number of the intercept of each entry."""
-        return outputs
+    def intercepts_of(self, columns: slice) -> slice:
+        """Return the numbers of the intercepts that some columns have: their own."""
+        return columns
 
-    def balancing(self, curvature: Curvature) -> Callable[[Array], Array]:
-        """Return the projection on what V maps to columns that sum to zero."""
-
-        def project(right: Array) -> Array:
-            xp = namespace(right)
-            sums = self.sums(curvature.factor(right))
-            shift = self.spread(self.solve_total(curvature, sums))
-            return right - curvature.adjoint(shift + xp.zeros_like(right))
-
-        return project
+    def intercept_groups(self, rows: Array, columns: Array) -> Array:
+        """Return which of these intercepts each entry has, of entries by number."""
+        return columns

@@ -5,7 +5,6 @@
 """
 
 from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
-from okl.solvers.barrier_newton import BarrierNewton as BarrierNewton
 from okl.solvers.base import Solver as Solver
 from okl.solvers.block_coordinate_descent import (
     BlockCoordinateDescent as BlockCoordinateDescent,
@@ -15,16 +14,14 @@ from okl.solvers.choice import as_solver as as_solver
 from okl.solvers.choice import choice_table as choice_table
 from okl.solvers.choice import choose_solver as choose_solver
 from okl.solvers.closed_form import ClosedForm as ClosedForm
-from okl.solvers.dual_newton import DualNewton as DualNewton
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.imputation import Imputation as Imputation
 from okl.solvers.majorization import Majorization as Majorization
 from okl.solvers.newton_cg import NewtonCG as NewtonCG
-from okl.solvers.rescaled_trace import RescaledTrace as RescaledTrace
+from okl.solvers.output_kernel_newton import OutputKernelNewton as OutputKernelNewton
 from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
-from okl.solvers.sparse_newton import SparseNewton as SparseNewton
 from okl.solvers.trace_newton import TraceNewton as TraceNewton

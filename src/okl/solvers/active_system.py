@@ -68,9 +68,9 @@ class ActiveSystem:
         change = namespace(right).zeros_like(right)
         for block in self._blocks:
             columns = block.columns
-            own = sums if self.prepared.problem.long else sums[columns]
+            own = self.prepared.problem.entries.intercepts_of(columns)
             part = change[:, columns]
-            part[block.mask] = block.solve(right[:, columns][block.mask], own)
+            part[block.mask] = block.solve(right[:, columns][block.mask], sums[own])
             change[:, columns] = part
         return change
 
@@ -87,22 +87,21 @@ class ActiveSystem:
         problem, joint = self.prepared.problem, self.prepared.joint
         diagonal = self.curvature.diagonal
         xp = namespace(diagonal)
-        groups = [None] if joint.couples else range(diagonal.shape[1])
+        n_columns = diagonal.shape[1]
+        width = n_columns if joint.couples else 1
         blocks = []
-        for group in groups:
-            columns = slice(None) if group is None else slice(group, group + 1)
+        for first in range(0, n_columns, width):
+            columns = slice(first, first + width)
             mask = diagonal[:, columns] > 0
             rows, outputs = xp.nonzero(mask)
             if rows.shape[0] == 0:
                 continue
-            matrix = joint.block(rows, outputs if group is None else group)
+            matrix = joint.block(rows, outputs if joint.couples else first)
             members = None
             if problem.centered:
-                n_intercepts = diagonal[:, columns].shape[1]
-                if problem.long:
-                    n_intercepts = problem.n_outputs
-                sharers = problem.sharers(rows, outputs)
-                members = sharers[:, None] == xp.arange(n_intercepts)
+                own = problem.entries.intercepts_of(columns)
+                groups = problem.entries.intercept_groups(rows, outputs)
+                members = groups[:, None] == xp.arange(own.stop - own.start)
                 members = xp.astype(members, matrix.dtype)
             shift = self.alpha / diagonal[:, columns][mask]
             blocks.append(_Block.of(columns, mask, matrix, shift, members))
@@ -119,7 +118,7 @@ class ActiveSystem:
         system = HessianSystem(self.prepared, curvature, alpha, columns)
         first = namespace(right).zeros_like(right)
         if problem.centered:
-            shift = problem.spread(problem.solve_total(curvature, sums))
+            shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
             right = right - joint @ first - alpha * curvature.solve_total(sums)
         solved = system.solve(curvature.adjoint(right), rtol=rtol)

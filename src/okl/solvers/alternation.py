@@ -8,7 +8,7 @@ step at P = F'K^+F = Theta'K Theta. Either lowers the same convex objective.
 from __future__ import annotations
 
 from okl.numerics.arrays import Array, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
 
 # Fixed-point rounds for the scale of a first output kernel, and when to stop them.
@@ -17,7 +17,7 @@ _SCALE_CHANGE = 0.1
 
 
 def known_coefficients(
-    rotated: Rotated, output_kernel: OutputKernel, alpha: float
+    rotated: Rotated, output_kernel: SpectralKernel, alpha: float
 ) -> Array:
     """Return U'Theta V (k, q) of the best f for the eigenvectors V of L."""
     targets = output_kernel.coordinates(rotated.targets)
@@ -26,7 +26,7 @@ def known_coefficients(
 
 
 def best_coefficients(
-    rotated: Rotated, output_kernel: OutputKernel, alpha: float
+    rotated: Rotated, output_kernel: SpectralKernel, alpha: float
 ) -> Array:
     """Return U'Theta (k, n_outputs) of the best f."""
     coordinates = known_coefficients(rotated, output_kernel, alpha)
@@ -35,11 +35,11 @@ def best_coefficients(
 
 def best_output_kernel(
     rotated: Rotated, coefficients: Array, *, tol: float
-) -> OutputKernel:
+) -> SpectralKernel:
     """Return the structure's step for U'Theta (k, n_outputs)."""
     moment = coefficients.T @ (rotated.eigenvalues * coefficients)
     step = rotated.problem.structure.step((moment + moment.T) / 2, tol=tol)
-    return OutputKernel.from_matrix(step)
+    return SpectralKernel.from_matrix(step)
 
 
 def typical_scale(rotated: Rotated, alpha: float, *, tol: float) -> float:
@@ -65,13 +65,15 @@ def typical_scale(rotated: Rotated, alpha: float, *, tol: float) -> float:
     return max(scale, 0.0)
 
 
-def first_output_kernel(rotated: Rotated, alpha: float, *, tol: float) -> OutputKernel:
+def first_output_kernel(
+    rotated: Rotated, alpha: float, *, tol: float
+) -> SpectralKernel:
     """Return a full-rank output kernel of the right scale, and somewhat of its shape.
 
     One alternation from a scaled identity gives the shape.
     """
     targets = rotated.targets
     one = namespace(targets).ones((targets.shape[1],), dtype=targets.dtype)
-    kernel = OutputKernel(typical_scale(rotated, alpha, tol=tol) * one)
+    kernel = SpectralKernel(typical_scale(rotated, alpha, tol=tol) * one)
     coefficients = best_coefficients(rotated, kernel, alpha)
     return best_output_kernel(rotated, coefficients, tol=tol)

@@ -39,13 +39,13 @@ class Prepared(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, kernel: OutputKernel, rank: int) -> Prepared:
         """Prepare for an L, with so many columns of K for the preconditioner."""
-        joint = problem.joint(kernel)
+        joint = problem.entries.joint(kernel)
         approximation = Approximation(joint, rank, problem.centered)
         return cls(problem, kernel, joint, approximation)
 
     def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
         """Return the same K with another L; columns of K are chosen once."""
-        joint = problem.joint(kernel)
+        joint = problem.entries.joint(kernel)
         return self._replace(problem=problem, kernel=kernel, joint=joint)
 
 

@@ -82,7 +82,8 @@ class Solver(Component, ABC):
             + [_WEIGHTINGS["missing" in self.weightings]] * weighted
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)
-            + ["a target matrix and no task"] * (self.complete_rows and problem.long)
+            + ["a target matrix and no task"]
+            * (self.complete_rows and not problem.entries.every_output)
         )
 
     def largest_product(self, problem: Problem) -> float:

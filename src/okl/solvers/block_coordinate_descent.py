@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, namespace, solve_definite
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import (
     best_coefficients,
@@ -81,15 +81,14 @@ class BlockCoordinateDescent(Solver):
         *,
         tol: float,
         max_iter: int,
-        start: OutputKernel | None = None,
+        start: SpectralKernel | None = None,
     ) -> Solution:
         """Alternate, from L of a neighbouring alpha or from a scaled identity."""
         problem = prepared.problem
         monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
         turns = _Turns(prepared, alpha, _STEP_TOLERANCE * tol)
-        model = turns.model(
-            problem.structure.known(problem.targets) or turns.first(start)
-        )
+        known = problem.known()
+        model = turns.model(turns.first(start) if known is None else known.spectral())
         rank_limited = False
         while True:
             gap = monitor.add(model.primal, model.dual)
@@ -119,7 +118,7 @@ class BlockCoordinateDescent(Solver):
 class _Model:
     """An output kernel, and U'Theta (k, n_outputs) of the best f for it."""
 
-    output_kernel: OutputKernel
+    output_kernel: SpectralKernel
     coefficients: Array
     primal: float
     dual: float
@@ -138,7 +137,7 @@ class _Turns:
         self.seen = Extrapolation(_MEMORY)
         self.growth = RankGrowth()
 
-    def first(self, start: OutputKernel | None) -> OutputKernel:
+    def first(self, start: SpectralKernel | None) -> SpectralKernel:
         """Return an L of full range: that of the iterates can only shrink."""
         fresh = first_output_kernel(self.prepared, self.alpha, tol=self.step_tol)
         if start is None:
@@ -146,9 +145,9 @@ class _Turns:
         if start.rank == self._max_rank:
             return start
         together = start.matrix() + _FRESH * fresh.matrix()
-        return self._within_rank(OutputKernel.from_matrix(together))
+        return self._within_rank(SpectralKernel.from_matrix(together))
 
-    def model(self, kernel: OutputKernel) -> _Model:
+    def model(self, kernel: SpectralKernel) -> _Model:
         """Return the model with the best f for an output kernel."""
         coefficients = best_coefficients(self.prepared, kernel, self.alpha)
         values = self.prepared.bounds(coefficients, kernel, self.alpha)
@@ -187,7 +186,7 @@ class _Turns:
         step = best_output_kernel(self.prepared, coefficients, tol=self.step_tol)
         return self.model(self._within_rank(step))
 
-    def _first_lower(self, best: _Model, kernels: Iterable[OutputKernel]) -> _Model:
+    def _first_lower(self, best: _Model, kernels: Iterable[SpectralKernel]) -> _Model:
         """Return the model of the first kernel that is better, or the best so far."""
         for kernel in kernels:
             # the step makes an L that a structure allows of one that it does not
@@ -196,13 +195,13 @@ class _Turns:
                 return trial
         return best
 
-    def _extrapolated(self, model: _Model) -> Iterator[OutputKernel]:
+    def _extrapolated(self, model: _Model) -> Iterator[SpectralKernel]:
         """Yield where the square root of L has been going."""
         root = self.seen.guess()
         if root is not None:
-            yield OutputKernel.from_matrix(root @ root.T)
+            yield SpectralKernel.from_matrix(root @ root.T)
 
-    def _turned(self, model: _Model) -> Iterator[OutputKernel]:
+    def _turned(self, model: _Model) -> Iterator[SpectralKernel]:
         """Yield the best B B' for the coordinates G = KCB of the predictor G B'.
 
         Where something else than tr(L) / 2 limits L, its multiplier takes the place
@@ -217,9 +216,9 @@ class _Turns:
             gram = predictor.T @ predictor
             gram = gram + ridge * xp.eye(gram.shape[0], dtype=gram.dtype)
             turned = solve_definite(gram, predictor.T @ self.prepared.targets)
-            yield OutputKernel.from_factor(turned.T)
+            yield SpectralKernel.from_factor(turned.T)
 
-    def _grown(self, model: _Model) -> Iterator[OutputKernel]:
+    def _grown(self, model: _Model) -> Iterator[SpectralKernel]:
         """Yield L with less and less of the directions that it lacks."""
         d = self.prepared.eigenvalues
         largest = float(namespace(d).max(d)) if self.prepared.rank else 0.0
@@ -241,6 +240,6 @@ class _Turns:
         problem = self.prepared.problem
         return problem.structure.max_rank(problem.targets.shape[1])
 
-    def _within_rank(self, kernel: OutputKernel) -> OutputKernel:
+    def _within_rank(self, kernel: SpectralKernel) -> SpectralKernel:
         """Keep the largest eigenvalues where the rank is bounded."""
         return kernel.largest(self._max_rank)

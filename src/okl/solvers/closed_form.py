@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from okl.numerics.arrays import Array
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
@@ -65,7 +65,7 @@ class ClosedForm(Solver):
         known = problem.known()
         assert known is not None
         rotated = None if self._factorizes(problem) else Rotated.of(problem)
-        return Prepared(problem, known, rotated)
+        return Prepared(problem, known.spectral(), rotated)
 
     def solve(
         self,
@@ -98,7 +98,7 @@ class Prepared(NamedTuple):
     """A problem, its L, and the eigenbasis of K, None where it is not to be had."""
 
     problem: Problem
-    known: OutputKernel
+    known: SpectralKernel
     rotated: Rotated | None
 
 

@@ -36,10 +36,10 @@ class DualModel(NamedTuple):
     ) -> DualModel:
         """Take the model and a from the solution of a smooth problem."""
         targets, weights = problem.targets, problem.weights
-        scores = problem.predictions(solution.dual_coef)
+        scores = problem.entries.predictions(solution.dual_coef)
         if problem.centered:
             smooth = replace(problem, loss=envelope)
-            scores = scores + problem.spread(smooth.best_intercept(scores))
+            scores = scores + problem.entries.spread(smooth.best_intercept(scores))
         multipliers = envelope.negative_gradient(targets, scores, weights)
         if problem.centered:
             active = envelope.curvature(targets, scores, weights).diagonal > 0
@@ -85,7 +85,7 @@ class DualModel(NamedTuple):
         rank_limited: bool = False,
     ) -> DualModel:
         """Return the model with Theta = a L / alpha."""
-        theta = problem.theta(multipliers / alpha, kernel)
+        theta = problem.entries.theta(multipliers / alpha, kernel)
         return cls._certified(
             problem,
             multipliers,
@@ -117,7 +117,7 @@ class DualModel(NamedTuple):
     ) -> DualModel:
         intercept: Array | float = 0.0
         if problem.centered:
-            intercept = problem.best_intercept(problem.predictions(dual_coef))
+            intercept = problem.best_intercept(problem.entries.predictions(dual_coef))
         certificate = problem.certificate(
             dual_coef,
             kernel,

@@ -1,4 +1,4 @@
-r"""Frobenius structure, squared loss: Newton's method on the dual.
+r"""Squared norm of L, squared loss: Newton's method in the dual variables C.
 
 The dual, divided by alpha, is smooth, strongly concave and unconstrained,
 
@@ -7,34 +7,31 @@ The dual, divided by alpha, is smooth, strongly concave and unconstrained,
 
 In the eigenbasis of K, and each step in that of S = C'KC = diag(s), a Hessian
 product alpha V + K V S / 2 + KC (V'KC + C'KV) / 2 is two matrix products, and its
-first two terms are diagonal: they precondition it (they are the Sylvester solve of
-block coordinate descent). Along a line the dual is a quartic, so the exact step is
-the only real root of a cubic.
+first two terms are diagonal: they precondition it. Along a line the dual is a quartic,
+so the exact step is the only real root of a cubic.
 
-The certificate is not that of the iterate C but of the model built from it: with
-L = S / 2 and the best f for this L, whose dual variables C(L) are a closed form,
-the duality gap is exactly alpha / 2 ||L - C(L)'K C(L) / 2||_F^2.
+Every L = S / 2 on the way is PSD. (Newton's method in L itself needs fewer products
+where L is well conditioned. Where it is nearly singular, with smooth kernels and as
+many outputs as samples, it needs several times as many, or fails.) The best f for this
+L has dual variables C(L) in closed form, and the duality gap of the model is exactly
+alpha / 2 ||L - C(L)'K C(L) / 2||_F^2.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
 
 import numpy as np
 
+from okl.certificates import relative_gap
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.output_kernels import OutputKernel
-from okl.problems import Problem, Rotated
-from okl.solvers.alternation import (
-    first_output_kernel,
-    known_coefficients,
-)
-from okl.solvers.base import Solver
-from okl.solvers.solution import History, Solution, conclude
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
+from okl.problems import Rotated
+from okl.solvers.alternation import first_output_kernel
+from okl.solvers.value_function import Model
 
-# The model is certified again outside the eigenbasis: leave room for rounding.
-_SAFETY = 0.9
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
@@ -42,70 +39,52 @@ _FORCING = 0.1
 _PATIENCE = 20
 
 
-class DualNewton(Solver):
-    """Newton with conjugate gradients in the dual coefficients C."""
+def dual_newton(
+    prepared: Rotated, alpha: float, start: tuple[Array, Array] | None, *, tol: float
+) -> Iterator[Model]:
+    """Yield models until rounding is in the way.
 
-    name: ClassVar[str | None] = "dual_newton"
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"half_squared_norm"})
+    Parameters
+    ----------
+    prepared : Rotated
+        A problem with R(L) = ||L||_F^2 / 2.
+    alpha : float
+        Strength of the regularisation.
+    start : tuple of arrays or None
+        Dual variables of a neighbouring alpha on the range of K, and the basis they are
+        in; None to begin with those of a first L.
+    tol : float
+        Relative tolerance of that L.
+    """
+    d, targets = prepared.eigenvalues, prepared.targets
+    xp = namespace(targets)
+    if start is None:
+        first = first_output_kernel(prepared, alpha, tol=tol)
+        values, basis = eigh(first.matrix())
+        targets = targets @ basis
+        dual = targets / (d * values + alpha)
+    else:
+        dual, basis = start
+        targets = targets @ basis
+        # outside the range of K they are the targets over alpha
+        dual = xp.concat([dual, targets[prepared.rank :, :] / alpha])
+    best, stalled = float("inf"), 0
+    while stalled < _PATIENCE:
+        values, rotation = eigh(symmetric(dual.T @ (d * dual)))
+        values = xp.clip(values, 0.0, None)
+        dual, targets, basis = dual @ rotation, targets @ rotation, basis @ rotation
 
-    def prepare(self, problem: Problem) -> Rotated:
-        """Decompose K."""
-        return Rotated.of(problem)
-
-    def solve(
-        self,
-        prepared: Rotated,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Array | None = None,
-    ) -> Solution:
-        """Iterate from the dual coefficients of a neighbouring alpha."""
-        d, targets = prepared.eigenvalues, prepared.targets
-        xp = namespace(targets)
-        history = History(prepared.problem.reference)
-        if start is None:
-            kernel = first_output_kernel(prepared, alpha, tol=tol)
-            roomy = kernel.matrix()
-            values, basis = eigh(roomy)
-            dual = ((targets @ basis) / (d * values + alpha)) @ basis.T
-        else:
-            # outside the range of K they are the targets over alpha
-            dual = xp.concat([start, targets[start.shape[0] :, :] / alpha])
-        basis = xp.eye(targets.shape[1], dtype=targets.dtype)
-        best, stalled = float("inf"), 0
-        while True:
-            moment = dual.T @ (d * dual)
-            values, rotation = eigh((moment + moment.T) / 2)
-            values = xp.clip(values, 0.0, None)
-            dual, targets, basis = dual @ rotation, targets @ rotation, basis @ rotation
-
-            weights = values / 2
-            model = targets / (d * weights + alpha)
-            primal = alpha / 2 * (inner(model, targets) + inner(weights, weights))
-            defect = model.T @ (d * model) / 2 - _diagonal(weights)
-            gap = alpha / 2 * inner(defect, defect)
-            relative = history.add(primal, primal - gap)
-            best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
-            n_iter = len(history.records)
-            if relative <= _SAFETY * tol or n_iter >= max_iter or stalled >= _PATIENCE:
-                break
-            dual = dual + _newton_step(d, targets, dual, values, alpha, relative)
-
-        kernel = OutputKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
-        coefficients = kernel.from_coordinates(
-            known_coefficients(prepared, kernel, alpha)
-        )
-        return conclude(
-            prepared,
-            coefficients,
-            kernel,
-            alpha,
-            tol=tol,
-            history=history,
-            start=(dual @ basis.T)[: prepared.rank, :],
-        )
+        weights = values / 2
+        model = targets / (d * weights + alpha)
+        primal = alpha / 2 * (inner(model, targets) + inner(weights, weights))
+        defect = model.T @ (d * model) / 2 - _diagonal(weights)
+        gap = alpha / 2 * inner(defect, defect)
+        kernel = SpectralKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
+        there = (dual[: prepared.rank, :], basis)
+        yield Model(kernel, primal, primal - gap, there)
+        relative = relative_gap(primal, primal - gap, prepared.problem.reference)
+        best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
+        dual = dual + _newton_step(d, targets, dual, values, alpha, relative)
 
 
 def _newton_step(

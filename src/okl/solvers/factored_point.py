@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from okl.numerics.arrays import Array, eigh, inner, namespace, solve_definite
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 
 # Eigenvalues of L below this (relative) count as zero.
 RANK_CUT = 1e-13
@@ -94,10 +94,10 @@ class FactoredPoint:
         xp = namespace(self.weights)
         return int(xp.sum(xp.astype(self.weights > 0, xp.int64)))
 
-    def output_kernel(self) -> OutputKernel:
+    def output_kernel(self) -> SpectralKernel:
         """Return L in the outputs of the problem."""
         rank = self.rank
-        return OutputKernel(self.weights[:rank], self.basis[:, :rank])
+        return SpectralKernel(self.weights[:rank], self.basis[:, :rank])
 
     def gradient(self) -> Array:
         """Return the gradient in B (r, rank) over alpha, (I - S) B."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array
+from okl.numerics.arrays import Array, namespace
 from okl.operators import LowRank
 from okl.optimization.conjugate_gradient import (
     Step,
@@ -56,8 +56,17 @@ class HessianSystem:
     @cached_property
     def project(self) -> Callable[[Array], Array]:
         """Pi, the identity without an intercept."""
-        problem = self.prepared.problem
-        return problem.balancing(self.curvature) if problem.centered else _same
+        problem, curvature = self.prepared.problem, self.curvature
+        if not problem.centered:
+            return _same
+        entries = problem.entries
+
+        def balance(right: Array) -> Array:
+            sums = entries.sums(curvature.factor(right))
+            shift = entries.spread(entries.solve_total(curvature, sums))
+            return right - curvature.adjoint(shift + namespace(right).zeros_like(right))
+
+        return balance
 
     @cached_property
     def _approximate(self) -> Callable[[Array], Array]:

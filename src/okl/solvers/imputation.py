@@ -27,7 +27,8 @@ from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 from okl.numerics.arrays import Array, inner, namespace
-from okl.output_kernels import OutputKernel
+from okl.operators import JointSpectrum
+from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated, Weighting
 from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
@@ -46,9 +47,9 @@ class Imputation(Solver):
         """Decompose K and L."""
         known = problem.structure.known(problem.targets)
         assert known is not None
-        return self.prepare_for(problem, known)
+        return self.prepare_for(problem, known.spectral())
 
-    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+    def prepare_for(self, problem: Problem, known: SpectralKernel) -> Prepared:
         """Prepare to find the best f for some L, one that a structure learns."""
         return Prepared.of(problem, known)
 
@@ -92,7 +93,7 @@ class Prepared(NamedTuple):
     ----------
     problem : Problem
         With weights of zero and one.
-    known : OutputKernel
+    known : SpectralKernel
         L.
     observed : array (n_samples, n_outputs)
         One where a target was observed, else zero.
@@ -100,56 +101,51 @@ class Prepared(NamedTuple):
         How many targets of each output were observed, at least one.
     column_sums : array (k, n_outputs)
         U' times ``observed``.
+    spectrum : JointSpectrum
+        The eigendecomposition of K (x) L, which the predictions of all targets need.
     """
 
     problem: Problem
-    known: OutputKernel
+    known: SpectralKernel
     observed: Array
     counts: Array
     column_sums: Array
+    spectrum: JointSpectrum
 
     @classmethod
-    def of(cls, problem: Problem, known: OutputKernel) -> Prepared:
+    def of(cls, problem: Problem, known: SpectralKernel) -> Prepared:
         """Count what was observed, and rotate it."""
         xp = namespace(problem.targets)
         observed = xp.ones_like(problem.targets)
         if problem.weights is not None:
             observed = observed * problem.weights
         counts = xp.sum(observed, axis=0)
-        vectors = problem.spectrum.vectors
+        spectrum = problem.entries.joint(known).spectrum()
         return cls(
             problem,
             known,
             observed,
             xp.where(counts > 0, counts, xp.ones_like(counts)),
-            vectors.T @ observed,
+            spectrum.inputs.vectors.T @ observed,
+            spectrum,
         )
 
-    def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
+    def under(self, problem: Problem, kernel: SpectralKernel) -> Prepared:
         """Return the same with another loss or another L."""
-        return self._replace(problem=problem, known=kernel)
+        spectrum = problem.entries.joint(kernel).spectrum()
+        return self._replace(problem=problem, known=kernel, spectrum=spectrum)
 
     def observed_means(self, rows: Array) -> Array:
         """Return the mean of the observed entries of each output (n_outputs,)."""
         return namespace(rows).sum(self.observed * rows, axis=0) / self.counts
 
-    def rotate(self, rows: Array) -> Array:
-        """Return U' times rows (n_samples, n_outputs) times V."""
-        vectors = self.problem.spectrum.vectors
-        return self.known.coordinates(vectors.T @ rows)
-
-    def rotate_back(self, coordinates: Array) -> Array:
-        """Return U times coordinates times V'."""
-        vectors = self.problem.spectrum.vectors
-        return vectors @ self.known.from_coordinates(coordinates)
-
     def residuals(self, alpha: float) -> Callable[[Array], Array]:
         """Return what makes of complete targets the residuals of the best f."""
-        spread = self.problem.spectrum.eigenvalues[:, None] * self.known.eigenvalues
-        gain = spread / (spread + alpha)
+        joint = self.spectrum
+        gain = joint.eigenvalues / (joint.eigenvalues + alpha)
 
         def residuals(rows: Array) -> Array:
-            predictions = self.rotate_back(gain * self.rotate(rows))
+            predictions = joint.from_coordinates(gain * joint.coordinates(rows))
             return self.problem.balanced(rows) - predictions
 
         return residuals
@@ -160,12 +156,12 @@ def _impute(
 ) -> tuple[Array, Array]:
     """Return the completed targets, and what the model predicts but for b."""
     problem, observed = prepared.problem, prepared.observed
-    spread = problem.spectrum.eigenvalues[:, None] * prepared.known.eigenvalues
-    gain = spread / (spread + alpha)
+    joint = prepared.spectrum
+    gain = joint.eigenvalues / (joint.eigenvalues + alpha)
     start = 0.0 * observed if start is None else start
     completed = observed * problem.targets + (1 - observed) * start
-    coordinates = prepared.rotate(completed)
-    predictions = prepared.rotate_back(gain * coordinates)
+    coordinates = joint.coordinates(completed)
+    predictions = joint.from_coordinates(gain * coordinates)
     # alpha C of the completed targets; to be zero where they are imputed
     dual = problem.balanced(completed) - predictions
     direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
@@ -174,17 +170,17 @@ def _impute(
         previous, size = size, inner(residual, residual)
         turn = size / previous if previous > 0 else 0.0
         direction = residual + turn * direction
-        moved = prepared.rotate(direction)
+        moved = joint.coordinates(direction)
         # U'rV, without a product of its own
         residual_coordinates = moved - turn * last
         last = moved
         primal, dual_value = _bounds(
-            prepared, alpha, spread, completed, coordinates, dual, residual_coordinates
+            prepared, alpha, completed, coordinates, dual, residual_coordinates
         )
         monitor.add(primal, dual_value)
         if monitor.done or size <= 0:
             return completed, predictions
-        change = prepared.rotate_back(gain * moved)
+        change = joint.from_coordinates(gain * moved)
         image = problem.balanced(direction) - change
         step = size / inner(direction, image)
         completed = completed + step * direction
@@ -196,7 +192,6 @@ def _impute(
 def _bounds(
     prepared: Prepared,
     alpha: float,
-    spread: Array,
     completed: Array,
     coordinates: Array,
     dual: Array,
@@ -206,8 +201,6 @@ def _bounds(
 
     Parameters
     ----------
-    spread : array (k, q)
-        The eigenvalues of K (x) L.
     completed : array (n_samples, n_outputs)
         Y.
     coordinates : array (k, q)
@@ -217,14 +210,16 @@ def _bounds(
     imputed : array (k, q)
         U' times minus alpha C at the imputed entries, times V.
     """
-    observed = prepared.observed
+    observed, spread = prepared.observed, prepared.spectrum.eigenvalues
     scaled = coordinates / (spread + alpha)
     implied = observed * dual
     rotated = alpha * scaled + imputed
     if prepared.problem.centered:
         shift = prepared.observed_means(dual)
         implied = implied - observed * shift
-        rotated = rotated - prepared.known.coordinates(prepared.column_sums * shift)
+        rotated = rotated - prepared.spectrum.outputs.coordinates(
+            prepared.column_sums * shift
+        )
     loss = inner(implied, implied) / 2
     primal = loss + alpha / 2 * inner(scaled, spread * scaled)
     norm = inner(rotated, spread * rotated)

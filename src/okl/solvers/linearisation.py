@@ -220,11 +220,11 @@ class SomeColumns:
     ) -> Linearisation:
         """Return the model at an L and the scores of its best f."""
         dual = scores.gradient / alpha
-        rows, values = problem.against(self.columns, dual), self.values
+        rows, values = problem.entries.against(self.columns, dual), self.values
         xp = namespace(rows)
         largest = float(xp.max(values)) if values.shape[0] else 0.0
         if self.rest > _FLATTEST * largest or largest == 0:
-            moment = symmetric(problem.gram(dual, dual))
+            moment = symmetric(problem.entries.gram(dual, dual))
             left, vectors = eigh(moment - rows.T @ rows)
             roots = xp.sqrt(xp.clip(left, 0.0, None))
             rows = xp.concat([rows, (vectors * roots).T])

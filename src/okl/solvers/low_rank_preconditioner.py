@@ -56,12 +56,12 @@ def preconditioner(
         scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
     if not kernel.couples and curvature.separable:
-        return _separate(columns, weights * kernel.eigenvalues, alpha)
+        return _separate(columns, weights * kernel.diagonal(), alpha)
     rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
     if rank >= min(_FEWEST, columns.rank):
         return _joint(columns.leading(rank), curvature, kernel, alpha)
     if not kernel.couples:
-        return _separate(columns, weights * kernel.eigenvalues, alpha)
+        return _separate(columns, weights * kernel.diagonal(), alpha)
     return _coupled(columns.factors[0], xp.mean(weights, axis=1), kernel, alpha)
 
 
@@ -77,15 +77,14 @@ def _joint(
     columns: LowRank, curvature: Curvature, kernel: OutputKernel, alpha: float
 ) -> Approximate:
     """Invert alpha I + Z Z' for all outputs at once."""
-    xp = namespace(kernel.eigenvalues)
     k, q = columns.rank, kernel.rank
-    roots = xp.sqrt(kernel.eigenvalues)
     sample = columns.factors[0]
+    xp = namespace(sample)
     blocks = [[sample[:0, :0]] * q for _ in range(q)]
     for b in range(q):
         weights = _directional(curvature, kernel, b)
         for a in range(b + 1):
-            block = _gram(columns, a, b, roots[a] * roots[b] * weights[:, a])
+            block = _gram(columns, a, b, weights[:, a])
             if a == b:
                 block = block + alpha * xp.eye(k, dtype=block.dtype)
             blocks[a][b], blocks[b][a] = block, block.T
@@ -93,26 +92,23 @@ def _joint(
     solve = definite_solver(small)
 
     def apply(right: Array) -> Array:
-        rows = kernel.coordinates(curvature.factor(right)) * roots
+        rows = kernel.adjoint(curvature.factor(right))
         inside = xp.reshape(columns.adjoint(rows).T, (q * k, 1))
         solved = xp.reshape(solve(inside), (q, k)).T
-        back = kernel.from_coordinates(columns.forward(solved) * roots)
+        back = kernel.forward(columns.forward(solved))
         return (right - curvature.adjoint(back)) / alpha
 
     return apply
 
 
 def _directional(curvature: Curvature, kernel: OutputKernel, direction: int) -> Array:
-    """Return (V_L' W_i V_L)[:, direction] for every row i (n_samples, q)."""
-    xp = namespace(kernel.eigenvalues)
+    """Return (B' W_i B)[:, direction] for every row i (n_samples, q), L = B B'."""
     like = curvature.diagonal
-    if kernel.basis is None:
-        axes = xp.arange(like.shape[1]) == direction
-        axis = xp.astype(axes, like.dtype)
-    else:
-        axis = kernel.basis[:, direction]
-    applied = curvature.factor(curvature.adjoint(xp.zeros_like(like) + axis))
-    return kernel.coordinates(applied)
+    xp = namespace(like)
+    unit = xp.astype(xp.arange(kernel.rank) == direction, like.dtype)
+    column = kernel.forward(unit[None, :])
+    applied = curvature.factor(curvature.adjoint(xp.zeros_like(like) + column))
+    return kernel.adjoint(applied)
 
 
 def _gram(columns: LowRank, a: int, b: int, weights: Array) -> Array:
@@ -147,15 +143,14 @@ def _coupled(
     """Invert alpha I + (d^(1/2) R R' d^(1/2)) (x) L for one weight d a row."""
     weighted = columns * namespace(mean).sqrt(mean)[:, None]
     values, vectors = eigh(weighted.T @ weighted)
-    outputs = kernel.basis
-    assert outputs is not None
+    axes = kernel.spectral()
     basis = weighted @ vectors  # its columns have the squared norms ``values``
-    lengths = kernel.eigenvalues
+    lengths = axes.eigenvalues
     divisor = values[:, None] * lengths + alpha
 
     def apply(right: Array) -> Array:
-        inside = basis.T @ kernel.coordinates(right)
+        inside = basis.T @ axes.coordinates(right)
         solved = basis @ (inside * (lengths / divisor))
-        return (right - solved @ outputs.T) / alpha
+        return (right - axes.from_coordinates(solved)) / alpha
 
     return apply

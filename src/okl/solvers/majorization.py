@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from okl.numerics.arrays import namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
@@ -85,11 +85,11 @@ class Majorization(Solver):
             if not candidate.missing_for_given(problem)
             and candidate.fits_in_memory(problem)
         )
-        decomposes = problem.operator.beside >= 2 and not problem.long
+        decomposes = problem.operator.beside >= 2 and problem.entries.every_output
         return Prepared(
             problem,
             solver,
-            solver.prepare_for(problem, OutputKernel(ones)),
+            solver.prepare_for(problem, SpectralKernel(ones)),
             AllColumns() if decomposes else SomeColumns.of(problem, self.columns),
         )
 
@@ -198,7 +198,7 @@ class _Rounds:
             targets, m = problem.targets, problem.n_outputs
             xp = namespace(targets)
             none = xp.zeros((0,), dtype=targets.dtype)
-            empty = OutputKernel(none, xp.zeros((m, 0), dtype=targets.dtype))
+            empty = SpectralKernel(none, xp.zeros((m, 0), dtype=targets.dtype))
             self.h, self._inside = self.models.first * self.bound, None
             self.model = self._model(empty, Scores.zero(problem))
         else:

@@ -22,10 +22,12 @@ def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
     """
     xp = namespace(multipliers)
     low, high = multiplier_bounds(problem)
-    excess = problem.sums(multipliers)
-    room = xp.where(problem.spread(excess) > 0, multipliers - low, high - multipliers)
+    excess = problem.entries.sums(multipliers)
+    room = xp.where(
+        problem.entries.spread(excess) > 0, multipliers - low, high - multipliers
+    )
     room = xp.where(active, room, xp.zeros_like(room))
-    total = problem.sums(room)
+    total = problem.entries.sums(room)
     safe = xp.where(total > 0, total, xp.ones_like(total))
     share = xp.clip(excess / safe, -1.0, 1.0)
-    return multipliers - problem.spread(share) * room
+    return multipliers - problem.entries.spread(share) * room

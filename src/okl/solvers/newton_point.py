@@ -52,9 +52,9 @@ class Point(NamedTuple):
         intercept, scores = None, predictions
         if problem.centered:
             if near is not None:
-                scores = predictions + problem.spread(near)
+                scores = predictions + problem.entries.spread(near)
             intercept = problem.best_intercept(scores)
-            scores = scores + problem.spread(intercept)
+            scores = scores + problem.entries.spread(intercept)
             intercept = intercept if near is None else near + intercept
         value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
         objective = value + alpha / 2 * inner(dual, predictions)
@@ -77,8 +77,8 @@ def drift_of(problem: Problem, curvature: Curvature, ahead: Array) -> Array | No
     """Return the change of the best intercept to first order, None if unknown."""
     if not problem.centered:
         return None
-    sums = problem.sums(curvature.factor(curvature.adjoint(ahead)))
-    drift = -problem.solve_total(curvature, sums)
+    sums = problem.entries.sums(curvature.factor(curvature.adjoint(ahead)))
+    drift = -problem.entries.solve_total(curvature, sums)
     xp = namespace(ahead)
     # where all curvature is nearly zero it says nothing
     sane = xp.max(xp.abs(drift)) <= _FAR * xp.max(xp.abs(ahead))

@@ -55,13 +55,15 @@ def polished(
         scores = (prepared.joint @ multipliers) / alpha
         off = free * (kinks - scores)
         if problem.centered:
-            counts = xp.clip(problem.sums(free), 1.0, None)
-            off = off - free * problem.spread(problem.sums(off) / counts)
+            counts = xp.clip(problem.entries.sums(free), 1.0, None)
+            off = off - free * problem.entries.spread(
+                problem.entries.sums(off) / counts
+            )
         residual, n_free = float(xp.max(xp.abs(off))), int(xp.sum(free))
         if n_free == count and residual > _FALLS * smallest:
             break
         best, smallest, count = multipliers, residual, n_free
         system = ActiveSystem(prepared, Diagonal.of(_KINK * curvature), alpha)
-        sums = -problem.sums(multipliers) / alpha
+        sums = -problem.entries.sums(multipliers) / alpha
         multipliers = multipliers + alpha * system.solve(off, sums, rtol=_RTOL)
     return best

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 
 # The first share tried, after one that was good; what is left of it after one that was
 # not; and how many are tried.
 _LARGER, _SMALLER, _TRIALS = 16.0, 0.25, 16
 
 
-def mean_on(kernel: OutputKernel, moment: Array) -> float:
+def mean_on(kernel: SpectralKernel, moment: Array) -> float:
     """Return <S, L> / tr L, the mean of S on L; zero for L = 0."""
     factor = kernel.factor()
     size = inner(factor, factor)
@@ -31,13 +31,13 @@ class RankGrowth:
         self._share = 1.0
 
     def added_to(
-        self, kernel: OutputKernel, moment: Array, *, least: float = 0.0
-    ) -> Iterator[OutputKernel]:
+        self, kernel: SpectralKernel, moment: Array, *, least: float = 0.0
+    ) -> Iterator[SpectralKernel]:
         """Yield L with less and less of the directions in which S is above its mean.
 
         Parameters
         ----------
-        kernel : OutputKernel
+        kernel : SpectralKernel
             L.
         moment : array (n_outputs, n_outputs)
             S.
@@ -53,5 +53,6 @@ class RankGrowth:
             lacking = (vectors * (trace / total * excess)) @ vectors.T
             self._share = min(_LARGER * self._share, 1.0)
             for _ in range(_TRIALS):
-                yield OutputKernel.from_matrix(kernel.matrix() + self._share * lacking)
+                more = kernel.matrix() + self._share * lacking
+                yield SpectralKernel.from_matrix(more)
                 self._share *= _SMALLER

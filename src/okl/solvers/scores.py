@@ -27,7 +27,9 @@ class Scores(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, fit: Solution) -> Scores:
         """Return those of a model."""
-        return cls._at(problem, problem.predictions(fit.dual_coef), fit.intercept)
+        return cls._at(
+            problem, problem.entries.predictions(fit.dual_coef), fit.intercept
+        )
 
     @classmethod
     def zero(cls, problem: Problem) -> Scores:
@@ -40,7 +42,7 @@ class Scores(NamedTuple):
     def _at(cls, problem: Problem, fitted: Array, intercept: Array | None) -> Scores:
         predictions = fitted
         if intercept is not None:
-            predictions = fitted + problem.spread(intercept)
+            predictions = fitted + problem.entries.spread(intercept)
         gradient = problem.loss.negative_gradient(
             problem.targets, predictions, problem.weights
         )

@@ -141,8 +141,8 @@ class _Point(NamedTuple):
         if intercept is None:
             intercept = best
 
-        scores = predictions + problem.spread(intercept)
-        best_scores = predictions + problem.spread(best)
+        scores = predictions + problem.entries.spread(intercept)
+        best_scores = predictions + problem.entries.spread(best)
         residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
         at_best = loss.negative_gradient(targets, best_scores, weights)
         at_best = at_best - alpha * dual
@@ -177,7 +177,7 @@ def _newton(
     problem, curvature = prepared.problem, point.curvature
     xp = namespace(point.dual)
     right = -point.residual_image / alpha
-    sums = -problem.sums(point.dual + point.residual / alpha)
+    sums = -problem.entries.sums(point.dual + point.residual / alpha)
     system = ActiveSystem(prepared, curvature, alpha)
     inside = system.solve(right, sums, rtol=rtol)
     inside_image = prepared.joint @ inside
@@ -186,17 +186,17 @@ def _newton(
     if problem.centered:
         # what the equations of the active entries leave to it
         left = curvature.diagonal * (right - inside_image)
-        left_over = problem.sums(left - alpha * inside)
-        intercept = problem.solve_total(curvature, left_over)
+        left_over = problem.entries.sums(left - alpha * inside)
+        intercept = problem.entries.solve_total(curvature, left_over)
         # where nothing that shares it is active there is none
-        flat = problem.sums(curvature.diagonal) == 0
+        flat = problem.entries.sums(curvature.diagonal) == 0
         way = point.best_intercept - point.intercept
         intercept = xp.where(flat, way, intercept)
     return _Direction(
         point.residual / alpha + inside,
         predictions,
         intercept,
-        predictions + problem.spread(intercept),
+        predictions + problem.entries.spread(intercept),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from okl.certificates import Certificate, relative_gap
 from okl.numerics.arrays import Array
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem, Rotated
 
 
@@ -124,7 +124,7 @@ def certified(
 def conclude(
     rotated: Rotated,
     coefficients: Array,
-    output_kernel: OutputKernel,
+    output_kernel: SpectralKernel,
     alpha: float,
     *,
     tol: float,

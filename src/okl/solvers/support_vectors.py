@@ -40,7 +40,7 @@ def fits(problem: Problem, kernel: OutputKernel) -> bool:
     return (
         "linear_dual" in problem.loss.capabilities
         and problem.centered  # libsvm has an intercept
-        and not problem.long
+        and problem.entries.every_output
         and not kernel.couples
         and isinstance(operator, KernelOperator)
         and operator.beside >= 1
@@ -64,8 +64,8 @@ def multipliers_of(
     found = np.zeros_like(signs)
     with config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is seen in the gap
-        for j in range(signs.shape[1]):
-            height = float(kernel.eigenvalues[j]) / alpha
+        for j, variance in enumerate(kernel.diagonal()):
+            height = float(variance) / alpha
             found[:, j] = _machine(K, signs[:, j], weights[:, j], height, tol)
     return xp.asarray(found)
 

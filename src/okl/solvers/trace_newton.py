@@ -78,7 +78,7 @@ class TraceNewton(Solver):
             start = rough.start
         assert start is not None
         steps = TraceSteps(prepared, alpha, start)
-        model: Model | None = steps.model(start.kernel)
+        model: Model | None = steps.model(start.kernel.spectral())
         rank_limited = False
         while model is not None:
             # under an active bound the gap stays, and no step is much lower at last

@@ -36,11 +36,12 @@ where it is not convex.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import SpectralKernel
 from okl.solvers.active_system import ActiveSystem
 from okl.solvers.majorization import STEPS, Prepared, Start
 from okl.solvers.rank_growth import RankGrowth, mean_on
@@ -70,7 +71,7 @@ class Model(NamedTuple):
 
     Attributes
     ----------
-    kernel : OutputKernel
+    kernel : SpectralKernel
         L.
     fit : Solution
         f and b, for imputed targets the best at these.
@@ -82,7 +83,7 @@ class Model(NamedTuple):
         alpha C.
     """
 
-    kernel: OutputKernel
+    kernel: SpectralKernel
     fit: Solution
     scores: Scores
     objective: float
@@ -132,11 +133,12 @@ class TraceSteps:
         rank = problem.structure.max_rank(problem.n_outputs)
         return problem.rank_is_bounded and model.kernel.rank == rank
 
-    def model(self, kernel: OutputKernel) -> Model:
+    def model(self, kernel: SpectralKernel) -> Model:
         """Return the model with the best f for an output kernel, of trace one if so."""
         if self.ball:
             total = namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
-            kernel = OutputKernel(kernel.eigenvalues / total, kernel.basis)
+            values = kernel.eigenvalues / total
+            kernel = replace(kernel, eigenvalues=values, entries=None)
         problem, imputes = self.prepared.problem, self.prepared.imputes
         kernel = kernel.largest(problem.structure.max_rank(problem.n_outputs))
         fit = self.prepared.best_predictor(
@@ -167,7 +169,7 @@ class TraceSteps:
             best = self._first_lower(best, trials)
         return None if best is model else best
 
-    def _first_lower(self, best: Model, kernels: Iterable[OutputKernel]) -> Model:
+    def _first_lower(self, best: Model, kernels: Iterable[SpectralKernel]) -> Model:
         """Return the model of the first kernel that is better, or the best so far."""
         for kernel in kernels:
             trial = self.model(kernel)
@@ -182,7 +184,7 @@ class TraceSteps:
         moment = dual.T @ image
         return image, (moment + moment.T) / 2
 
-    def _newton(self, model: Model, gap: float) -> Iterator[OutputKernel]:
+    def _newton(self, model: Model, gap: float) -> Iterator[SpectralKernel]:
         """Yield output kernels along a Newton step in B, nearer and nearer."""
         kernel, alpha = model.kernel, self.alpha
         if kernel.rank == 0:
@@ -241,7 +243,7 @@ class TraceSteps:
             share = 0.5**halvings
             if self.prepared.imputes:
                 self._inside = model.fit.start + share * imputed
-            yield OutputKernel.from_factor(factor + share * change)
+            yield SpectralKernel.from_factor(factor + share * change)
 
     def _equations(self, model: Model) -> tuple[Callable[[Array], Array], Array]:
         """Return what solves for E, and one where a target is an unknown, else zero."""

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
 from okl.numerics.arrays import Array
+from okl.optimization.regions import Free, Region
 from okl.output_kernels import OutputKernel
 from okl.parameters.component import Component
 
@@ -60,13 +61,10 @@ class Structure(Component, ABC):
         - ``"rotation_invariant"``: R(Q L Q') = R(L) for any Q with orthonormal
           columns, and compressing L to a subspace does not raise R: outputs may be
           rotated and reduced to the span of the targets;
-        - ``"half_squared_norm"``: R(L) = ||L||_F^2 / 2;
         - ``"half_trace"``: R(L) = tr(L) / 2, with at most `max_rank` eigenvalues
           above zero;
-        - ``"spectral_set"``: L has bounded eigenvalues and a budget for their sum,
-          see `okl.structures.spectral_set`;
         - ``"trace_ball"``: R is zero where tr L <= 1, and infinite elsewhere;
-        - ``"sparse"``: R(L) = (eps tr L^-1 + mu tr L + (1 - mu) sum_ij |L_ij|) / 2;
+        - ``"region"``: Newton's method in L can minimise R (`region`);
         - ``"step"``: the step has a closed form or a solver.
     """
 
@@ -96,11 +94,18 @@ class Structure(Component, ABC):
         known = self.known(like)
         if known is None:
             return float("inf")
-        return float(known.eigenvalues[0]) if known.rank else 0.0
+        return known.largest_eigenvalue
 
     def max_rank(self, n_outputs: int) -> int:
         """Return the largest rank that L may have."""
         return n_outputs
+
+    def region(self, n_outputs: int) -> Region | Free | None:
+        """Return R as Newton's method in L sees it, None if it cannot minimise it.
+
+        See `okl.optimization.regions`.
+        """
+        return None
 
     @abstractmethod
     def penalty(self, output_kernel: Array) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from okl.numerics.validation import check_count, check_positive
-from okl.structures.spectral_set import SpectralSet, Spectrum
+from okl.optimization.interior import Interior
+from okl.structures.spectral_set import SpectralSet
 
 
 class Cluster(SpectralSet):
@@ -35,7 +36,7 @@ class Cluster(SpectralSet):
     """
 
     name: ClassVar[str | None] = "cluster"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"spectral_set", "step"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "step"})
 
     def __init__(
         self,
@@ -67,9 +68,9 @@ class Cluster(SpectralSet):
                 f"between={between!r}."
             )
 
-    def spectrum(self, n_outputs: int) -> Spectrum:
+    def region(self, n_outputs: int) -> Interior:
         """Return the bounds, on the complement of the average of the outputs."""
         lower, upper = 1 / float(self.within), 1 / float(self.between)
         n_clusters = int(self.n_clusters)
         budget = (n_clusters - 1) * upper + (n_outputs - n_clusters) * lower
-        return Spectrum(lower, upper, budget, mean=1 / float(self.mean))
+        return Interior(lower, upper, budget, mean=1 / float(self.mean))

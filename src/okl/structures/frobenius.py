@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.regions import Free
 from okl.structures.base import Structure
 
 
@@ -19,7 +20,7 @@ class Frobenius(Structure):
 
     name: ClassVar[str | None] = "frobenius"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "half_squared_norm", "step"}
+        {"rotation_invariant", "region", "step"}
     )
 
     def penalty(self, output_kernel: Array) -> float:
@@ -29,6 +30,10 @@ class Frobenius(Structure):
     def conjugate(self, matrix: Array) -> float:
         """Return ||S||_F^2 / 2."""
         return inner(matrix, matrix) / 2
+
+    def region(self, n_outputs: int) -> Free:
+        """Return that of all PSD matrices."""
+        return Free()
 
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return (P / 2)^(1/3)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from okl.numerics.arrays import Array, inner, namespace
 from okl.numerics.memory import require_memory
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import Structure
 
 # Arrays of the size of L while it is decomposed.
@@ -46,7 +46,7 @@ class Given(Structure):
             "with its eigenvectors,",
             "Use structure='identity', or 'low_rank', which form no such array.",
         )
-        return OutputKernel.from_matrix(self._matrix_for(like))
+        return SpectralKernel.from_matrix(self._matrix_for(like))
 
     def penalty(self, output_kernel: Array) -> float:
         """Return 0, the penalty of the given matrix."""

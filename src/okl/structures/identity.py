@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, namespace
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import Structure
 
 
@@ -24,7 +24,7 @@ class Identity(Structure):
     def known(self, like: Array) -> OutputKernel:
         """Return I for the columns of an array."""
         ones = namespace(like).ones((like.shape[1],), dtype=like.dtype)
-        return OutputKernel(ones)
+        return SpectralKernel(ones)
 
     def penalty(self, output_kernel: Array) -> float:
         """Return 0, the penalty of I."""

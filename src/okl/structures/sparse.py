@@ -9,9 +9,11 @@ import numpy as np
 
 from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.numerics.validation import check_positive
-from okl.optimization.orthant_newton import orthant_newton
+from okl.optimization.newton import newton
+from okl.optimization.orthant import Orthant
+from okl.optimization.regions import Decomposed
 from okl.optimization.smooth import InverseTrace, Linear, symmetric
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import DualBound, Structure
 
 # A matrix P + eps I whose smallest eigenvalue is below this part of its largest is
@@ -19,6 +21,8 @@ from okl.structures.base import DualBound, Structure
 _STIFF = 1e-3
 # Newton steps: a few suffice, hundreds mean that there is no minimum.
 _MAX_STEPS = 300
+# The relative residual of their equations: products cost little here.
+_FORCING = 1e-2
 # The conjugate is computed to this relative gap.
 _CONJUGATE_TOLERANCE = 1e-10
 # Where L grows beyond this many times sqrt(eps), its conjugate is infinite.
@@ -54,7 +58,7 @@ class Sparse(Structure):
     """
 
     name: ClassVar[str | None] = "sparse"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"sparse", "step"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "step"})
 
     def __init__(self, mu: float = 0.5, eps: float = 1e-3) -> None:
         self.mu = mu
@@ -76,6 +80,11 @@ class Sparse(Structure):
         """1 - mu and eps in full precision, whatever kind of number they are."""
         return 1 - float(self.mu), float(self.eps)
 
+    def region(self, n_outputs: int) -> Orthant:
+        """Return that of positive definite matrices with signs of entries."""
+        weight, eps = self._numbers
+        return Orthant(weight, inverse=eps)
+
     def penalty(self, output_kernel: Array) -> float:
         """Return R(L), infinite for a singular L."""
         xp = namespace(output_kernel)
@@ -95,22 +104,18 @@ class Sparse(Structure):
         a G that is found shows that R*(S) is finite.
         """
         xp = namespace(matrix)
-        weight, eps = self._numbers
-        scale = eps**0.5
-        first = scale * xp.eye(matrix.shape[0], dtype=matrix.dtype)
-        iterates = orthant_newton(
-            Linear(matrix),
-            first,
-            weight=weight,
-            eps=eps,
-            first_eps=eps,
-        )
+        scale = self._numbers[1] ** 0.5
+        identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
+        first = xp.full((matrix.shape[0],), scale, dtype=matrix.dtype)
+        region = self.region(matrix.shape[0])
+        start = Decomposed(first, identity)
+        iterates = newton(Linear(matrix), region, start, rtol=_FORCING)
         least = float("inf")
-        for n_steps, (entries, values, vectors, _) in enumerate(iterates):
+        for n_steps, ((values, vectors, entries), _) in enumerate(iterates):
             below = inner(matrix, entries) - self.penalty(entries)
             if n_steps == _MAX_STEPS or float(values[-1]) > _UNBOUNDED * scale:
                 break
-            bound = self.dual_bound(matrix, OutputKernel(values, vectors))
+            bound = self.dual_bound(matrix, SpectralKernel(values, vectors))
             if bound.factor == 1.0:
                 least = min(least, bound.value)
             if least - below <= _CONJUGATE_TOLERANCE * abs(below):
@@ -127,7 +132,7 @@ class Sparse(Structure):
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
         weight, eps = self._numbers
-        wished = output_kernel.matrix_power(-2) * eps + 2 * matrix
+        wished = output_kernel.spectral().matrix_power(-2) * eps + 2 * matrix
         nearest = symmetric(
             identity + (1 - identity) * xp.clip(wished, -weight, weight)
         )
@@ -168,15 +173,16 @@ class Sparse(Structure):
         variances, axes = eigh(shifted)
         roots = xp.sqrt(xp.clip(variances, eps, None))
         root = (axes * roots) @ axes.T
+        stiff = _STIFF * variances[-1] - variances[0]
         first = xp.sqrt(xp.linalg.diagonal(shifted))
-        iterates = orthant_newton(
+        order = xp.argsort(first)
+        iterates = newton(
             InverseTrace(matrix),
-            identity * first,
-            weight=weight,
-            eps=eps,
-            first_eps=float(_STIFF * variances[-1] - variances[0]),
+            Orthant(weight, inverse=eps, barrier=float(stiff)),
+            Decomposed(xp.take(first, order), xp.take(identity, order, axis=1)),
+            rtol=_FORCING,
         )
-        for n_steps, (entries, values, vectors, point) in enumerate(iterates):
+        for n_steps, ((values, vectors, entries), point) in enumerate(iterates):
             primal = point.value + self.penalty(entries)
             inverse = (vectors / values) @ vectors.T
             dual = self._step_dual(inverse @ shifted @ inverse, root)

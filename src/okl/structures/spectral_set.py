@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
 
 from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.optimization.interior import Interior, reflect
 from okl.optimization.smooth import symmetric
 from okl.structures.base import Structure
 
@@ -38,52 +38,17 @@ _INF = float("inf")
 _ROUNDING = 1e-10
 
 
-class Spectrum(NamedTuple):
-    """The eigenvalues that a structure allows.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Bounds of each eigenvalue, 0 <= lower <= upper; upper may be infinite.
-    budget : float
-        Largest sum of the eigenvalues.
-    inverse : float
-        Weight eps >= 0 of tr L^-1 / 2.
-    mean : float or None
-        The eigenvalue of the direction 1, which is then set apart; None if it is
-        treated like any other.
-    """
-
-    lower: float
-    upper: float
-    budget: float
-    inverse: float = 0.0
-    mean: float | None = None
-
-    def forced(self, size: int) -> float | None:
-        """Return the only value that all ``size`` eigenvalues should take, or None.
-
-        There is one where the budget, or equal bounds, leave no choice; more than the
-        optimum is never useful.
-        """
-        if size * self.upper <= self.budget * (1 + _ROUNDING):
-            return self.upper
-        if size * self.lower >= self.budget * (1 - _ROUNDING):
-            return self.lower
-        return None
-
-
 class SpectralSet(Structure):
     """Base of the structures that bound eigenvalues of L and their sum."""
 
     @abstractmethod
-    def spectrum(self, n_outputs: int) -> Spectrum:
+    def region(self, n_outputs: int) -> Interior:
         """Return what the eigenvalues of L may be."""
 
     def largest_eigenvalue(self, like: Array) -> float:
         """Return the largest eigenvalue allowed, or that of the average if larger."""
         m = like.shape[1]
-        allowed = self.spectrum(m)
+        allowed = self.region(m)
         size = m if allowed.mean is None else m - 1
         of_mean = 0.0 if allowed.mean is None else allowed.mean
         if size == 0:
@@ -94,7 +59,7 @@ class SpectralSet(Structure):
     def penalty(self, output_kernel: Array) -> float:
         """Return eps tr L^-1 / 2 within the set, else infinity."""
         m = output_kernel.shape[0]
-        allowed = self.spectrum(m)
+        allowed = self.region(m)
         xp = namespace(output_kernel)
         inside = output_kernel
         rounding = _ROUNDING * float(xp.max(xp.abs(output_kernel)))
@@ -122,7 +87,7 @@ class SpectralSet(Structure):
 
     def conjugate(self, matrix: Array) -> float:
         """Return R*(S), finite everywhere."""
-        allowed = self.spectrum(matrix.shape[0])
+        allowed = self.region(matrix.shape[0])
         inside, total = matrix, 0.0
         if allowed.mean is not None:
             reflected = reflect(matrix)
@@ -135,7 +100,7 @@ class SpectralSet(Structure):
     def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L with eigenvalues clip(z sqrt(p_i + eps), lower, upper)."""
         m = matrix.shape[0]
-        allowed = self.spectrum(m)
+        allowed = self.region(m)
         if allowed.mean is None:
             return _step(symmetric(matrix), allowed)
         xp = namespace(matrix)
@@ -145,24 +110,7 @@ class SpectralSet(Structure):
         return symmetric(reflect(padded))
 
 
-def reflect(matrix: Array) -> Array:
-    """Return H M H for the reflection H that swaps 1 / sqrt(m) and the first axis."""
-    return reflect_columns(reflect_columns(matrix).T).T
-
-
-def reflect_columns(rows: Array) -> Array:
-    """Return rows (n, m) times H, which costs O(n m)."""
-    xp = namespace(rows)
-    m = rows.shape[1]
-    if m == 1:
-        return rows
-    normal = xp.full((m,), -(m**-0.5), dtype=rows.dtype)
-    normal = normal + xp.eye(1, m, dtype=rows.dtype)[0, :]
-    # |normal|^2 = 2 - 2 / sqrt(m)
-    return rows - (rows @ normal)[:, None] * (normal / (1 - m**-0.5))
-
-
-def _step(matrix: Array, allowed: Spectrum) -> Array:
+def _step(matrix: Array, allowed: Interior) -> Array:
     """Return the step where no direction is set apart."""
     xp = namespace(matrix)
     size = matrix.shape[0]
@@ -174,9 +122,9 @@ def _step(matrix: Array, allowed: Spectrum) -> Array:
     values = xp.where(values > rounding, values, xp.zeros_like(values))
     roots = xp.sqrt(values + allowed.inverse)
     largest = float(roots[-1])
-    forced = allowed.forced(size)
-    if forced is not None:
-        weights = xp.full((size,), forced, dtype=matrix.dtype)
+    only = allowed.only(size)
+    if only is not None:
+        weights = xp.full((size,), only, dtype=matrix.dtype)
     elif largest == 0:  # any L is as good
         weights = xp.full((size,), allowed.budget / size, dtype=matrix.dtype)
     else:
@@ -199,7 +147,7 @@ def _step(matrix: Array, allowed: Spectrum) -> Array:
     return symmetric((vectors * weights) @ vectors.T)
 
 
-def _support(values: Array, allowed: Spectrum) -> float:
+def _support(values: Array, allowed: Interior) -> float:
     """Return the supremum of <S, L> - R(L), from above where it is not exact."""
     xp = namespace(values)
     size = values.shape[0]

@@ -6,13 +6,14 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from okl.numerics.arrays import Array, inner
+from okl.optimization.interior import Interior
 from okl.output_kernels import OutputKernel
 from okl.structures.base import DualBound
 from okl.structures.low_rank import scaled_below
-from okl.structures.spectral_set import SpectralSet, Spectrum
+from okl.structures.spectral_set import SpectralSet
 
-_LEARNED = frozenset({"spectral_set", "step"})
-_LOW_RANK = frozenset({"spectral_set", "trace_ball", "rotation_invariant", "step"})
+_LEARNED = frozenset({"region", "step"})
+_LOW_RANK = frozenset({"region", "trace_ball", "rotation_invariant", "step"})
 
 
 class TraceBall(SpectralSet):
@@ -57,9 +58,9 @@ class TraceBall(SpectralSet):
                 f"{eps!r}."
             )
 
-    def spectrum(self, n_outputs: int) -> Spectrum:
+    def region(self, n_outputs: int) -> Interior:
         """Return eigenvalues that sum to at most 1."""
-        return Spectrum(0.0, float("inf"), 1.0, float(self.eps))
+        return Interior(0.0, float("inf"), 1.0, inverse=float(self.eps))
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Without eps, return <S, L> for eigenvalues of S scaled to that or below.

@@ -45,15 +45,17 @@ class Judge:
     units: Units | None = None
 
     def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
-        """Score predictions (n_test, n_outputs) of the rows of these numbers."""
+        """Score predictions of the rows of these numbers.
+
+        They are (n_test, n_outputs), or (n_test, 1) in long form: those of each row's
+        own task.
+        """
         if self.units is not None:
-            predictions = self.units.predictions(predictions)
+            tasks = None if self.tasks is None else self.tasks.restrict(test)
+            predictions = self.units.predictions(predictions, tasks)
         metadata = {
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
-        if self.tasks is not None:
-            own = self.tasks.codes[test][:, None]
-            predictions = np.take_along_axis(predictions, own, axis=1)
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
 
     def on_rows(self, rows: np.ndarray) -> Judge:

@@ -25,7 +25,7 @@ from okl.model_selection.criteria.fold_fit import FoldFit
 from okl.numerics.arrays import inner
 from okl.operators import JointOperator, Kronecker, LowRank, Operator
 from okl.output_kernels import OutputKernel
-from okl.problems import Problem
+from okl.problems import Problem, TargetMatrix
 from okl.solvers.approximation import Approximation, Prepared
 from okl.solvers.hessian import HessianSystem
 
@@ -58,13 +58,13 @@ class Adjoint:
         problem = Problem(
             observed.loss,
             observed.targets,
-            fit.operator,
+            TargetMatrix(fit.operator),
             fit.structure,
             fit.means is not None,
             0.0,
             observed.weights,
         )
-        joint: JointOperator = problem.joint(kernel)
+        joint: JointOperator = problem.entries.joint(kernel)
         if not fit.known:
             joint = _Learned(fit.operator, kernel, fit.dual_image)
         approximation = Approximation(joint, _COLUMNS, problem.centered)
@@ -103,7 +103,7 @@ class Adjoint:
         direct = np.zeros_like(of_dual)
         if problem.centered:
             # b follows a move of the scores, and C as well
-            spread = problem.solve_total(curvature, of_intercept) + direct
+            spread = problem.entries.solve_total(curvature, of_intercept) + direct
             direct = curvature.factor(curvature.adjoint(spread))
             of_dual = of_dual - self.prepared.joint @ direct
         right = self._system(None).project(curvature.adjoint(of_dual))

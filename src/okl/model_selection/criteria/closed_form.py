@@ -149,7 +149,7 @@ class ClosedForm(Criterion):
             )
         n = operator.n_samples
         kernel = self._kernel(operator)
-        basis, eigenvalues = None, known.eigenvalues
+        basis, eigenvalues = None, known.diagonal()
         if known.couples:
             values, basis = eigh(known.matrix())
             eigenvalues = np.clip(values, 0.0, None)

@@ -14,13 +14,38 @@ costs two products. The problem in L alone is to minimise this plus R(L).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, inner
 from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
 
 
-class BestFit(NamedTuple):
+class Model(NamedTuple):
+    """An output kernel with its best predictor, met on the way.
+
+    Attributes
+    ----------
+    output_kernel : SpectralKernel
+        L.
+    primal, dual : float
+        The objective, and a lower bound of the least.
+    start : object
+        Where Newton's method may start at another alpha.
+    """
+
+    output_kernel: SpectralKernel
+    primal: float
+    dual: float
+    start: Any
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is from the bound."""
+        return self.primal - self.dual
+
+
+class ValueFunction(NamedTuple):
     """phi(L) / alpha for the squared loss, in the eigenbasis of K.
 
     Attributes

@@ -1,0 +1,113 @@
+r"""Newton's method in an output kernel L, inside a region of symmetric matrices.
+
+.. math:: \min_L\; g(L) + R(L)
+
+for a smooth convex g and a penalty R with a domain, a `Region`
+(`okl.optimization.regions`). The region says what a Newton step sees: the gradient and
+the second derivative of the sum, a preconditioner, and how a step is cut so that it
+stays inside. The rest is the same for all: conjugate gradients, a line search, and a
+barrier that is lowered tenfold whenever a step promises little of what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.regions import Decomposed, Iterate, Region
+from okl.optimization.smooth import Smooth, symmetric
+
+# A barrier is lowered once Newton's method promises less than this part of what it
+# holds.
+_CENTERED = 1.0
+# Line search: sufficient decrease, and when to give up.
+_ARMIJO, _MAX_HALVINGS = 1e-4, 40
+# A promise below the first part of the objective is not seen in its value, and one
+# below the second not worth a step.
+_UNSEEN, _ROUNDING = 1e-12, 1e-20
+
+
+def newton(
+    smooth: Smooth, region: Region, first: Decomposed, *, rtol: float = 0.1
+) -> Iterator[Iterate]:
+    """Yield the iterates, the first one included, until rounding is in the way.
+
+    Parameters
+    ----------
+    smooth : Smooth
+        g.
+    region : Region
+        R.
+    first : Decomposed
+        An L inside the region to start from.
+    rtol : float, default=0.1
+        The relative residual at which conjugate gradients stop.
+    """
+    values, vectors, matrix = first
+    if matrix is None and region.by_entries:
+        matrix = symmetric((vectors * values) @ vectors.T)
+    iterate = Iterate(Decomposed(values, vectors, matrix), smooth.at(values, vectors))
+    region = region.entered(iterate.point.value, values)
+    while True:
+        yield iterate
+        moved, promise = _step(smooth, iterate, region, rtol)
+        stuck = moved is None
+        if stuck or promise < _CENTERED * region.held(iterate.kernel.values):
+            lowered = region.lowered()
+            if stuck and lowered is None:
+                return
+            region = lowered or region
+        iterate = moved or iterate
+
+
+def _step(
+    smooth: Smooth, iterate: Iterate, region: Region, rtol: float
+) -> tuple[Iterate | None, float]:
+    """Return the next iterate, None if there is none, and the decrease promised."""
+    equations = region.equations(iterate)
+    gradient = equations.gradient
+    direction = symmetric(  # rounding would add up
+        conjugate_gradient(
+            equations.hessian, -gradient, equations.precondition, rtol=rtol
+        )
+    )
+    promise = -inner(gradient, direction)
+    objective = iterate.point.value + region.value(iterate)
+    if not promise > _ROUNDING * abs(objective):
+        return None, 0.0
+
+    def search(direction: Array, slack: float) -> Iterate | None:
+        """Backtrack until the objective falls enough."""
+        for halvings in range(_MAX_HALVINGS):
+            change = equations.cut(0.5**halvings * direction)
+            moved = _moved(smooth, iterate, region, change)
+            if moved is not None:
+                decrease = objective - moved.point.value - region.value(moved)
+                expected = -inner(gradient, change)
+                if decrease >= max(_ARMIJO * expected, 0.0) - slack:
+                    return moved
+        return None
+
+    unseen = _UNSEEN * abs(objective)
+    moved = search(direction, unseen if promise <= unseen else 0.0)
+    if moved is None and promise > unseen and equations.scaled is not None:
+        moved = search(-equations.scaled(gradient), 0.0)
+    return moved, promise
+
+
+def _moved(
+    smooth: Smooth, iterate: Iterate, region: Region, change: Array
+) -> Iterate | None:
+    """Return where a change leads to, None if that is outside."""
+    values, vectors, matrix = iterate.kernel
+    if matrix is None:
+        identity = namespace(change).eye(change.shape[0], dtype=change.dtype)
+        values, axes = eigh(identity * values + change)
+        vectors = vectors @ axes
+    else:
+        matrix = matrix + change
+        values, vectors = eigh(matrix)
+    if not region.admits(values):
+        return None
+    return Iterate(Decomposed(values, vectors, matrix), smooth.at(values, vectors))

@@ -1,0 +1,162 @@
+r"""A sparse positive definite L, as Newton's method sees it.
+
+.. math:: R(L) = \tfrac12 \Big(\varepsilon \operatorname{tr} L^{-1}
+          + \operatorname{tr} L + \lambda \sum_{i \ne j} |L_{ij}|\Big)
+
+With the signs of its entries held, the objective is smooth. An entry is *free* if it
+is not zero, or if the gradient is steep enough to move it away from zero; a Newton step
+over the free entries is cut where an entry would change its sign. So zeros are exact,
+and near the optimum, where the signs are right, convergence is quadratic. (An inner
+solver with soft thresholds needs ten times the products: it does not see which entries
+are free.)
+
+The barrier eps tr L^-1 is stiff where eps is small. Newton's method then starts with a
+larger eps.
+
+The preconditioner is a diagonal: in the eigenbasis of L where most entries are free,
+else in the basis of the outputs, where it costs no product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from okl.numerics.arrays import Array, namespace
+from okl.optimization.regions import Decomposed, Equations, Iterate, Region
+from okl.optimization.smooth import symmetric
+
+# From this part of free entries on the eigenbasis preconditions.
+_MOSTLY_FREE = 0.5
+# Fixed-point rounds for the first scale, and when to stop them.
+_SCALE_ROUNDS, _SCALE_CHANGE = 50, 0.1
+# A start from nearby has a barrier of this part of its largest eigenvalue squared; it
+# is not near if that square is below this part of the first scale squared.
+_WARM_BARRIER, _NEAR = 1e-2, 1e-3
+
+
+@dataclass(frozen=True)
+class Orthant(Region):
+    """Positive definite L whose absolute entries are penalised.
+
+    Attributes
+    ----------
+    weight : float
+        lambda >= 0.
+    """
+
+    weight: float
+
+    by_entries: ClassVar[bool] = True
+
+    def cold(
+        self, size: int, power: Callable[[float], float], guess: float
+    ) -> tuple[Orthant, float]:
+        """Return the eigenvalue that L would have along the strongest direction alone.
+
+        There the best L for given predictions is one number, (l^2 C'KC + eps)^(1/2).
+        (That of the best multiple of the identity is far too small where one direction
+        dominates.) The barrier starts at its square.
+        """
+        scale = guess + self.inverse**0.5
+        for _ in range(_SCALE_ROUNDS):
+            previous = scale
+            scale = (scale**2 * power(scale) + self.inverse) ** 0.5
+            if abs(scale - previous) <= _SCALE_CHANGE * previous:
+                break
+        return replace(self, barrier=scale**2), scale
+
+    def warm(self, nearby: Decomposed) -> tuple[Orthant, Decomposed] | None:
+        """Return a lower barrier, and L with so much more of a diagonal.
+
+        None where L is far from the scale that it should have.
+        """
+        values, vectors, matrix = nearby
+        square = float(values[-1]) ** 2
+        if square < _NEAR * self.barrier:
+            return None
+        barrier = max(self.inverse, _WARM_BARRIER * square)
+        shift = barrier**0.5 - self.inverse**0.5
+        identity = namespace(values).eye(values.shape[0], dtype=values.dtype)
+        moved = Decomposed(values + shift, vectors, matrix + shift * identity)
+        return replace(self, barrier=barrier), moved
+
+    def entered(self, value: float, values: Array) -> Orthant:
+        """Return the region with a barrier of at least eps."""
+        return replace(self, barrier=max(self.inverse, self.barrier))
+
+    def admits(self, values: Array) -> bool:
+        """Tell whether L is positive definite."""
+        return bool(values[0] > 0)
+
+    def value(self, iterate: Iterate) -> float:
+        """Return R(L) with the current barrier."""
+        values, _, matrix = iterate.kernel
+        xp = namespace(values)
+        trace = float(xp.sum(values))
+        absolute = float(xp.sum(xp.abs(matrix)))
+        penalty = trace + self.weight * (absolute - trace)
+        return penalty / 2 + self.held(values)
+
+    def equations(self, iterate: Iterate) -> Equations:
+        """Return those over the free entries."""
+        (values, vectors, matrix), point = iterate
+        assert matrix is not None
+        xp = namespace(matrix)
+        identity = xp.eye(values.shape[0], dtype=values.dtype)
+        moment = point.moment + self.barrier * identity / values**2
+        moment = symmetric(vectors @ moment @ vectors.T)
+
+        # the sign that an entry has, or will have once it leaves zero
+        signs = xp.where(matrix != 0, xp.sign(matrix), xp.sign(moment)) * (1 - identity)
+        steep = xp.abs(moment) > self.weight
+        free = xp.astype((matrix != 0) | steep | (identity > 0), values.dtype)
+        stiffness = self.barrier_curvature(values)
+
+        def hessian(direction: Array) -> Array:
+            rotated = vectors.T @ direction @ vectors
+            product = point.curvature(rotated) + stiffness * rotated
+            return free * symmetric(vectors @ product @ vectors.T)
+
+        def cut(change: Array) -> Array:
+            crosses = signs * (matrix + change) < 0
+            return xp.where(crosses, -matrix, change) if self.weight > 0 else change
+
+        scaled = _entrywise(iterate, moment, free)
+        mostly_free = float(xp.mean(free)) > _MOSTLY_FREE
+        return Equations(
+            free * (identity - moment + self.weight * signs) / 2,
+            hessian,
+            _in_eigenbasis(iterate, free, stiffness) if mostly_free else scaled,
+            cut,
+            scaled,
+        )
+
+
+def _in_eigenbasis(
+    iterate: Iterate, free: Array, stiffness: Array
+) -> Callable[[Array], Array]:
+    """Return the inverse of the Hessian's diagonal in the eigenbasis of L."""
+    vectors = iterate.kernel.vectors
+    scale = 1 / (iterate.point.diagonal + stiffness)
+    return lambda right: (
+        free * (vectors @ (scale * (vectors.T @ right @ vectors)) @ vectors.T)
+    )
+
+
+def _entrywise(
+    iterate: Iterate, moment: Array, free: Array
+) -> Callable[[Array], Array]:
+    """Return a scaling of the entries, as if g were a tr(L^-1 P) of this gradient.
+
+    A step that scales each entry by itself goes down whatever is cut; where entries are
+    cut at zero, one of Newton's method may go up.
+    """
+    xp = namespace(free)
+    values, vectors, _ = iterate.kernel
+    inverse = (vectors / values) @ vectors.T
+    scale = free / symmetric(
+        xp.linalg.diagonal(inverse)[:, None] * xp.linalg.diagonal(moment)
+    )
+    return lambda right: scale * right

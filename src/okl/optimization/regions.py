@@ -1,0 +1,185 @@
+r"""What a structure lets an output kernel L be, as Newton's method in L sees it.
+
+A structure says so by its `region`: the penalty R on L with its domain.
+
+- `Free`: R(L) = ||L||_F^2 / 2.
+- `okl.optimization.interior.Interior`: eigenvalues between two bounds, which share a
+  budget.
+- `okl.optimization.orthant.Orthant`: a penalty on the absolute values of entries.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, Self
+
+from okl.numerics.arrays import Array, namespace
+from okl.optimization.smooth import Point
+
+# Each barrier is this part of the one before.
+LOWERING = 0.1
+
+
+class Decomposed(NamedTuple):
+    """An output kernel L as Newton's method sees it.
+
+    Attributes
+    ----------
+    values, vectors : array (m,), (m, m)
+        Eigenvalues, ascending, and eigenvectors.
+    matrix : array (m, m) or None
+        L, where its entries matter: it may have exact zeros.
+    """
+
+    values: Array
+    vectors: Array
+    matrix: Array | None = None
+
+
+class Iterate(NamedTuple):
+    """Where Newton's method stands: L, and g at L."""
+
+    kernel: Decomposed
+    point: Point
+
+
+class Equations(NamedTuple):
+    """What determines a Newton step, in coordinates that a region chooses.
+
+    Attributes
+    ----------
+    gradient : array (m, m)
+        Of the whole objective.
+    hessian, precondition : callable
+        Its second derivative, and about the inverse of that.
+    cut : callable
+        Changes a step so that what it leads to is in the region, but for the bounds
+        of a barrier.
+    scaled : callable or None
+        A step that goes down however it is cut; None if that of Newton's method does.
+    """
+
+    gradient: Array
+    hessian: Callable[[Array], Array]
+    precondition: Callable[[Array], Array]
+    cut: Callable[[Array], Array] = lambda change: change
+    scaled: Callable[[Array], Array] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region(ABC):
+    """A penalty on L and its domain, as Newton's method sees them.
+
+    Attributes
+    ----------
+    in_dual : bool
+        Whether Newton's method goes on in the dual variables: see `Free`.
+    by_entries : bool
+        Whether coordinates are the entries of L. Else they are those in its eigenbasis.
+    inverse : float
+        Weight eps >= 0 of tr L^-1 / 2.
+    barrier : float
+        The current weight of it, from where it comes down to eps.
+    """
+
+    inverse: float = 0.0
+    barrier: float = 0.0
+
+    in_dual: ClassVar[Literal[False]] = False
+    by_entries: ClassVar[bool] = False
+
+    def only(self, size: int) -> float | None:
+        """Return the eigenvalue of the only L of this size worth having, if one is."""
+        return None
+
+    def split(self, columns: Array) -> Array:
+        """Return the columns of outputs that Newton's method sees."""
+        return columns
+
+    def whole(self, values: Array, vectors: Array) -> tuple[Array, Array]:
+        """Return eigenvalues and eigenvectors for all outputs, given its own."""
+        return values, vectors
+
+    def cut(self, values: Array) -> Array | None:
+        """Return eigenvalues with zeros for those that are on their way there.
+
+        None where none may be.
+        """
+        return None
+
+    @abstractmethod
+    def cold(
+        self, size: int, power: Callable[[float], float], guess: float
+    ) -> tuple[Region, float]:
+        """Return the region, and the eigenvalue of a multiple of I to start from.
+
+        Parameters
+        ----------
+        size : int
+            The number of rows of L.
+        power : callable
+            What C'KC is along the strongest direction of the targets, given the
+            eigenvalue of L there.
+        guess : float
+            An eigenvalue that is likely too large.
+        """
+
+    @abstractmethod
+    def warm(self, nearby: Decomposed) -> tuple[Region, Decomposed] | None:
+        """Return the region, and an L to start from, given one optimal nearby.
+
+        Of the region that `cold` returned; None where that is not near enough.
+        """
+
+    @abstractmethod
+    def entered(self, value: float, values: Array) -> Region:
+        """Return the region with a barrier to start with.
+
+        Parameters
+        ----------
+        value : float
+            g of the first L.
+        values : array (m,)
+            Its eigenvalues.
+        """
+
+    def lowered(self) -> Self | None:
+        """Return the region with a tenth of the barrier, None if that is too low."""
+        if self.barrier <= self.inverse:
+            return None
+        return replace(self, barrier=max(LOWERING * self.barrier, self.inverse))
+
+    def held(self, values: Array) -> float:
+        """Return about what the barrier adds to the objective."""
+        return self.barrier * float(namespace(values).sum(1 / values)) / 2
+
+    def barrier_curvature(self, values: Array) -> Array:
+        """Return the second derivative of tr L^-1 / 2, diagonal in the eigenbasis."""
+        inverse = 1 / values
+        sums = inverse[:, None] + inverse
+        return self.barrier * inverse[:, None] * inverse * sums / 2
+
+    @abstractmethod
+    def admits(self, values: Array) -> bool:
+        """Tell whether eigenvalues, ascending, are inside the bounds of a barrier."""
+
+    @abstractmethod
+    def value(self, iterate: Iterate) -> float:
+        """Return R(L) and the barrier."""
+
+    @abstractmethod
+    def equations(self, iterate: Iterate) -> Equations:
+        """Return what determines a Newton step."""
+
+
+@dataclass(frozen=True)
+class Free:
+    """Any PSD L, R(L) = ||L||_F^2 / 2.
+
+    R is its own conjugate there: the dual is smooth and has no constraint, so that
+    Newton's method goes on in the dual variables, and every L = C'KC / 2 is PSD.
+    """
+
+    in_dual: ClassVar[Literal[True]] = True

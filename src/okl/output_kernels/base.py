@@ -1,0 +1,77 @@
+"""What is asked of an output kernel L, however it is kept.
+
+L is (m, m), symmetric and positive semi-definite, L = B B' for a factor B (m, q). What
+maps dual variables to predictions multiplies by L; preconditioners multiply by B. An
+implementation may do either without any array (m, m), or (m, q): the sum over the nodes
+of a tree of what their leaves share takes one pass over the nodes.
+
+Closed forms divide by the eigenvalues of L. They ask for its eigenbasis (`spectral`),
+which the decomposition of a matrix (m, m) may have to find; so do the certificate, for
+the norm of a model, and the preconditioner of outputs too many for one small matrix.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from okl.numerics.arrays import Array
+
+if TYPE_CHECKING:
+    from okl.output_kernels.spectral import SpectralKernel
+
+
+class OutputKernel(ABC):
+    """L = B B', as something that multiplies."""
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """The number of rows m."""
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """q, the number of columns of B; zero for L = 0."""
+
+    @property
+    @abstractmethod
+    def couples(self) -> bool:
+        """Whether L has entries beside its diagonal, as far as is known."""
+
+    @property
+    @abstractmethod
+    def largest_eigenvalue(self) -> float:
+        """The largest eigenvalue of L, or a bound close to it."""
+
+    @abstractmethod
+    def adjoint(self, rows: Array) -> Array:
+        """Return ``rows B`` (n, q) for rows (n, m)."""
+
+    @abstractmethod
+    def forward(self, inside: Array) -> Array:
+        """Return ``inside B'`` (n, m) for an array (n, q)."""
+
+    def multiply(self, rows: Array) -> Array:
+        """Return ``rows L`` (n, m)."""
+        return self.forward(self.adjoint(rows))
+
+    @abstractmethod
+    def rows(self, numbers: Array) -> Array:
+        """Return some rows of L, given by number (k, m)."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return the diagonal of L (m,)."""
+
+    @abstractmethod
+    def factor(self) -> Array:
+        """Return B (m, q)."""
+
+    @abstractmethod
+    def matrix(self) -> Array:
+        """Return L (m, m), exactly symmetric."""
+
+    @abstractmethod
+    def spectral(self) -> SpectralKernel:
+        """Return L in its eigenbasis, decomposed if that is not known."""
