@@ -20,6 +20,8 @@ from okl.structures import Cluster, Graph, LowRank, Mean, Sparse, TraceBall
 
 REGRESSION = ("squared", "huber")
 CLASSES = ("logistic", "softmax", "hinge", "squared_hinge", "squared")
+# How a fit may end: a bound on the rank leaves a gap to the best L of any rank.
+PROVED = ("optimal", "rank_limited")
 
 
 class Case(NamedTuple):
@@ -124,7 +126,7 @@ def fit(case: Case) -> Outcome:
 def report(outcomes: list[Outcome], slow: float) -> str:
     """Say how many fits warned, and how many took long; list those."""
     n = len(outcomes)
-    failed = [o for o in outcomes if o.status not in ("optimal", "rank_limited")]
+    failed = [o for o in outcomes if o.status not in PROVED]
     long = [o for o in outcomes if o.seconds > slow]
     statuses = Counter(o.status for o in outcomes)
     lines = [

@@ -20,8 +20,9 @@ from okl.solvers.solution import Solution, certified
 from okl.solvers.trace_steps import Model, TraceSteps
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
-# larger one, or after so many rounds: there a step costs no more than a round.
-_ROUGH, _IMPUTED_ROUGH, _IMPUTED_ROUNDS = 1e-2, 0.5, 12
+# larger one, or after so many rounds: there a step costs no more than a round. So many
+# rounds also under a bound on the rank, where the gap need not close.
+_ROUGH, _IMPUTED_ROUGH, _FEW_ROUNDS = 1e-2, 0.5, 12
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
 # Steps without a smaller gap, after which rounding is in the way.
@@ -45,7 +46,6 @@ class TraceNewton(Solver):
             + ["'active' of the loss"]
             * (not imputes and "active" not in problem.loss.capabilities)
             + ["'half_trace' or 'trace_ball' of the structure"] * (not traced)
-            + ["a rank without bound"] * (problem.rank_is_bounded and not imputes)
         )
 
     def prepare(self, problem: Problem) -> Prepared:
@@ -68,11 +68,12 @@ class TraceNewton(Solver):
         )
         if start is None or start.kernel.rank == 0:
             imputes = prepared.imputes
+            few = imputes or problem.rank_is_bounded
             rough = Majorization().solve(
                 prepared,
                 alpha,
                 tol=max(tol, _IMPUTED_ROUGH if imputes else _ROUGH),
-                max_iter=min(max_iter, _IMPUTED_ROUNDS) if imputes else max_iter,
+                max_iter=min(max_iter, _FEW_ROUNDS) if few else max_iter,
             )
             monitor.history.records.extend(rough.history)
             start = rough.start

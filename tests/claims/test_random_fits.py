@@ -1,0 +1,41 @@
+"""How often random fits of ordinary data end without a proof, or take long."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from okl import certify
+from tests.claims.random_fits import PROVED, draw, fit, report
+
+# Of processor time: other work on the machine does not count.
+SLOW = 5.0
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5, 8])
+def test_a_number_is_a_case(number):
+    one, two = draw(number), draw(number)
+    assert one.name == two.name
+    np.testing.assert_array_equal(one.X, two.X)
+    np.testing.assert_array_equal(one.y, two.y)
+
+
+@pytest.mark.slow
+def test_random_fits_end_soon_and_with_a_proof(capsys):
+    outcomes = [fit(draw(number)) for number in range(605)]
+    with capsys.disabled():
+        print("\n" + report(outcomes, SLOW))
+    failed = sum(outcome.status not in PROVED for outcome in outcomes)
+    long = sum(outcome.seconds > SLOW for outcome in outcomes)
+    assert failed <= 0.005 * len(outcomes)
+    assert long <= 0.005 * len(outcomes)
+
+
+@pytest.mark.slow
+def test_their_certificates_are_those_of_the_models():
+    for number in range(0, 605, 20):
+        case = draw(number)
+        model = clone(case.estimator).fit(case.X, case.y)
+        found, again = model.certificate_, certify(model, case.X, case.y)
+        scale = max(abs(found.primal), 1e-300)
+        assert abs(again.primal - found.primal) <= 1e-6 * scale, case.name
+        assert again.relative_gap <= max(2 * found.relative_gap, 2e-6), case.name
