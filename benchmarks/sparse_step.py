@@ -71,9 +71,9 @@ import numpy as np
 from benchmarks.sparse_step import instance
 from okl.structures import Sparse
 P = instance(500)
-Sparse().step(instance(20))
+Sparse().update(instance(20))
 # measure
-Sparse({mu}).step(P, tol=1e-6)
+Sparse({mu}).update(P, tol=1e-6)
 """
 
 
@@ -81,10 +81,10 @@ def run() -> list[Row]:
     rows = []
     for mu in (0.3, 0.95):
         structure, P = Sparse(mu, EPS), instance(60)
-        L = structure.step(P, tol=TOL)
-        best = objective(structure.step(P, tol=1e-12), P, structure)
+        L = structure.update(P, tol=TOL)
+        best = objective(structure.update(P, tol=1e-12), P, structure)
         assert objective(L, P, structure) <= best * (1 + TOL)
-        ours = best_of(20, lambda s=structure, P=P: s.step(P, tol=TOL))
+        ours = best_of(20, lambda s=structure, P=P: s.update(P, tol=TOL))
         work = f"sparse step, T = 60, mu = {mu}, {np.mean(L == 0):.0%} zeros"
         for solver, reach in (("CLARABEL", 1000), ("SCS", 10)):
             seconds, found = conic(P, structure, solver)
@@ -98,7 +98,7 @@ def run() -> list[Row]:
         )
     for mu in (0.3, 0.95):
         P = instance(500)
-        ours = best_of(2, lambda mu=mu, P=P: Sparse(mu, EPS).step(P, tol=TOL))
+        ours = best_of(2, lambda mu=mu, P=P: Sparse(mu, EPS).update(P, tol=TOL))
         work = f"sparse step, T = 500, mu = {mu}"
         rows.append(Row(work, ours, 30, "30 s", 1))
         peak = peak_bytes(_LARGE.format(mu=mu)) / 1e9

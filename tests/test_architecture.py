@@ -21,6 +21,17 @@ from tests.kernels.instances import INSTANCES as KERNELS
 SOURCE = Path(okl.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES = 300
+# Names of before, each of a thing that the field has a word for: docs/development.md.
+NOT_OURS = {
+    "stiffness",
+    "sharpness",
+    "raised",
+    "wanting",
+    "place",
+    "beside",
+    "sharers",
+    "patience",
+}
 
 # A module may import what is in its own row or in a row above; modules of one row
 # that are listed apart never import each other.
@@ -283,3 +294,36 @@ def test_the_public_names_exist():
     for name in okl.__all__:
         assert hasattr(okl, name)
     assert sorted(okl.__all__) == list(okl.__all__)
+
+
+def names_in(tree):
+    """Return the names that a tree gives to something."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg | ast.keyword):
+            yield node.arg or ""
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def test_names_are_words_of_the_field():
+    found = {
+        (name_of(path), name)
+        for path, tree in parsed()
+        for name in names_in(tree)
+        if not NOT_OURS.isdisjoint(name.lower().split("_"))
+    }
+    assert not found
+
+
+def test_a_class_name_stands_for_one_thing():
+    classes = [
+        node.name
+        for _, tree in parsed()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert sorted(set(classes)) == sorted(classes)

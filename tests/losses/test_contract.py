@@ -78,10 +78,10 @@ def test_a_raised_curvature_ends_at_a_quadratic_that_is_never_below(loss, weight
     w = weights_of(loss) if weighted else None
     for size in (0.1, 3.0, 100.0):
         scores = size * here
-        above = loss.raised_curvature(targets, scores, w, share=1.0)
+        above = loss.damped_curvature(targets, scores, w, share=1.0)
         if above is None:
             pytest.skip("has no better than Newton's steps, shortened")
-        newton = loss.raised_curvature(targets, scores, w, share=0.0)
+        newton = loss.damped_curvature(targets, scores, w, share=0.0)
         curvature = loss.curvature(targets, scores, w)
         assert_array_equal(newton.diagonal, curvature.diagonal)
         assert np.all(above.diagonal >= curvature.diagonal)
@@ -343,25 +343,25 @@ kinked = pytest.mark.parametrize("loss", KINKED, ids=repr)
 
 
 @kinked
-@pytest.mark.parametrize("sharpness", [0.3, 1.0, 50.0])
-def test_the_envelope_is_the_minimum_that_defines_it(loss, sharpness):
+@pytest.mark.parametrize("moreau_parameter", [0.3, 1.0, 50.0])
+def test_the_envelope_is_the_minimum_that_defines_it(loss, moreau_parameter):
     targets, scores = targets_and_scores(loss)
     shift = np.random.default_rng(7).normal(size=scores.shape)
-    envelope = Envelope(loss, sharpness, shift)
+    envelope = Envelope(loss, moreau_parameter, shift)
     z = scores - shift
     u = np.linspace(-12, 12, 48001)
     expected = np.zeros_like(scores)
     for i, j in np.ndindex(scores.shape):
         there = loss.entries(np.full_like(u, targets[i, j]), u)
-        expected[i, j] = np.min(there + sharpness / 2 * (u - z[i, j]) ** 2)
+        expected[i, j] = np.min(there + moreau_parameter / 2 * (u - z[i, j]) ** 2)
     # the grid misses the minimum by half its step at most
-    slack = (1 + sharpness * 12) * 2.5e-4
+    slack = (1 + moreau_parameter * 12) * 2.5e-4
     found = envelope.entries(targets, scores)
     assert np.all(found <= expected + 1e-12)
     assert np.all(found >= expected - slack)
     # below V at z, and nearer the sharper
     assert np.all(found <= loss.entries(targets, z))
-    sharper = Envelope(loss, 10 * sharpness, shift)
+    sharper = Envelope(loss, 10 * moreau_parameter, shift)
     assert np.all(found <= sharper.entries(targets, scores) + 1e-15)
 
 

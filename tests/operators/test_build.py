@@ -44,7 +44,7 @@ def test_rows_so_sparse_that_products_with_them_are_cheaper_than_with_their_matr
     operator = operator_of(Linear(), X, budget=2.5 * 8 * n**2)
     assert type(operator) is SparseFeatures
     assert operator.work < n**2
-    assert operator.beside == 1.5  # it may form the matrix, and a factor of it
+    assert operator.workspace == 1.5  # it may form the matrix, and a factor of it
     assert_allclose(operator @ np.eye(n), (X @ X.T).toarray(), atol=1e-13)
     denser = sp.random_array((n, d), density=0.1, random_state=0, format="csr")
     assert type(operator_of(Linear(), denser)) is Dense
@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_evaluated_in_blocks():
     assert type(operator_of(Gaussian(0.5), X, size - 1)) is RowBlocks
     stored = operator_of(Gaussian(0.5), X, 2 * size)
     assert type(stored) is Dense
-    assert stored.beside == 1
+    assert stored.workspace == 1
     assert type(operator_of(Linear(), rows(20, 3), 1.0)) is Features
     with pytest.raises(MemoryError, match=r"20 samples.*only the whole matrix tells"):
         operator_of(CallableKernel(lambda X, Z: X @ Z.T), X, size - 1)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.kernels import Gaussian
-from okl.operators import Dense, Diagonal, Features, RowBlocks, SparseFeatures
+from okl.operators import Dense, DiagonalOperator, Features, RowBlocks, SparseFeatures
 from tests.samples import gaussian
 
 N = 11
@@ -76,13 +76,13 @@ def features_sparse_wide():
 
 def diagonal():
     d = np.random.default_rng(0).uniform(0.5, 2.0, size=N)
-    return Diagonal(d), np.diag(d)
+    return DiagonalOperator(d), np.diag(d)
 
 
 def diagonal_deficient():
     d = np.random.default_rng(0).uniform(0.5, 2.0, size=N)
     d[[0, 4, 10]] = 0.0
-    return Diagonal(d), np.diag(d)
+    return DiagonalOperator(d), np.diag(d)
 
 
 def row_blocks():

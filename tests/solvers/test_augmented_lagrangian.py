@@ -21,11 +21,11 @@ intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b
 @known
 @intercepts
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("sharpness", [0.5, 30.0])
+@pytest.mark.parametrize("moreau_parameter", [0.5, 30.0])
 def test_newton_on_active_entries_is_newton_on_all(
-    structure, intercept, weighted, sharpness
+    structure, intercept, weighted, moreau_parameter
 ):
-    loss = Envelope(Hinge(), sharpness, 0.1)
+    loss = Envelope(Hinge(), moreau_parameter, 0.1)
     K, Y = targets_for(Hinge(), N, M)
     weights = weights_for(Hinge(), N, M) if weighted else None
     options = {"loss": loss, "intercept": intercept, "weights": weights, "tol": 1e-10}

@@ -61,7 +61,7 @@ class _Moved:
             "negative_gradient",
             "value_and_negative_gradient",
             "curvature",
-            "raised_curvature",
+            "damped_curvature",
             "best_intercept",
         ):
             return lambda targets, scores, *rest, **options: method(

@@ -17,9 +17,9 @@ traces = pytest.mark.parametrize("structure", [LowRank(), TraceBall()], ids=repr
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 
 
-def smooth_problem(structure, intercept, sharpness=4.0, n=40, m=5):
+def smooth_problem(structure, intercept, moreau_parameter=4.0, n=40, m=5):
     K, Y = targets_for(Hinge(), n, m)
-    loss = Envelope(Hinge(), sharpness, np.zeros_like(Y))
+    loss = Envelope(Hinge(), moreau_parameter, np.zeros_like(Y))
     inputs = Inputs.of(Dense(K), fit_intercept=intercept)
     return formulate(inputs, Y, loss, structure).problem
 

@@ -101,7 +101,7 @@ def test_fenchel_young_is_an_equality_at_the_step(structure):
     # L is the step of P where S = L^-1 P L^-1 / 2 is a subgradient of R
     for seed in range(5):
         P = psd(M, seed) + 0.1 * np.eye(M)
-        L = structure.step(P, tol=1e-12)
+        L = structure.update(P, tol=1e-12)
         inverse = np.linalg.inv(L)
         S = inverse @ P @ inverse / 2
         value = np.vdot(S, L) - structure.penalty(L)
@@ -166,7 +166,7 @@ def test_dual_points_just_outside_the_domain_are_shrunk_where_they_leave_it(stru
     shrunk = 0
     for seed in range(20):
         P = psd(M, seed) + 0.1 * np.eye(M)
-        L = structure.step(P, tol=1e-12)
+        L = structure.update(P, tol=1e-12)
         inverse = np.linalg.inv(L)
         longer = np.diag([1.3, 1.0, 1.0, 1.0])
         S = longer @ inverse @ P @ inverse @ longer / 2
@@ -197,7 +197,7 @@ def test_dual_points_just_outside_the_domain_are_shrunk_where_they_leave_it(stru
 @learned()
 def test_dual_bound_is_tight_at_the_step(structure):
     P = psd(M, 3) + 0.1 * np.eye(M)
-    L = structure.step(P, tol=1e-12)
+    L = structure.update(P, tol=1e-12)
     inverse = np.linalg.inv(L)
     S = inverse @ P @ inverse / 2
     bound = structure.dual_bound((S + S.T) / 2, SpectralKernel.from_matrix(L))
@@ -226,11 +226,11 @@ def keeps_the_range(structure):
     )
 
 
-@having("step")
+@having("update")
 def test_step_is_psd_symmetric_and_keeps_the_range(structure):
     for seed in range(5):
         for P in (psd(M, seed), psd(M, seed, rank=1), 1e-12 * psd(M, seed)):
-            L = structure.step(P)
+            L = structure.update(P)
             assert_allclose(L, L.T, atol=1e-15 * np.abs(L).max())
             eigenvalues = np.linalg.eigvalsh(L)
             assert eigenvalues[0] >= -1e-10 * eigenvalues[-1]
@@ -238,13 +238,13 @@ def test_step_is_psd_symmetric_and_keeps_the_range(structure):
                 assert_allclose(null_space(P).T @ L, 0, atol=1e-5 * np.abs(L).max())
 
 
-@having("step")
+@having("update")
 def test_step_of_zero_and_of_rounding_is_finite(structure):
     tiny = np.diag([1.0, 1e-18, -1e-18, 0.0])
     for P in (np.zeros((M, M)), tiny):
-        assert np.all(np.isfinite(structure.step(P)))
+        assert np.all(np.isfinite(structure.update(P)))
     if isinstance(structure, Frobenius | LowRank):
-        assert_array_equal(structure.step(np.zeros((M, M))), 0.0)
+        assert_array_equal(structure.update(np.zeros((M, M))), 0.0)
 
 
 def step_objective(structure, L, P):
@@ -256,7 +256,7 @@ def test_no_other_output_kernel_is_better_than_the_step(structure):
     rng = np.random.default_rng(0)
     for seed in range(5):
         P = psd(M, seed) + 0.01 * np.eye(M)
-        L = structure.step(P, tol=1e-12)
+        L = structure.update(P, tol=1e-12)
         best = step_objective(structure, L, P)
         assert np.isfinite(best)
         for number in range(30):
@@ -270,7 +270,7 @@ def test_no_other_output_kernel_is_better_than_the_step(structure):
 def test_the_step_is_stationary(structure, seed):
     rng = np.random.default_rng(seed)
     P = psd(M, seed) + 0.01 * np.eye(M)
-    L = structure.step(P)
+    L = structure.update(P)
     best = step_objective(structure, L, P)
     h = 1e-4 * np.linalg.eigvalsh(L)[0]
     for _ in range(5):
@@ -297,7 +297,7 @@ def test_step_of_the_trace_ball_is_a_root(number):
     # min tr(L^-1 P) / 2 over tr L <= 1 is (tr P^(1/2))^2 / 2, singular P or not
     P = list(moments())[number]
     values = np.clip(np.linalg.eigvalsh(P), 0, None)
-    step = TraceBall().step(P, tol=1e-9)
+    step = TraceBall().update(P, tol=1e-9)
     found = np.trace(np.linalg.pinv(step, hermitian=True, rcond=1e-10) @ P) / 2
     assert np.trace(step) <= 1 + 1e-12
     assert found == pytest.approx(np.sqrt(values).sum() ** 2 / 2, rel=1e-7)
@@ -317,7 +317,7 @@ def test_step_agrees_with_a_conic_solver(structure, number):
     objective = cp.matrix_frac(root, L) / 2 + penalty
     problem = cp.Problem(cp.Minimize(objective), constraints)
     problem.solve(solver=cp.CLARABEL)
-    step = structure.step(P, tol=1e-9)
+    step = structure.update(P, tol=1e-9)
     inside = vectors[:, kept].T
     found = np.trace(np.linalg.pinv(step, hermitian=True, rcond=1e-10) @ P) / 2
     ours = found + structure.penalty(step)
@@ -338,7 +338,7 @@ def test_a_known_output_kernel_is_the_formula(structure):
     L = reference.fixed_kernel(structure, M)
     like = np.zeros((3, M))
     assert_allclose(structure.known(like).matrix(), L, atol=1e-14)
-    assert_allclose(structure.step(psd(M)), L, atol=1e-14)
+    assert_allclose(structure.update(psd(M)), L, atol=1e-14)
     assert structure.penalty(L) == 0.0
     rows = np.random.default_rng(0).normal(size=(3, M))
     assert_allclose(structure.known(like).multiply(rows), rows @ L, atol=1e-14)
@@ -356,13 +356,13 @@ def test_the_largest_eigenvalue_is_a_bound_and_reached(structure):
         # one direction, off the average, that asks for all it can have; or the average
         v = np.array([1.0, -1.0, 0.0, 0.0]) / np.sqrt(2)
         for direction in (v, np.ones(M) / 2):
-            L = structure.step(1e12 * np.outer(direction, direction))
+            L = structure.update(1e12 * np.outer(direction, direction))
             reached = max(reached, np.linalg.eigvalsh(L)[-1])
         assert_allclose(reached, bound, rtol=1e-5)
     else:
         assert "known" not in structure.capabilities
         assert not isinstance(structure, SpectralSet)
-        assert np.linalg.eigvalsh(structure.step(1e12 * np.eye(M)))[-1] > 1e3
+        assert np.linalg.eigvalsh(structure.update(1e12 * np.eye(M)))[-1] > 1e3
 
 
 @learned()
@@ -385,7 +385,7 @@ def test_rotation_invariance(structure):
             structure.conjugate(Q @ S @ Q.T), structure.conjugate(S), rtol=1e-12
         )
         assert_allclose(
-            structure.step(Q @ S @ Q.T), Q @ structure.step(S) @ Q.T, atol=1e-12
+            structure.update(Q @ S @ Q.T), Q @ structure.update(S) @ Q.T, atol=1e-12
         )
         # embedding in more outputs changes nothing, compressing does not cost
         tall = orthogonal(M, seed, 2)
@@ -403,8 +403,8 @@ def test_rotation_invariance(structure):
 @learned()
 def test_permuting_the_outputs_permutes_the_step(structure):
     order, P = np.array([2, 0, 3, 1]), psd(M, 4)
-    permuted = structure.step(P[np.ix_(order, order)])
-    assert_allclose(permuted, structure.step(P)[np.ix_(order, order)], atol=1e-13)
+    permuted = structure.update(P[np.ix_(order, order)])
+    assert_allclose(permuted, structure.update(P)[np.ix_(order, order)], atol=1e-13)
 
 
 @each
@@ -413,9 +413,9 @@ def test_any_array_namespace(structure):
     L_, S_ = strict.asarray(L), strict.asarray(S)
     assert_allclose(structure.penalty(L_), structure.penalty(L), rtol=1e-13)
     assert_allclose(structure.conjugate(S_), structure.conjugate(S), rtol=1e-13)
-    step = structure.step(S_)
+    step = structure.update(S_)
     assert step.__array_namespace__() is strict
-    assert_allclose(np.asarray(step), structure.step(S), atol=1e-12)
+    assert_allclose(np.asarray(step), structure.update(S), atol=1e-12)
     found = structure.dual_bound(S_, SpectralKernel.from_matrix(L_))
     expected = structure.dual_bound(S, SpectralKernel.from_matrix(L))
     assert_allclose(found[:2], expected[:2], rtol=1e-10)
@@ -439,7 +439,7 @@ def test_parameters_survive(structure):
     for copy in (clone(structure), pickle.loads(pickle.dumps(structure))):
         assert type(copy) is type(structure)
         assert repr(copy) == repr(structure)
-        assert_allclose(copy.step(psd(M)), structure.step(psd(M)))
+        assert_allclose(copy.update(psd(M)), structure.update(psd(M)))
     assert copy.set_params(**structure.get_params()) is copy
 
 
@@ -452,7 +452,7 @@ def test_capabilities_are_those_that_the_base_class_documents(structure):
         "half_trace",
         "trace_ball",
         "region",
-        "step",
+        "update",
     }
     assert 1 <= structure.max_rank(M) <= M
     assert ("region" in structure.capabilities) == (structure.region(M) is not None)

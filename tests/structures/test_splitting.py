@@ -26,7 +26,7 @@ def last(matrix, prox, steps):
 def test_it_finds_the_sparse_step(mu, seed):
     structure, P = Sparse(mu, eps=1.0), psd(M, seed)
     found = last(P + structure.eps * np.eye(M), structure.prox, 2000)
-    expected = structure.step(P, tol=1e-12)
+    expected = structure.update(P, tol=1e-12)
     assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
     assert np.mean((found == 0) == (expected == 0)) == 1
 
@@ -107,7 +107,7 @@ def test_any_array_namespace():
 class Blocks(Structure):
     """Unrelated groups of outputs, R = tr(L) / 2: all a structure with a prox needs."""
 
-    capabilities = frozenset({"step"})
+    capabilities = frozenset({"update"})
 
     def __init__(self, groups, eps=0.1):
         self.groups = groups
@@ -138,7 +138,7 @@ class Blocks(Structure):
     def prox(self, matrix, weight):
         return matrix * self._mask() - weight / 2 * np.eye(len(matrix))
 
-    def step(self, matrix, *, tol=1e-6):
+    def update(self, matrix, *, tol=1e-6):
         return last(matrix + self.eps * np.eye(len(matrix)), self.prox, 2000)
 
 

@@ -32,18 +32,18 @@ def check_encoding(path: Path, lines: Iterable[bytes]) -> None:
         Naming the line, and the encoding that the file seems to have.
     """
     for number, line in enumerate(lines, 1):
-        place = "in its first line, the names" if number == 1 else f"in line {number}"
+        where = "in its first line, the names" if number == 1 else f"in line {number}"
         if number == 1:
             _check_beginning(path, line)
         if b"\0" in line:
             raise UserError(
-                f"{path} has a NUL character {place}; expected text. Remove it, or "
+                f"{path} has a NUL character {where}; expected text. Remove it, or "
                 "check that the file is not damaged."
             )
         try:
             line.decode()
         except UnicodeDecodeError as error:
-            byte = f"the byte 0x{line[error.start]:02x} {place}"
+            byte = f"the byte 0x{line[error.start]:02x} {where}"
             reason = f"is not UTF-8 but perhaps Latin-1 or Windows-1252 ({byte})"
             raise _to_convert(path, reason, "WINDOWS-1252") from error
 

@@ -226,9 +226,9 @@ def _section(title: str, lines: Iterable[str], underline: str = "-") -> str:
 
 def _pairs(pairs: dict[str, str]) -> list[str]:
     width = max(map(len, pairs)) + 2
-    beside = " " * width
+    margin = " " * width
     return [
-        fill(f"{name:{width}}{text}", _LONGEST, subsequent_indent=beside)
+        fill(f"{name:{width}}{text}", _LONGEST, subsequent_indent=margin)
         for name, text in pairs.items()
     ]
 

@@ -59,7 +59,7 @@ def _workspace(folder: Path, destination: Path) -> Iterator[Path]:
     """Yield an empty folder on the same file system as a folder that may not exist."""
     with ExitStack() as stack:
         with refusing(f"cannot write {destination}", OSError):
-            home = next(place for place in [folder, *folder.parents] if place.exists())
+            home = next(p for p in [folder, *folder.parents] if p.exists())
             if not home.is_dir():
                 raise UserError(
                     f"cannot write {destination}: {home} is a file. Give another name, "

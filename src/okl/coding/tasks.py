@@ -7,7 +7,7 @@ than the rows. What solvers need of such matrices is here: sums over the rows of
 task, a number for each task spread over its rows, and products C'M.
 
 The rows of a task share an intercept, as those of a column do in a target matrix:
-`Tasks` and `Columns` say who shares one.
+`Tasks` and `ColumnSharing` say who shares one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Sharing(Protocol):
         """Return one number per intercept as what is added to the array."""
 
 
-class Columns:
+class ColumnSharing:
     """The entries of each column."""
 
     def sums(self, rows: Array) -> Array:
@@ -46,7 +46,7 @@ class Columns:
         return values
 
 
-COLUMNS = Columns()
+COLUMNS = ColumnSharing()
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,9 @@ class Agreement:
         share = problem.operator.n_samples / len(rows)
         # of the loss, which is convex; and of the norm of the dual point
         seen = share * np.sum(np.abs(difference) * steepest)
-        stiffness = np.mean(problem.operator.diagonal())
-        stiffness *= solution.output_kernel.largest_eigenvalue
-        seen += share * np.sum(difference**2) * stiffness / (2 * self.alpha)
+        second_derivative = np.mean(problem.operator.diagonal())
+        second_derivative *= solution.output_kernel.largest_eigenvalue
+        seen += share * np.sum(difference**2) * second_derivative / (2 * self.alpha)
         scale = max(abs(solution.certificate.primal), problem.reference)
         if scale == 0:
             return Rounding(0.0, 0.0)

@@ -271,7 +271,7 @@ class CrossValidated(OutputKernelModel):
                 "Every mean score of the cross-validation is NaN; check the scoring "
                 "and that every fold has rows to score."
             )
-        row, column = trial.place
+        row, column = trial.chosen
         self.best_score_ = trial.best
         self.alpha_ = float(trial.alphas[row, column])
 

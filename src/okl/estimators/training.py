@@ -69,8 +69,8 @@ class Training:
             if check_gram(X, "The precomputed kernel") > 0:
                 # some algorithms read a half of it, others all
                 matrix = (X + X.T) / 2
-            beside = budget / X.nbytes
-            given = Dense(matrix, owned=False, trusted=False, beside=beside)
+            workspace = budget / X.nbytes
+            given = Dense(matrix, owned=False, trusted=False, workspace=workspace)
             return cls(given, "precomputed", X)
         numbered = number_columns(as_input_kernel(kernel), names)
         resolved = numbered.resolve(X, row_weights)

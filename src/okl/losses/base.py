@@ -126,7 +126,7 @@ class Loss(Component, ABC):
     ) -> Curvature:
         """Return the second derivative at the scores."""
 
-    def raised_curvature(
+    def damped_curvature(
         self,
         targets: Array,
         scores: Array,
@@ -134,7 +134,7 @@ class Loss(Component, ABC):
         *,
         share: float,
     ) -> Curvature | None:
-        """Return the second derivative, raised towards that of a quadratic above V.
+        """Return the second derivative, damped towards that of a quadratic above V.
 
         The quadratic touches V at the scores and is nowhere below: at a share of one a
         step to its minimum lowers V, at zero it is a Newton step. None where a loss

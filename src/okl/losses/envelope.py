@@ -5,7 +5,7 @@ r"""The Moreau envelope of a loss with kinks: a smooth loss just below it.
 Its slope -e' = sigma (u - z) at the minimiser u, the proximal point of z, is always
 minus a subgradient of V: a dual point of the envelope is one of the loss itself, and
 sums to zero with a free intercept once the envelope is minimised over it. Larger
-*sharpness* sigma brings the envelope closer to V. With s = a / sigma, a minus a
+*Moreau parameter* sigma brings the envelope closer to V. With s = a / sigma, a minus a
 subgradient at the optimum, the envelope has that very optimum at any sigma; so the
 shift s is what an augmented Lagrangian method improves from round to round
 (`okl.solvers.augmented_lagrangian`).
@@ -26,12 +26,14 @@ class Proximal(Separable):
     """Base of the separable losses with kinks, whose proximal points are known."""
 
     @abstractmethod
-    def proximal_slopes(self, targets: Array, points: Array, sharpness: float) -> Array:
+    def proximal_slopes(
+        self, targets: Array, points: Array, moreau_parameter: float
+    ) -> Array:
         """Return sigma (u - z) at each entry: the point z, u its proximal point."""
 
     @abstractmethod
-    def proximal_stiffness(
-        self, targets: Array, points: Array, sharpness: float
+    def proximal_second_derivative(
+        self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:
         """Return minus the derivative of `proximal_slopes` in the points."""
 
@@ -40,21 +42,21 @@ class Proximal(Separable):
         """Return the least and the largest slope at each entry."""
 
     def smoothed(self) -> Loss:
-        """Return the envelope of sharpness one."""
+        """Return the envelope of Moreau parameter one."""
         return Envelope(self)
 
 
 class Envelope(Separable):
     """The Moreau envelope of a loss with kinks.
 
-    Weights multiply the envelope, which is that of the weighted loss at a sharpness
+    Weights multiply the envelope, which is that of the weighted loss at a parameter
     multiplied as well: an entry of weight 2 counts as two.
 
     Parameters
     ----------
     loss : Proximal
         V.
-    sharpness : float, default=1.0
+    moreau_parameter : float, default=1.0
         sigma > 0, the largest second derivative.
     shift : array (n_samples, n_outputs) or float, default=0.0
         s, what the scores are moved by.
@@ -65,10 +67,10 @@ class Envelope(Separable):
     )
 
     def __init__(
-        self, loss: Proximal, sharpness: float = 1.0, shift: Array | float = 0.0
+        self, loss: Proximal, moreau_parameter: float = 1.0, shift: Array | float = 0.0
     ) -> None:
         self.loss = loss
-        self.sharpness = sharpness
+        self.moreau_parameter = moreau_parameter
         self.shift = shift
 
     @property
@@ -78,32 +80,34 @@ class Envelope(Separable):
 
     @property
     def largest_curvature(self) -> float:  # type: ignore[override]
-        """The sharpness."""
-        return self.sharpness
+        """The Moreau parameter."""
+        return self.moreau_parameter
 
     def entries(self, targets: Array, scores: Array) -> Array:
         """Return V at the proximal point plus what the way there costs."""
         points = scores - self.shift
-        slopes = self.loss.proximal_slopes(targets, points, self.sharpness)
-        way = slopes / self.sharpness
+        slopes = self.loss.proximal_slopes(targets, points, self.moreau_parameter)
+        way = slopes / self.moreau_parameter
         return self.loss.entries(targets, points + way) + slopes * way / 2
 
     def slopes(self, targets: Array, scores: Array) -> Array:
         """Return minus a subgradient of V at the proximal point."""
         points = scores - self.shift
-        return self.loss.proximal_slopes(targets, points, self.sharpness)
+        return self.loss.proximal_slopes(targets, points, self.moreau_parameter)
 
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return sigma where the proximal point is a kink of V, else less."""
         points = scores - self.shift
-        return self.loss.proximal_stiffness(targets, points, self.sharpness)
+        return self.loss.proximal_second_derivative(
+            targets, points, self.moreau_parameter
+        )
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return where V has this slope, less the way there."""
         reached = self.loss.inverse_slopes(targets, slopes)
-        return reached - slopes / self.sharpness + self.shift
+        return reached - slopes / self.moreau_parameter + self.shift
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
         """Return -V* + a s - a^2 / (2 sigma)."""
         value = self.loss.dual_entries(targets, slopes)
-        return value + slopes * (self.shift - slopes / (2 * self.sharpness))
+        return value + slopes * (self.shift - slopes / (2 * self.moreau_parameter))

@@ -32,22 +32,24 @@ class Hinge(Margin, Proximal):
         xp = namespace(scores)
         return targets * xp.astype(targets * scores < 1, scores.dtype)
 
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return zero: all curvature is in the kink."""
         return namespace(scores).zeros_like(scores)
 
-    def proximal_slopes(self, targets: Array, points: Array, sharpness: float) -> Array:
+    def proximal_slopes(
+        self, targets: Array, points: Array, moreau_parameter: float
+    ) -> Array:
         """Return y times the distance to the margin times sigma, at most one."""
         xp = namespace(points)
-        return targets * xp.clip(sharpness * (1 - targets * points), 0.0, 1.0)
+        return targets * xp.clip(moreau_parameter * (1 - targets * points), 0.0, 1.0)
 
-    def proximal_stiffness(
-        self, targets: Array, points: Array, sharpness: float
+    def proximal_second_derivative(
+        self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:
         """Return sigma where the proximal point is on the margin, else zero."""
-        pull = sharpness * (1 - targets * points)
+        pull = moreau_parameter * (1 - targets * points)
         inside = (pull > 0) & (pull < 1)
-        return sharpness * namespace(points).astype(inside, points.dtype)
+        return moreau_parameter * namespace(points).astype(inside, points.dtype)
 
     def slope_bounds(self, targets: Array) -> tuple[Array, Array]:
         """Return 0 and y, the smaller first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from okl.losses.separable import Diagonal, Separable, weighted
+from okl.losses.separable import DiagonalCurvature, Separable, weighted
 from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.validation import check_positive
 
@@ -54,19 +54,19 @@ class Huber(Separable):
         """Return the errors, cut at delta."""
         return namespace(scores).clip(targets - scores, -self._width, self._width)
 
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return one where the error is at most delta, else zero."""
         xp = namespace(scores)
         return xp.astype(xp.abs(targets - scores) <= self._width, scores.dtype)
 
-    def raised_curvature(
+    def damped_curvature(
         self,
         targets: Array,
         scores: Array,
         weights: Array | None = None,
         *,
         share: float,
-    ) -> Diagonal:
+    ) -> DiagonalCurvature:
         """Return one where the error is at most delta, elsewhere up to delta / error.
 
         The second derivative is zero there: from far away Newton's steps are endless.
@@ -74,8 +74,8 @@ class Huber(Separable):
         xp = namespace(scores)
         size = xp.abs(targets - scores)
         beyond = share * (self._width / xp.clip(size, self._width, None))
-        raised = xp.where(size > self._width, beyond, xp.ones_like(size))
-        return Diagonal.of(weighted(raised, weights))
+        damped = xp.where(size > self._width, beyond, xp.ones_like(size))
+        return DiagonalCurvature.of(weighted(damped, weights))
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return the targets less the errors, at most delta."""

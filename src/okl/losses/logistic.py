@@ -37,7 +37,7 @@ class Logistic(Margin):
         """Return y / (1 + exp(y f))."""
         return targets * _sigmoid(-targets * scores)
 
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return p (1 - p)."""
         return _sigmoid(scores) * _sigmoid(-scores)
 

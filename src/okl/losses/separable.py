@@ -21,7 +21,7 @@ TINY = 1e-6
 _STEPS, _REACH, _FAR = 200, 1.0, 1e300
 
 
-class Diagonal(NamedTuple):
+class DiagonalCurvature(NamedTuple):
     """A diagonal second derivative, V = W^(1/2).
 
     Attributes
@@ -34,7 +34,7 @@ class Diagonal(NamedTuple):
     roots: Array
 
     @classmethod
-    def of(cls, diagonal: Array) -> Diagonal:
+    def of(cls, diagonal: Array) -> DiagonalCurvature:
         """Take the square root."""
         return cls(diagonal, namespace(diagonal).sqrt(diagonal))
 
@@ -79,7 +79,7 @@ class Separable(Loss):
         """Return -dv/df at each entry."""
 
     @abstractmethod
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return the second derivative of v at each entry."""
 
     @abstractmethod
@@ -104,9 +104,11 @@ class Separable(Loss):
 
     def curvature(
         self, targets: Array, scores: Array, weights: Array | None = None
-    ) -> Diagonal:
+    ) -> DiagonalCurvature:
         """Return the weighted second derivatives."""
-        return Diagonal.of(weighted(self.stiffness(targets, scores), weights))
+        return DiagonalCurvature.of(
+            weighted(self.second_derivative(targets, scores), weights)
+        )
 
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
@@ -144,19 +146,19 @@ class Separable(Loss):
         for _ in range(_STEPS):
             moved = scores + sharing.spread(b)
             slopes = self.negative_gradient(targets, moved, weights)
-            stiffness = self.curvature(targets, moved, weights).diagonal
+            second_derivative = self.curvature(targets, moved, weights).diagonal
             slope = sharing.sums(slopes)
             # of the sum, and of the scores that it is a function of
-            sizes = xp.abs(slopes) + stiffness * xp.abs(moved)
+            sizes = xp.abs(slopes) + second_derivative * xp.abs(moved)
             rounding = epsilon(b) * sharing.sums(sizes)
             low = xp.where(slope > 0, b, low)
             high = xp.where(slope < 0, b, high)
             done = (xp.abs(slope) <= rounding) | (high - low <= epsilon(b) * xp.abs(b))
             if bool(xp.all(done)):
                 break
-            stiff = sharing.sums(stiffness)
-            curved = stiff > xp.abs(slope) / _FAR
-            safe = xp.where(curved, stiff, xp.ones_like(stiff))
+            total = sharing.sums(second_derivative)
+            curved = total > xp.abs(slope) / _FAR
+            safe = xp.where(curved, total, xp.ones_like(total))
             moved = b + xp.where(curved, slope / safe, xp.sign(slope) * reach)
             # no further than twice as far as before, and inside the bracket
             moved = xp.clip(moved, b - reach, b + reach)

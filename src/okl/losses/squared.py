@@ -44,7 +44,7 @@ class Squared(Separable):
         """Return the residuals."""
         return targets - scores
 
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return one."""
         return namespace(scores).ones_like(scores)
 

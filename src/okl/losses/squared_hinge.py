@@ -30,7 +30,7 @@ class SquaredHinge(Margin):
         """Return y times the distance to the margin."""
         return targets * namespace(scores).clip(1 - targets * scores, 0.0, None)
 
-    def stiffness(self, targets: Array, scores: Array) -> Array:
+    def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return one before the margin, else zero."""
         return namespace(scores).astype(targets * scores < 1, scores.dtype)
 

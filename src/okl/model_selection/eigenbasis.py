@@ -26,7 +26,7 @@ _COLUMNS = 512
 
 
 @dataclass(frozen=True)
-class Model:
+class EigenbasisModel:
     """A model in the eigenbases of K and L.
 
     Attributes
@@ -49,7 +49,7 @@ class Model:
 
 def models(
     problem: Problem, alphas: Sequence[float], *, tol: float, max_iter: int
-) -> Iterator[Model]:
+) -> Iterator[EigenbasisModel]:
     """Yield the models of a problem that `has_eigenbasis` along decreasing alphas."""
     rotated = Rotated.of(problem)
     rank, given = rotated.rank, problem.known()
@@ -58,18 +58,18 @@ def models(
         inside = known.coordinates(rotated.targets[:rank])
         for alpha in alphas:
             shrunk = known.eigenvalues / (d * known.eigenvalues + alpha)
-            yield Model(float(alpha), known, inside * shrunk)
+            yield EigenbasisModel(float(alpha), known, inside * shrunk)
         return
     path = solve_path(rotated.as_problem(), alphas, tol=tol, max_iter=max_iter)
     for alpha, solution in zip(alphas, path, strict=True):
         kernel = solution.output_kernel.spectral()
         inside = kernel.coordinates(solution.dual_coef[:rank])
-        yield Model(float(alpha), kernel, inside, solution)
+        yield EigenbasisModel(float(alpha), kernel, inside, solution)
 
 
 def predictions(
-    formulation: Formulation, cross: Any, path: Iterable[Model]
-) -> Iterator[tuple[Model, np.ndarray]]:
+    formulation: Formulation, cross: Any, path: Iterable[EigenbasisModel]
+) -> Iterator[tuple[EigenbasisModel, np.ndarray]]:
     """Yield each model of a path with its predictions (n_test, n_outputs).
 
     Parameters
@@ -78,7 +78,7 @@ def predictions(
         Of the training rows.
     cross : object
         K_test,train, which multiplies.
-    path : iterable of Model
+    path : iterable of EigenbasisModel
         Of the problem of the formulation.
     """
     directions = formulation.unscaled(formulation.problem.spectrum.vectors)
@@ -98,9 +98,9 @@ def predictions(
             yield model, predicted
 
 
-def _batches(path: Iterable[Model]) -> Iterator[list[Model]]:
+def _batches(path: Iterable[EigenbasisModel]) -> Iterator[list[EigenbasisModel]]:
     """Yield models together that have a product's worth of columns."""
-    batch: list[Model] = []
+    batch: list[EigenbasisModel] = []
     columns = 0
     for model in path:
         batch.append(model)

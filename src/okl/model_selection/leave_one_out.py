@@ -43,7 +43,7 @@ def has_eigenbasis(problem: Problem) -> bool:
     memory for its decomposition.
     """
     operator = problem.operator
-    return problem.exact and operator.shared and operator.beside >= _DECOMPOSITION
+    return problem.exact and operator.shared and operator.workspace >= _DECOMPOSITION
 
 
 def has_closed_form(formulation: Formulation) -> bool:

@@ -46,7 +46,7 @@ def _norm(problem: Problem) -> float:
 
     Solvers without weights need the decomposition anyway; others need products only.
     """
-    if problem.exact and problem.operator.beside >= _DECOMPOSITION:
+    if problem.exact and problem.operator.workspace >= _DECOMPOSITION:
         return problem.operator.norm
     n = problem.operator.n_samples
     rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)

@@ -1,15 +1,15 @@
 """The kernel matrix as something that multiplies, solves and decomposes.
 
-================ ============================== ==================================
-class            the matrix                     used when
-================ ============================== ==================================
-`Dense`          stored, (n, n)                 only k(x, x') is known
-`Features`       Phi Phi', never formed         the kernel has features, fewer than
-                                                samples
-`SparseFeatures` Phi Phi', Phi sparse           these are sparse, perhaps many
-`RowBlocks`      evaluated for each product     the matrix does not fit in memory
-`Diagonal`       diag(d)                        it is seen from its own eigenbasis
-================ ============================== ==================================
+================== ============================== ==================================
+class              the matrix                     used when
+================== ============================== ==================================
+`Dense`            stored, (n, n)                 only k(x, x') is known
+`Features`         Phi Phi', never formed         the kernel has features, fewer than
+                                                  samples
+`SparseFeatures`   Phi Phi', Phi sparse           these are sparse, perhaps many
+`RowBlocks`        evaluated for each product     the matrix does not fit in memory
+`DiagonalOperator` diag(d)                        it is seen from its own eigenbasis
+================== ============================== ==================================
 
 A `SeparableSum` of these is a kernel per output.
 
@@ -24,12 +24,12 @@ from okl.operators.build import operator_of as operator_of
 from okl.operators.coupled import Coupled as Coupled
 from okl.operators.coupled import OneTaskPerRow as OneTaskPerRow
 from okl.operators.dense import Dense as Dense
-from okl.operators.diagonal import Diagonal as Diagonal
+from okl.operators.diagonal import DiagonalOperator as DiagonalOperator
 from okl.operators.features import Features as Features
 from okl.operators.joint import JointOperator as JointOperator
 from okl.operators.joint import Kronecker as Kronecker
 from okl.operators.joint_spectrum import JointSpectrum as JointSpectrum
-from okl.operators.low_rank import LowRank as LowRank
+from okl.operators.low_rank import NystroemFactor as NystroemFactor
 from okl.operators.new_rows import multiply_own as multiply_own
 from okl.operators.new_rows import multiply_rows as multiply_rows
 from okl.operators.row_blocks import RowBlocks as RowBlocks

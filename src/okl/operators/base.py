@@ -17,7 +17,7 @@ from okl.coding.tasks import Tasks
 from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
-from okl.operators.low_rank import LowRank, nystroem
+from okl.operators.low_rank import NystroemFactor, nystroem
 from okl.output_kernels import OutputKernel
 
 # Centred values below this multiple of the machine epsilon, relative to what they were
@@ -38,8 +38,8 @@ class Spectrum:
     eigenvalues : array (k,)
         d > 0, ascending; values at rounding level are left out.
     vectors : array (n_samples, k)
-        Orthonormal columns U; those of a `Diagonal` multiply, as do their transpose,
-        and are no array.
+        Orthonormal columns U; those of a `DiagonalOperator` multiply, as do their
+        transpose, and are no array.
     """
 
     eigenvalues: Array
@@ -76,7 +76,7 @@ class Operator(ABC):
         Whether a matrix differs from the one given by negative eigenvalues that were
         set to zero. Coefficients outside its range are then not harmless: the kernel
         of new rows knows nothing of the clipping.
-    beside : float
+    workspace : float
         How many more arrays of the size of the matrix may be formed: a factorisation
         takes one, a decomposition two.
     largest_entry : float
@@ -87,7 +87,7 @@ class Operator(ABC):
 
     shared: ClassVar[bool] = True
     clipped: bool = False
-    beside: float = float("inf")
+    workspace: float = float("inf")
     largest_entry: float = 0.0
 
     @property
@@ -114,7 +114,7 @@ class Operator(ABC):
         """The multiplications of a product with one column."""
 
     @abstractmethod
-    def low_rank(self, rank: int) -> LowRank:
+    def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with K ~ R R', of at most so many columns."""
 
     @abstractmethod
@@ -204,9 +204,9 @@ class KernelOperator(Operator):
     def columns(self, rows: Array) -> Array:
         """Return the columns of K of these row numbers (n_samples, len(rows))."""
 
-    def low_rank(self, rank: int) -> LowRank:
+    def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with K ~ R R', one for all outputs."""
-        return LowRank((nystroem(self.columns, self.n_samples, rank),))
+        return NystroemFactor((nystroem(self.columns, self.n_samples, rank),))
 
     def block(self, rows: Any, output: int | None = None) -> Array:
         """Return K[rows, rows] (k, k) as an array, for few rows."""

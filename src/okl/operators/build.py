@@ -64,13 +64,13 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
         narrow = features.shape[1] < n_samples
         if issparse(features) and (narrow or sparse_work(features) < n_samples**2):
             # with many features the matrix is formed to be decomposed
-            beside = float("inf") if narrow else max(matrices - 1, 0.0)
-            return SparseFeatures(features, beside=beside)
+            workspace = float("inf") if narrow else max(matrices - 1, 0.0)
+            return SparseFeatures(features, workspace=workspace)
         if narrow:
             return Features(features)
     if matrices >= 1:
-        beside = matrices - 1
-        return Dense(kernel(X), trusted=kernel.is_psd, beside=beside)
+        workspace = matrices - 1
+        return Dense(kernel(X), trusted=kernel.is_psd, workspace=workspace)
     if kernel.is_psd:
         return RowBlocks(kernel, X, budget)
     raise MemoryError(

@@ -14,7 +14,7 @@ from okl.coding.tasks import Tasks
 from okl.numerics.arrays import Array, namespace
 from okl.operators.base import KernelOperator
 from okl.operators.joint import JointOperator
-from okl.operators.low_rank import LowRank
+from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import OutputKernel, SpectralKernel
 
 # How many columns of K stand for it in preconditioners, before those of L multiply.
@@ -90,7 +90,7 @@ class Coupled(JointOperator):
         shared = xp.take(xp.take(self._matrix, chosen, axis=0), chosen, axis=1)
         return self._rows.operator.block(rows) * shared
 
-    def low_rank(self, rank: int) -> LowRank:
+    def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with R R' close to this matrix, of at most so many columns.
 
         Each is a column of a factor of K times one of a factor of L at the task of the
@@ -104,4 +104,4 @@ class Coupled(JointOperator):
         n_directions = outputs.shape[1]
         left = xp.take(columns, longest // n_directions, axis=1)
         right = xp.take(outputs, longest % n_directions, axis=1)
-        return LowRank((left * right,))
+        return NystroemFactor((left * right,))

@@ -35,7 +35,7 @@ class Dense(KernelOperator):
         Whether negative eigenvalues were set to zero.
     roots : array (n_samples, 1), optional
         K is the matrix with its rows and columns multiplied by these.
-    beside : float, default=infinity
+    workspace : float, default=infinity
         See `Operator`.
     largest_entry : float, optional
         That of the matrix before it was centred; None for that of this one.
@@ -49,11 +49,11 @@ class Dense(KernelOperator):
         trusted: bool = True,
         clipped: bool = False,
         roots: Array | None = None,
-        beside: float = float("inf"),
+        workspace: float = float("inf"),
         largest_entry: float | None = None,
     ) -> None:
         self._matrix = matrix
-        self.beside = beside
+        self.workspace = workspace
         if largest_entry is None:
             # of a PSD matrix it is on the diagonal
             xp = namespace(matrix)
@@ -125,7 +125,7 @@ class Dense(KernelOperator):
             matrix,
             trusted=self._trusted,
             clipped=self.clipped,
-            beside=self.beside,
+            workspace=self.workspace,
             largest_entry=largest,
         )
         return centered, means
@@ -138,7 +138,7 @@ class Dense(KernelOperator):
             trusted=self._trusted,
             clipped=self.clipped,
             roots=roots[:, None],
-            beside=self.beside,
+            workspace=self.workspace,
             largest_entry=self.largest_entry * float(max(roots)) ** 2,
         )
 
@@ -155,7 +155,7 @@ class Dense(KernelOperator):
             owned=self._owned or clipped,
             clipped=clipped,
             roots=self._roots,
-            beside=self.beside,
+            workspace=self.workspace,
             largest_entry=self.largest_entry,
         )
 
@@ -170,7 +170,7 @@ class Dense(KernelOperator):
             trusted=self._trusted,
             clipped=self.clipped,
             roots=None if self._roots is None else self._roots[rows, :],
-            beside=self.beside,
+            workspace=self.workspace,
             largest_entry=self.largest_entry,
         )
 

@@ -10,7 +10,7 @@ from okl.operators.base import KernelOperator, Spectrum
 from okl.operators.dense import Dense
 
 
-class Diagonal(KernelOperator):
+class DiagonalOperator(KernelOperator):
     """K = diag(d): a product costs one multiplication an entry, as does a solve.
 
     Centred it is not diagonal any more, and is formed, as for blocks of it.
@@ -62,14 +62,14 @@ class Diagonal(KernelOperator):
         """Return H K H and the means of the rows of K."""
         return self._formed().centered(weights)
 
-    def scaled(self, roots: Array) -> Diagonal:
+    def scaled(self, roots: Array) -> DiagonalOperator:
         """Multiply d by the squares of the roots."""
-        return Diagonal(self._entries * roots**2)
+        return DiagonalOperator(self._entries * roots**2)
 
-    def restrict(self, rows: Any) -> Diagonal:
+    def restrict(self, rows: Any) -> DiagonalOperator:
         """Return the matrix of some rows."""
         xp = namespace(self._entries)
-        return Diagonal(xp.take(self._entries, xp.asarray(rows)))
+        return DiagonalOperator(xp.take(self._entries, xp.asarray(rows)))
 
     def cross(self, rows: Any, columns: Any) -> Array:
         """Return a block, one row index set against another."""

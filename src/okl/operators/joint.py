@@ -20,7 +20,7 @@ from typing import Any
 from okl.numerics.arrays import Array, namespace
 from okl.operators.base import KernelOperator, Operator
 from okl.operators.joint_spectrum import JointSpectrum
-from okl.operators.low_rank import LowRank
+from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import OutputKernel
 
 
@@ -75,7 +75,7 @@ class JointOperator(ABC):
         """
 
     @abstractmethod
-    def low_rank(self, rank: int) -> LowRank:
+    def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with J ~ RR' (x) L, of at most so many columns."""
 
     def spectrum(self) -> JointSpectrum:
@@ -142,7 +142,7 @@ class Kronecker(JointOperator):
         between = xp.take(xp.take(L, outputs, axis=0), outputs, axis=1)
         return self._operator.block(rows) * between
 
-    def low_rank(self, rank: int) -> LowRank:
+    def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with K ~ RR'."""
         return self._operator.low_rank(rank)
 

@@ -20,7 +20,7 @@ from okl.numerics.arrays import Array, eigh, namespace
 _DRAWN, _NEGLIGIBLE = 3, 1e-12
 
 
-class LowRank(NamedTuple):
+class NystroemFactor(NamedTuple):
     """K_j ~ R_j R_j' for each output j.
 
     Attributes
@@ -40,7 +40,7 @@ class LowRank(NamedTuple):
         """The number of columns k."""
         return int(self.factors[0].shape[1])
 
-    def with_constant(self, height: float) -> LowRank:
+    def with_constant(self, height: float) -> NystroemFactor:
         """Return the factors with a first column that is constant."""
         xp = namespace(self.factors[0])
         extended = (
@@ -48,7 +48,7 @@ class LowRank(NamedTuple):
         )
         return self._replace(factors=tuple(extended)) if self.rank else self
 
-    def leading(self, rank: int) -> LowRank:
+    def leading(self, rank: int) -> NystroemFactor:
         """Return the first columns only."""
         return self._replace(factors=tuple(f[:, :rank] for f in self.factors))
 

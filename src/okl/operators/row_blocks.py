@@ -49,7 +49,7 @@ class RowBlocks(KernelOperator):
         c.
     roots : array (n_samples, 1), optional
         r; None for one.
-    beside : float, default=0.0
+    workspace : float, default=0.0
         See `Operator`.
     """
 
@@ -59,7 +59,7 @@ class RowBlocks(KernelOperator):
     offsets: np.ndarray | None = None
     constant: float = 0.0
     roots: np.ndarray | None = None
-    beside: float = 0.0
+    workspace: float = 0.0
 
     @property
     def n_samples(self) -> int:

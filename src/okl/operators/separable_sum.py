@@ -15,7 +15,7 @@ import numpy as np
 
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.operators.base import KernelOperator, Operator
-from okl.operators.low_rank import LowRank
+from okl.operators.low_rank import NystroemFactor
 
 
 class Term(NamedTuple):
@@ -63,9 +63,9 @@ class SeparableSum(Operator):
         )
 
     @property
-    def beside(self) -> float:  # type: ignore[override]
+    def workspace(self) -> float:  # type: ignore[override]
         """How many more arrays of the size of a matrix may be formed."""
-        return min(term.operator.beside for term in self.terms)
+        return min(term.operator.workspace for term in self.terms)
 
     @property
     def largest_entry(self) -> float:  # type: ignore[override]
@@ -89,7 +89,7 @@ class SeparableSum(Operator):
         """Return the diagonals, a column for each output (n_samples, n_outputs)."""
         return _scaled_columns(self, [term.operator.diagonal() for term in self.terms])
 
-    def low_rank(self, rank: int) -> LowRank:
+    def low_rank(self, rank: int) -> NystroemFactor:
         """Return a factor of each term, with zero columns up to the largest rank."""
         found = [term.operator.low_rank(rank).factors[0] for term in self.terms]
         widest = max(factor.shape[1] for factor in found)
@@ -97,7 +97,7 @@ class SeparableSum(Operator):
         for which, term in enumerate(self.terms):
             for output, scale in zip(term.outputs, term.scales, strict=True):
                 outputs[int(output)] = which, float(scale) ** 0.5
-        return LowRank(tuple(_padded(f, widest) for f in found), tuple(outputs))
+        return NystroemFactor(tuple(_padded(f, widest) for f in found), tuple(outputs))
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve for each output; equal scales share a factorisation.

@@ -43,14 +43,14 @@ class SparseFeatures(KernelOperator):
     ----------
     features : SciPy sparse matrix or CentredRows (n_samples, n_features)
         Phi, kept by reference.
-    beside : float, default=infinity
+    workspace : float, default=infinity
         See `Operator`.
     """
 
-    def __init__(self, features: Any, *, beside: float = float("inf")) -> None:
+    def __init__(self, features: Any, *, workspace: float = float("inf")) -> None:
         centred = isinstance(features, CentredRows)
         self._rows = features if centred else CentredRows(features)
-        self.beside = beside
+        self.workspace = workspace
 
     @property
     def n_samples(self) -> int:
@@ -125,15 +125,15 @@ class SparseFeatures(KernelOperator):
         varies = np.sqrt(np.clip(variances, 0.0, None)) > rounding
         kernel_means = self._rows.forward(means if before is None else means - before)
         rows = CentredRows(sparse[:, varies], means[varies])
-        return SparseFeatures(rows, beside=self.beside), kernel_means
+        return SparseFeatures(rows, workspace=self.workspace), kernel_means
 
     def scaled(self, roots: np.ndarray) -> SparseFeatures:
         """Multiply the rows of the features."""
-        return SparseFeatures(self._rows.scaled(roots), beside=self.beside)
+        return SparseFeatures(self._rows.scaled(roots), workspace=self.workspace)
 
     def restrict(self, rows: Any) -> SparseFeatures:
         """Return the features of some rows."""
-        return SparseFeatures(self._rows.restrict(rows), beside=self.beside)
+        return SparseFeatures(self._rows.restrict(rows), workspace=self.workspace)
 
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the product of the features of both sets of rows, not formed."""

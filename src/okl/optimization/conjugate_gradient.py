@@ -19,7 +19,7 @@ class Step(NamedTuple):
         How far along the direction.
     direction : array
         To which the product was applied last.
-    beside : array
+    product : array
         What came with the product.
     left : float
         The preconditioned residual after the step, relative to that at the start; 0
@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
     length: float
     direction: Array
-    beside: Array
+    product: Array
     left: float
 
 
@@ -81,25 +81,25 @@ def conjugate_steps(
     """Yield the steps of conjugate gradients, whose sum is the solution.
 
     With each product ``product`` returns something that it computed on the way, linear
-    in the direction as well, which can be added up beside the solution; and so the
+    in the direction as well, which can be added up with the solution; and so the
     solution can be tried out, and improved.
     """
     residual = right
     direction = precondition(residual)
     size = first = inner(residual, direction)
     for iteration in range(max_iter):
-        image, beside = product(direction)
+        image, along = product(direction)
         curvature = inner(direction, image)
         if curvature <= 0:
             if iteration == 0:
-                yield Step(1.0, direction, beside, 0.0)
+                yield Step(1.0, direction, along, 0.0)
             return
         length = size / curvature
         residual = residual - length * image
         scaled = precondition(residual)
         previous, size = size, inner(residual, scaled)
         over = size <= 0 or first <= 0  # by rounding
-        yield Step(length, direction, beside, 0.0 if over else (size / first) ** 0.5)
+        yield Step(length, direction, along, 0.0 if over else (size / first) ** 0.5)
         if over:
             return
         direction = scaled + (size / previous) * direction

@@ -161,14 +161,16 @@ class Interior(Region):
         """Return those in the eigenbasis of L; the preconditioner keeps the trace."""
         values, point = iterate.kernel.values, iterate.point
         slope = -self.barrier / (2 * values**2)
-        stiffness = self.barrier_curvature(values)
+        second_derivative = self.barrier_curvature(values)
         for sign, room in self._rooms(values):
             slope = slope - sign * self.logarithm / room
-            stiffness = stiffness + self.logarithm / (room[:, None] * room)
+            second_derivative = second_derivative + self.logarithm / (
+                room[:, None] * room
+            )
         identity = _diagonal(namespace(values).ones_like(values))
         gradient = identity * slope - point.moment / 2
         gradient = gradient - identity * (_trace(gradient) / values.shape[0])
-        scale = 1 / (point.diagonal + stiffness)
+        scale = 1 / (point.diagonal + second_derivative)
         freedom = namespace(scale).linalg.diagonal(scale)
 
         def precondition(right: Array) -> Array:
@@ -177,7 +179,7 @@ class Interior(Region):
 
         return Equations(
             gradient,
-            lambda change: point.curvature(change) + stiffness * change,
+            lambda change: point.curvature(change) + second_derivative * change,
             precondition,
         )
 

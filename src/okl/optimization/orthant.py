@@ -10,7 +10,7 @@ and near the optimum, where the signs are right, convergence is quadratic. (An i
 solver with soft thresholds needs ten times the products: it does not see which entries
 are free.)
 
-The barrier eps tr L^-1 is stiff where eps is small. Newton's method then starts with a
+The barrier eps tr L^-1 is steep where eps is small. Newton's method then starts with a
 larger eps.
 
 The preconditioner is a diagonal: in the eigenbasis of L where most entries are free,
@@ -112,11 +112,11 @@ class Orthant(Region):
         signs = xp.where(matrix != 0, xp.sign(matrix), xp.sign(moment)) * (1 - identity)
         steep = xp.abs(moment) > self.weight
         free = xp.astype((matrix != 0) | steep | (identity > 0), values.dtype)
-        stiffness = self.barrier_curvature(values)
+        second_derivative = self.barrier_curvature(values)
 
         def hessian(direction: Array) -> Array:
             rotated = vectors.T @ direction @ vectors
-            product = point.curvature(rotated) + stiffness * rotated
+            product = point.curvature(rotated) + second_derivative * rotated
             return free * symmetric(vectors @ product @ vectors.T)
 
         def cut(change: Array) -> Array:
@@ -128,18 +128,18 @@ class Orthant(Region):
         return Equations(
             free * (identity - moment + self.weight * signs) / 2,
             hessian,
-            _in_eigenbasis(iterate, free, stiffness) if mostly_free else scaled,
+            _in_eigenbasis(iterate, free, second_derivative) if mostly_free else scaled,
             cut,
             scaled,
         )
 
 
 def _in_eigenbasis(
-    iterate: Iterate, free: Array, stiffness: Array
+    iterate: Iterate, free: Array, second_derivative: Array
 ) -> Callable[[Array], Array]:
     """Return the inverse of the Hessian's diagonal in the eigenbasis of L."""
     vectors = iterate.kernel.vectors
-    scale = 1 / (iterate.point.diagonal + stiffness)
+    scale = 1 / (iterate.point.diagonal + second_derivative)
     return lambda right: (
         free * (vectors @ (scale * (vectors.T @ right @ vectors)) @ vectors.T)
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, Self
 
 from okl.numerics.arrays import Array, namespace
-from okl.optimization.smooth import Point
+from okl.optimization.smooth import SmoothPoint
 
 # Each barrier is this part of the one before.
 LOWERING = 0.1
@@ -42,7 +42,7 @@ class Iterate(NamedTuple):
     """Where Newton's method stands: L, and g at L."""
 
     kernel: Decomposed
-    point: Point
+    point: SmoothPoint
 
 
 class Equations(NamedTuple):

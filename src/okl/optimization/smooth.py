@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from okl.numerics.arrays import Array, inner, namespace
 
 
-class Point(Protocol):
+class SmoothPoint(Protocol):
     """A function at one L; its matrices are in the eigenbasis of L.
 
     Attributes
@@ -45,7 +45,7 @@ class Point(Protocol):
 class Smooth(Protocol):
     """A function of positive definite L = V diag(l) V'."""
 
-    def at(self, values: Array, vectors: Array) -> Point:
+    def at(self, values: Array, vectors: Array) -> SmoothPoint:
         """Evaluate at the eigenvalues (m,) and eigenvectors (m, m) of L."""
 
 
@@ -84,7 +84,7 @@ class _InverseTracePoint(NamedTuple):
         return symmetric(self.inverse[:, None] * (direction @ self.moment))
 
 
-class Linear(NamedTuple):
+class LinearTerm(NamedTuple):
     """g(L) = -<S, L>, of which a conjugate is the minimum.
 
     Attributes

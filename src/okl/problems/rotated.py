@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from okl.certificates.bounds import bounds
 from okl.certificates.entries import EntryMatrix
 from okl.numerics.arrays import Array, epsilon, inner, namespace
-from okl.operators import Diagonal
+from okl.operators import DiagonalOperator
 from okl.output_kernels import SpectralKernel
 from okl.problems.problem import Problem
 from okl.problems.target_matrix import TargetMatrix
@@ -78,7 +78,7 @@ class Rotated:
         return replace(
             self.problem,
             targets=self.targets,
-            entries=TargetMatrix(Diagonal(self.eigenvalues[:, 0])),
+            entries=TargetMatrix(DiagonalOperator(self.eigenvalues[:, 0])),
             centered=False,
         )
 
@@ -87,7 +87,7 @@ class Rotated:
     ) -> tuple[float, float]:
         """Return primal and dual value of the model with U'Theta (k, n_outputs)."""
         return bounds(
-            EntryMatrix(Diagonal(self.eigenvalues[:, 0])),
+            EntryMatrix(DiagonalOperator(self.eigenvalues[:, 0])),
             self.targets,
             coefficients,
             output_kernel,

@@ -38,7 +38,7 @@ def best_output_kernel(
 ) -> SpectralKernel:
     """Return the structure's step for U'Theta (k, n_outputs)."""
     moment = coefficients.T @ (rotated.eigenvalues * coefficients)
-    step = rotated.problem.structure.step((moment + moment.T) / 2, tol=tol)
+    step = rotated.problem.structure.update((moment + moment.T) / 2, tol=tol)
     return SpectralKernel.from_matrix(step)
 
 
@@ -57,7 +57,7 @@ def typical_scale(rotated: Rotated, alpha: float, *, tol: float) -> float:
     for _ in range(_SCALE_ROUNDS):
         shrunk = scale / (rotated.eigenvalues * scale + alpha)
         moment = xp.sum(energy * shrunk**2) / n_outputs * identity
-        step = rotated.problem.structure.step(moment, tol=tol)
+        step = rotated.problem.structure.update(moment, tol=tol)
         previous = scale
         scale = float(xp.mean(xp.linalg.diagonal(step)))
         if scale <= 0 or abs(scale - previous) <= _SCALE_CHANGE * previous:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from okl.numerics.arrays import Array, namespace
-from okl.operators import JointOperator, LowRank
+from okl.operators import JointOperator, NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 
@@ -78,7 +78,7 @@ class Approximation:
         return min(self.rank, work / 2) ** 2 / work
 
     @cached_property
-    def columns(self) -> LowRank:
+    def columns(self) -> NystroemFactor:
         """R with K ~ R R', and a constant column for a free intercept."""
         columns = self.joint.low_rank(self.rank)
         if not self.centered:

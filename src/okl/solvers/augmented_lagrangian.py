@@ -3,8 +3,8 @@ r"""A loss with kinks: the proximal method of multipliers.
 In each round the loss V is replaced by its Moreau envelope, moved by the multipliers a
 of the round before (`okl.losses.envelope`): a smooth problem, whose negative gradient
 at the solution is the next a. All these a are dual points of V itself, and at any
-*sharpness* sigma they converge to the best one; for a piecewise linear loss a few
-rounds of growing sharpness do (Rockafellar 1976; with a semismooth Newton method
+Moreau parameters sigma they converge to the best one; for a piecewise linear loss a few
+rounds of growing parameters do (Rockafellar 1976; with a semismooth Newton method
 inside, Li, Sun & Toh 2018).
 
 The smooth problems go to `okl.solvers.semismooth_newton` where L is known, to
@@ -40,7 +40,7 @@ from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
 
-# The first sharpness, the largest, and its growth: by more where the last smooth
+# The first Moreau parameter, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of models of L. These feel a
 # large one more, and at any the multipliers converge.
 _FIRST, _LARGEST = 1.0, 1e6
@@ -51,13 +51,13 @@ _LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
 _SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
 # Most iterations of a smooth problem.
 _STEPS = 200
-# What is left of the sharpness where a smooth problem was not solved.
-_DULLER = 0.1
+# What is left of the Moreau parameter where a smooth problem was not solved.
+_SMALLER = 0.1
 # The gap from which on the model of the dual point is tried.
 _ROUGH = 1e-3
 # Rounds without a smaller gap, after which rounding is in the way; and rounds within
 # the tolerance, after which the model of the dual point is not waited for.
-_PATIENCE, _ROUNDS_MORE = 3, 2
+_STAGNATION, _ROUNDS_MORE = 3, 2
 
 
 class AugmentedLagrangian(Solver):
@@ -67,7 +67,7 @@ class AugmentedLagrangian(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
-    matrices_beside: ClassVar[int] = 0  # then the smooth problems go without
+    workspace_matrices: ClassVar[int] = 0  # then the smooth problems go without
 
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems."""
@@ -89,7 +89,7 @@ class AugmentedLagrangian(Solver):
         known = "known" in problem.structure.capabilities
         growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
         monitor = Monitor(
-            problem.reference, tol=0.0, max_iter=max_iter, patience=_PATIENCE
+            problem.reference, tol=0.0, max_iter=max_iter, stagnation=_STAGNATION
         )
         if start is None:
             start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
@@ -99,9 +99,9 @@ class AugmentedLagrangian(Solver):
             monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
             start = _Start(direct.multipliers, start.inside)
         solved = direct is not None and direct.certificate.status == "optimal"
-        sharpness, share = _FIRST, _MOST
+        parameter, share = _FIRST, _MOST
         while not solved:
-            envelope = _envelope(problem, start.multipliers, sharpness)
+            envelope = _envelope(problem, start.multipliers, parameter)
             smooth = prepared._replace(problem=replace(problem, loss=envelope))
             solution = smooth_solver.solve(
                 smooth, alpha, tol=share, max_iter=_STEPS, start=start.inside
@@ -119,11 +119,11 @@ class AugmentedLagrangian(Solver):
             if finished >= _ROUNDS_MORE or monitor.done:
                 break
             if solution.certificate.failed:
-                # too sharp for this one: duller ones converge as well, in more rounds
-                sharpness = max(_DULLER * sharpness, _FIRST)
+                # too large for this one: smaller ones converge as well, in more rounds
+                parameter = max(_SMALLER * parameter, _FIRST)
             else:
                 growth = next(by for most, by in growths if solution.n_iter <= most)
-                sharpness = min(growth * sharpness, _LARGEST)
+                parameter = min(growth * parameter, _LARGEST)
             share = min(max(_SHARE * monitor.smallest, _LEAST * tol), _MOST)
         best = monitor.best
         if sparse is not None and sparse.is_as_good_as(best, tol):
@@ -173,6 +173,6 @@ def _smooth(problem: Problem) -> tuple[Solver, Problem]:
     return solver, smooth
 
 
-def _envelope(problem: Problem, multipliers: Array, sharpness: float) -> Envelope:
-    shift = unweighted(multipliers, problem.weights) / sharpness
-    return Envelope(problem.loss, sharpness, shift)
+def _envelope(problem: Problem, multipliers: Array, parameter: float) -> Envelope:
+    shift = unweighted(multipliers, problem.weights) / parameter
+    return Envelope(problem.loss, parameter, shift)

@@ -34,8 +34,8 @@ class Solver(Component, ABC):
         The weights that a solver for a quadratic loss takes; others take any.
     needs_one_kernel : bool
         Whether all outputs must have the same kernel matrix.
-    matrices_beside : int
-        How many arrays of the size of the kernel matrix it forms beside it.
+    workspace_matrices : int
+        How many arrays of the size of the kernel matrix it forms besides.
     complete_rows : bool
         Whether every row must have a target for every output, missing or not, instead
         of naming its only one.
@@ -45,7 +45,7 @@ class Solver(Component, ABC):
     structure_requires: ClassVar[frozenset[str]] = frozenset()
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
     needs_one_kernel: ClassVar[bool] = True
-    matrices_beside: ClassVar[int] = 2
+    workspace_matrices: ClassVar[int] = 2
     complete_rows: ClassVar[bool] = True
 
     @classmethod
@@ -55,11 +55,11 @@ class Solver(Component, ABC):
 
     def matrices(self, problem: Problem) -> int:
         """Return how many arrays of the size of the kernel matrix it forms."""
-        return self.matrices_beside
+        return self.workspace_matrices
 
     def fits_in_memory(self, problem: Problem) -> bool:
         """Tell whether there is memory for what it makes of the kernel matrix."""
-        return problem.operator.beside >= self.matrices(problem)
+        return problem.operator.workspace >= self.matrices(problem)
 
     def missing(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, each in words that follow 'it needs'."""

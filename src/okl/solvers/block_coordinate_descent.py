@@ -60,7 +60,7 @@ class BlockCoordinateDescent(Solver):
     """
 
     name: ClassVar[str | None] = "block_coordinate_descent"
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
@@ -131,15 +131,15 @@ class _Model:
 class _Turns:
     """The rounds of the alternation at one alpha, and what they have seen."""
 
-    def __init__(self, prepared: Rotated, alpha: float, step_tol: float) -> None:
-        self.prepared, self.alpha, self.step_tol = prepared, alpha, step_tol
+    def __init__(self, prepared: Rotated, alpha: float, update_tol: float) -> None:
+        self.prepared, self.alpha, self.update_tol = prepared, alpha, update_tol
         self.bounded = prepared.problem.rank_is_bounded
         self.seen = Extrapolation(_MEMORY)
         self.growth = RankGrowth()
 
     def first(self, start: SpectralKernel | None) -> SpectralKernel:
         """Return an L of full range: that of the iterates can only shrink."""
-        fresh = first_output_kernel(self.prepared, self.alpha, tol=self.step_tol)
+        fresh = first_output_kernel(self.prepared, self.alpha, tol=self.update_tol)
         if start is None:
             return self._within_rank(fresh)
         if start.rank == self._max_rank:
@@ -183,7 +183,7 @@ class _Turns:
     def _turn(self, model: _Model) -> _Model:
         """Return the best L for the f of a model, with the best f for that."""
         coefficients = model.coefficients
-        step = best_output_kernel(self.prepared, coefficients, tol=self.step_tol)
+        step = best_output_kernel(self.prepared, coefficients, tol=self.update_tol)
         return self.model(self._within_rank(step))
 
     def _first_lower(self, best: _Model, kernels: Iterable[SpectralKernel]) -> _Model:

@@ -60,16 +60,16 @@ class ClosedForm(Solver):
             return float(problem.targets.shape[0]) ** 3 / 6
         return super().largest_product(problem)
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> PreparedForm:
         """Decompose K, unless each alpha is to have a factorisation."""
         known = problem.known()
         assert known is not None
         rotated = None if self._factorizes(problem) else Rotated.of(problem)
-        return Prepared(problem, known.spectral(), rotated)
+        return PreparedForm(problem, known.spectral(), rotated)
 
     def solve(
         self,
-        prepared: Prepared,
+        prepared: PreparedForm,
         alpha: float,
         *,
         tol: float,
@@ -90,11 +90,11 @@ class ClosedForm(Solver):
         return conclude(rotated, coefficients, known, alpha, tol=tol, history=history)
 
     def _factorizes(self, problem: Problem) -> bool:
-        decomposes = problem.operator.shared and problem.operator.beside >= 2
+        decomposes = problem.operator.shared and problem.operator.workspace >= 2
         return _alone(problem) and (self.factorize or not decomposes)
 
 
-class Prepared(NamedTuple):
+class PreparedForm(NamedTuple):
     """A problem, its L, and the eigenbasis of K, None where it is not to be had."""
 
     problem: Problem

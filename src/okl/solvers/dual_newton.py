@@ -30,18 +30,18 @@ from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
 from okl.solvers.alternation import first_output_kernel
-from okl.solvers.value_function import Model
+from okl.solvers.value_function import NewtonIterate
 
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
 # Rounds without progress after which rounding is in the way.
-_PATIENCE = 20
+_STAGNATION = 20
 
 
 def dual_newton(
     prepared: Rotated, alpha: float, start: tuple[Array, Array] | None, *, tol: float
-) -> Iterator[Model]:
+) -> Iterator[NewtonIterate]:
     """Yield models until rounding is in the way.
 
     Parameters
@@ -69,7 +69,7 @@ def dual_newton(
         # outside the range of K they are the targets over alpha
         dual = xp.concat([dual, targets[prepared.rank :, :] / alpha])
     best, stalled = float("inf"), 0
-    while stalled < _PATIENCE:
+    while stalled < _STAGNATION:
         values, rotation = eigh(symmetric(dual.T @ (d * dual)))
         values = xp.clip(values, 0.0, None)
         dual, targets, basis = dual @ rotation, targets @ rotation, basis @ rotation
@@ -81,7 +81,7 @@ def dual_newton(
         gap = alpha / 2 * inner(defect, defect)
         kernel = SpectralKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
         there = (dual[: prepared.rank, :], basis)
-        yield Model(kernel, primal, primal - gap, there)
+        yield NewtonIterate(kernel, primal, primal - gap, there)
         relative = relative_gap(primal, primal - gap, prepared.problem.reference)
         best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
         dual = dual + _newton_step(d, targets, dual, values, alpha, relative)

@@ -23,7 +23,7 @@ from functools import cached_property
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace
-from okl.operators import LowRank
+from okl.operators import NystroemFactor
 from okl.optimization.conjugate_gradient import (
     Step,
     conjugate_gradient,
@@ -44,14 +44,14 @@ class HessianSystem:
     curvature : Curvature
         W.
     alpha : float
-    columns : LowRank or None
+    columns : NystroemFactor or None
         Of K, for the preconditioner; None for a diagonal.
     """
 
     prepared: Prepared
     curvature: Curvature
     alpha: float
-    columns: LowRank | None
+    columns: NystroemFactor | None
 
     @cached_property
     def project(self) -> Callable[[Array], Array]:
@@ -74,7 +74,7 @@ class HessianSystem:
         return preconditioner(joint, self.columns, self.curvature, self.alpha)
 
     def product(self, direction: Array) -> tuple[Array, Array]:
-        """Return the system times g, and J V g, which is added up beside g."""
+        """Return the system times g, and J V g, which is added up with g."""
         image = self.prepared.joint @ self.curvature.factor(direction)
         back = self.project(self.curvature.adjoint(image))
         return self.alpha * direction + back, image

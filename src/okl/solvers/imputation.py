@@ -43,19 +43,21 @@ class Imputation(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none", "missing"})
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> PreparedImputation:
         """Decompose K and L."""
         known = problem.structure.known(problem.targets)
         assert known is not None
         return self.prepare_for(problem, known.spectral())
 
-    def prepare_for(self, problem: Problem, known: SpectralKernel) -> Prepared:
+    def prepare_for(
+        self, problem: Problem, known: SpectralKernel
+    ) -> PreparedImputation:
         """Prepare to find the best f for some L, one that a structure learns."""
-        return Prepared.of(problem, known)
+        return PreparedImputation.of(problem, known)
 
     def solve(
         self,
-        prepared: Prepared,
+        prepared: PreparedImputation,
         alpha: float,
         *,
         tol: float,
@@ -86,7 +88,7 @@ class Imputation(Solver):
         )
 
 
-class Prepared(NamedTuple):
+class PreparedImputation(NamedTuple):
     """A problem, the L that is held fixed, and what does not depend on alpha.
 
     Attributes
@@ -113,7 +115,7 @@ class Prepared(NamedTuple):
     spectrum: JointSpectrum
 
     @classmethod
-    def of(cls, problem: Problem, known: SpectralKernel) -> Prepared:
+    def of(cls, problem: Problem, known: SpectralKernel) -> PreparedImputation:
         """Count what was observed, and rotate it."""
         xp = namespace(problem.targets)
         observed = xp.ones_like(problem.targets)
@@ -130,7 +132,7 @@ class Prepared(NamedTuple):
             spectrum,
         )
 
-    def under(self, problem: Problem, kernel: SpectralKernel) -> Prepared:
+    def under(self, problem: Problem, kernel: SpectralKernel) -> PreparedImputation:
         """Return the same with another loss or another L."""
         spectrum = problem.entries.joint(kernel).spectrum()
         return self._replace(problem=problem, known=kernel, spectrum=spectrum)
@@ -152,7 +154,7 @@ class Prepared(NamedTuple):
 
 
 def _impute(
-    prepared: Prepared, alpha: float, start: Array | None, monitor: Monitor
+    prepared: PreparedImputation, alpha: float, start: Array | None, monitor: Monitor
 ) -> tuple[Array, Array]:
     """Return the completed targets, and what the model predicts but for b."""
     problem, observed = prepared.problem, prepared.observed
@@ -190,7 +192,7 @@ def _impute(
 
 
 def _bounds(
-    prepared: Prepared,
+    prepared: PreparedImputation,
     alpha: float,
     completed: Array,
     coordinates: Array,

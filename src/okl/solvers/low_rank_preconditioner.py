@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace
-from okl.operators import JointOperator, LowRank
+from okl.operators import JointOperator, NystroemFactor
 from okl.output_kernels import OutputKernel
 
 # The work of the small matrix may be that of so many products with K, which as
@@ -35,7 +35,10 @@ Approximate = Callable[[Array], Array]
 
 
 def preconditioner(
-    joint: JointOperator, columns: LowRank | None, curvature: Curvature, alpha: float
+    joint: JointOperator,
+    columns: NystroemFactor | None,
+    curvature: Curvature,
+    alpha: float,
 ) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
@@ -43,7 +46,7 @@ def preconditioner(
     ----------
     joint : JointOperator
         K and L.
-    columns : LowRank or None
+    columns : NystroemFactor or None
         R; None for a diagonal.
     curvature : Curvature
         W, at the current scores.
@@ -74,7 +77,7 @@ def _affordable(work: float, n_samples: int, n_directions: int) -> int:
 
 
 def _joint(
-    columns: LowRank, curvature: Curvature, kernel: OutputKernel, alpha: float
+    columns: NystroemFactor, curvature: Curvature, kernel: OutputKernel, alpha: float
 ) -> Approximate:
     """Invert alpha I + Z Z' for all outputs at once."""
     k, q = columns.rank, kernel.rank
@@ -111,13 +114,13 @@ def _directional(curvature: Curvature, kernel: OutputKernel, direction: int) -> 
     return kernel.adjoint(applied)
 
 
-def _gram(columns: LowRank, a: int, b: int, weights: Array) -> Array:
+def _gram(columns: NystroemFactor, a: int, b: int, weights: Array) -> Array:
     """Return R_a' diag(w) R_b."""
     (left, first), (right, second) = columns.factor(a), columns.factor(b)
     return (left * (first * second * weights)[:, None]).T @ right
 
 
-def _separate(columns: LowRank, weights: Array, alpha: float) -> Approximate:
+def _separate(columns: NystroemFactor, weights: Array, alpha: float) -> Approximate:
     """Invert alpha I + D_j^(1/2) R_j R_j' D_j^(1/2) for each output j."""
     xp = namespace(weights)
     roots = xp.sqrt(weights)

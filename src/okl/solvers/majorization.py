@@ -68,14 +68,14 @@ class Majorization(Solver):
     name: ClassVar[str | None] = "majorization"
     aliases: ClassVar[tuple[str, ...]] = ("proximal_gradient", "surrogate")
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
     complete_rows: ClassVar[bool] = False
-    matrices_beside: ClassVar[int] = 0
+    workspace_matrices: ClassVar[int] = 0
 
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> PreparedRounds:
         """Prepare what finds f, and what makes models; L takes its place later."""
         targets = problem.targets
         ones = namespace(targets).ones((problem.n_outputs,), dtype=targets.dtype)
@@ -85,8 +85,8 @@ class Majorization(Solver):
             if not candidate.missing_for_given(problem)
             and candidate.fits_in_memory(problem)
         )
-        decomposes = problem.operator.beside >= 2 and problem.entries.every_output
-        return Prepared(
+        decomposes = problem.operator.workspace >= 2 and problem.entries.every_output
+        return PreparedRounds(
             problem,
             solver,
             solver.prepare_for(problem, SpectralKernel(ones)),
@@ -95,7 +95,7 @@ class Majorization(Solver):
 
     def solve(
         self,
-        prepared: Prepared,
+        prepared: PreparedRounds,
         alpha: float,
         *,
         tol: float,
@@ -128,7 +128,7 @@ class Start(NamedTuple):
     share: float = 1.0
 
 
-class Prepared(NamedTuple):
+class PreparedRounds(NamedTuple):
     """A problem, what finds the best f of it for a given L, and what models it."""
 
     problem: Problem
@@ -174,7 +174,7 @@ class _Rounds:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedRounds,
         alpha: float,
         start: Start | None,
         *,

@@ -26,7 +26,7 @@ class Monitor:
         Relative gap to stop at.
     max_iter : int
         Most iterations.
-    patience : int, default=20
+    stagnation : int, default=20
         Iterations in a row without progress, a smaller gap or a lower objective, after
         which rounding is in the way.
 
@@ -46,13 +46,13 @@ class Monitor:
     """
 
     def __init__(
-        self, reference: float, *, tol: float, max_iter: int, patience: int = 20
+        self, reference: float, *, tol: float, max_iter: int, stagnation: int = 20
     ) -> None:
         self.history = History(reference)
         self.best: Any = None
         self.gap = self.smallest = self.lowest = float("inf")
         self.falls = False
-        self._tol, self._max_iter, self._patience = tol, max_iter, patience
+        self._tol, self._max_iter, self._stagnation = tol, max_iter, stagnation
         self._idle = 0
 
     def add(
@@ -89,8 +89,8 @@ class Monitor:
 
     @property
     def stalled(self) -> bool:
-        """Whether so many iterations made no progress as it has patience for."""
-        return self._idle >= self._patience
+        """Whether as many iterations as count as stagnation made no progress."""
+        return self._idle >= self._stagnation
 
     @property
     def done(self) -> bool:

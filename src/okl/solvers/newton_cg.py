@@ -15,7 +15,7 @@ has another remedy).
 whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
 to zero. Nothing else changes, and dual variables stay balanced.
 
-*Products with K are all that costs.* J V g is added up beside the iterations of
+*Products with K are all that costs.* J V g is added up along the iterations of
 conjugate gradients, so that the line search needs none; the gap costs one, J a. The
 preconditioner is a diagonal while a few products are enough, then that of
 `okl.solvers.low_rank_preconditioner`.
@@ -29,14 +29,14 @@ from typing import ClassVar
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
-from okl.operators import LowRank
+from okl.operators import NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
 from okl.solvers.hessian import HessianSystem
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.newton_point import Direction, Point, drift_of, line_search
+from okl.solvers.newton_point import Direction, NewtonPoint, drift_of, line_search
 from okl.solvers.solution import Solution, certified
 
 # The preconditioned residual of a step: where it is tried first, or at the root of the
@@ -50,13 +50,13 @@ _FIRST_CHEAP, _CHEAP = 0.03, 500.0
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
-# How far the second derivative is raised at first, and how that changes after a step of
+# How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
-_RAISED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
+_DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
 # Halved steps that are tried.
 _MAX_HALVINGS = 20
 # Iterations without progress after which rounding is in the way.
-_PATIENCE = 10
+_STAGNATION = 10
 
 
 class NewtonCG(Solver):
@@ -73,7 +73,7 @@ class NewtonCG(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
-    matrices_beside: ClassVar[int] = 0
+    workspace_matrices: ClassVar[int] = 0
 
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
@@ -100,15 +100,18 @@ class NewtonCG(Solver):
         """Iterate from C of a neighbouring alpha, or from zero."""
         problem, joint = prepared.problem, prepared.joint
         monitor = Monitor(
-            problem.reference, tol=SAFETY * tol, max_iter=max_iter, patience=_PATIENCE
+            problem.reference,
+            tol=SAFETY * tol,
+            max_iter=max_iter,
+            stagnation=_STAGNATION,
         )
         xp = namespace(problem.targets)
         dual = xp.zeros_like(problem.targets) if start is None else start
         predictions = xp.zeros_like(dual) if start is None else joint @ dual
-        point = Point.at(problem, dual, predictions, alpha)
+        point = NewtonPoint.at(problem, dual, predictions, alpha)
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
-        raised = _Raised()
+        damped = _Damped()
         while True:
             gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
             if monitor.done:
@@ -118,7 +121,7 @@ class NewtonCG(Solver):
                 moved = _quick_step(prepared, point, alpha, gap, few)
                 easy = moved is not None
             if moved is None:
-                moved = raised.step(prepared, point, alpha, gap)
+                moved = damped.step(prepared, point, alpha, gap)
             if moved is None:
                 break
             point = moved
@@ -135,7 +138,7 @@ class NewtonCG(Solver):
         )
 
 
-def _dual_value(prepared: Prepared, point: Point, alpha: float) -> float:
+def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
     """Return the dual value at alpha C = a."""
     problem = prepared.problem
     norm = inner(point.gradient, prepared.joint @ point.gradient)
@@ -145,9 +148,9 @@ def _dual_value(prepared: Prepared, point: Point, alpha: float) -> float:
 
 def _system(
     prepared: Prepared,
-    point: Point,
+    point: NewtonPoint,
     alpha: float,
-    columns: LowRank | None = None,
+    columns: NystroemFactor | None = None,
     curvature: Curvature | None = None,
 ) -> HessianSystem:
     """Return the equations of a step, with the second derivative there or another."""
@@ -159,24 +162,24 @@ def _system(
 
 
 def _quick_step(
-    prepared: Prepared, point: Point, alpha: float, gap: float, max_steps: int
-) -> Point | None:
+    prepared: Prepared, point: NewtonPoint, alpha: float, gap: float, max_steps: int
+) -> NewtonPoint | None:
     """Return the next point if few products and a diagonal are enough, else None."""
     return _newton(_system(prepared, point, alpha), point, gap, max_steps=max_steps)
 
 
-class _Raised:
+class _Damped:
     """Steps with a second derivative as high as it must be for their full length.
 
     Without a quadratic above the loss they are Newton's, shortened where they must be.
     """
 
     def __init__(self) -> None:
-        self.share = _RAISED
+        self.share = _DAMPED
 
     def step(
-        self, prepared: Prepared, point: Point, alpha: float, gap: float
-    ) -> Point | None:
+        self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
+    ) -> NewtonPoint | None:
         """Return the next point, None where no step lowers the objective."""
         loss, of = prepared.problem.loss, prepared.approximation
         columns = of.columns if of.rank else None
@@ -184,7 +187,7 @@ class _Raised:
         system = partial(_system, prepared, point, alpha, columns)
         while True:
             share = self.share if self.share >= _NEWTON else 0.0
-            curvature = loss.raised_curvature(*there, share=share)
+            curvature = loss.damped_curvature(*there, share=share)
             if curvature is None:
                 return _newton(system(), point, gap)
             if share >= 1:
@@ -199,12 +202,12 @@ class _Raised:
 
 def _newton(
     system: HessianSystem,
-    point: Point,
+    point: NewtonPoint,
     gap: float,
     *,
     max_steps: int | None = None,
     shorten: bool = True,
-) -> Point | None:
+) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
     Also None if so many products are not enough for a full step, or if the step would
@@ -223,7 +226,7 @@ def _newton(
         right = right - system.project(curvature.adjoint(image))
     inside = xp.zeros_like(residual)
 
-    def moved(halvings: int) -> Point | None:
+    def moved(halvings: int) -> NewtonPoint | None:
         change = outside / alpha + curvature.factor(inside)
         drift = drift_of(problem, curvature, image)
         direction = Direction(change, image, drift, -inner(residual, image))
@@ -238,7 +241,7 @@ def _newton(
     least = _LEAST if shorten else _FORCING
     for step in islice(system.steps(right), max_steps):
         inside = inside + step.length * step.direction
-        image = image + step.length * step.beside
+        image = image + step.length * step.product
         if step.left > enough:
             continue
         found = moved(halvings if step.left <= _FORCING else 0)

@@ -14,7 +14,7 @@ _ARMIJO, _UNSEEN = 1e-4, 1e-15
 _FAR = 2.0
 
 
-class Point(NamedTuple):
+class NewtonPoint(NamedTuple):
     """Dual variables C, and the loss at their predictions and the best intercept.
 
     Attributes
@@ -46,7 +46,7 @@ class Point(NamedTuple):
         predictions: Array,
         alpha: float,
         near: Array | None = None,
-    ) -> Point:
+    ) -> NewtonPoint:
         """Return the point of C and J C; its intercept may be near to one."""
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         intercept, scores = None, predictions
@@ -87,11 +87,11 @@ def drift_of(problem: Problem, curvature: Curvature, ahead: Array) -> Array | No
 
 def line_search(
     problem: Problem,
-    point: Point,
+    point: NewtonPoint,
     direction: Direction,
     alpha: float,
     max_halvings: int,
-) -> Point | None:
+) -> NewtonPoint | None:
     """Backtrack until the objective falls enough."""
     unseen = _UNSEEN * abs(point.objective)
     if direction.slope > unseen:
@@ -99,7 +99,7 @@ def line_search(
     drift = direction.intercept
     for halvings in range(max_halvings + 1):
         step = 0.5**halvings
-        moved = Point.at(
+        moved = NewtonPoint.at(
             problem,
             point.dual + step * direction.change,
             point.predictions + step * direction.predictions,

@@ -27,7 +27,7 @@ from okl.solvers.alternation import known_coefficients
 from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.dual_newton import dual_newton
 from okl.solvers.solution import History, Solution, conclude
-from okl.solvers.value_function import Model, ValueFunction
+from okl.solvers.value_function import NewtonIterate, ValueFunction
 
 # The model is certified again outside the eigenbasis: leave room for rounding.
 _SAFETY = 0.9
@@ -90,7 +90,7 @@ class OutputKernelNewton(Solver):
 
 def _primal_newton(
     prepared: Rotated, region: Region, alpha: float, start: Decomposed | None
-) -> Iterator[Model]:
+) -> Iterator[NewtonIterate]:
     """Yield models of Newton's method in L until rounding is in the way."""
     targets = region.split(prepared.targets)
     smooth = ValueFunction(prepared.eigenvalues, targets, alpha)
@@ -133,7 +133,7 @@ def _cold(smooth: ValueFunction, region: Region) -> tuple[Region, float]:
 
 def _certified(
     prepared: Rotated, region: Region, alpha: float, inside: Decomposed
-) -> Model:
+) -> NewtonIterate:
     """Return the model of an L that Newton's method sees."""
     xp = namespace(inside.values)
     values, vectors = region.whole(inside.values, inside.vectors)
@@ -142,4 +142,4 @@ def _certified(
     ).on_range()
     coordinates = known_coefficients(prepared, kernel, alpha)
     coefficients = kernel.from_coordinates(coordinates)
-    return Model(kernel, *prepared.bounds(coefficients, kernel, alpha), inside)
+    return NewtonIterate(kernel, *prepared.bounds(coefficients, kernel, alpha), inside)

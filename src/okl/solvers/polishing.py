@@ -21,7 +21,7 @@ Bemporad & Boyd (2020), OSQP, section 4.
 from __future__ import annotations
 
 from okl.losses import Envelope
-from okl.losses.separable import Diagonal, unweighted
+from okl.losses.separable import DiagonalCurvature, unweighted
 from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
@@ -63,7 +63,7 @@ def polished(
         if n_free == count and residual > _FALLS * smallest:
             break
         best, smallest, count = multipliers, residual, n_free
-        system = ActiveSystem(prepared, Diagonal.of(_KINK * curvature), alpha)
+        system = ActiveSystem(prepared, DiagonalCurvature.of(_KINK * curvature), alpha)
         sums = -problem.entries.sums(multipliers) / alpha
         multipliers = multipliers + alpha * system.solve(off, sums, rtol=_RTOL)
     return best

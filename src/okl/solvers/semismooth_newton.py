@@ -44,7 +44,7 @@ class SemismoothNewton(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
-    matrices_beside: ClassVar[int] = 0
+    workspace_matrices: ClassVar[int] = 0
 
     def prepare(self, problem: Problem) -> Prepared:
         """Choose the columns of K for the preconditioner of conjugate gradients."""

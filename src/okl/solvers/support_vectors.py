@@ -43,7 +43,7 @@ def fits(problem: Problem, kernel: OutputKernel) -> bool:
         and problem.entries.every_output
         and not kernel.couples
         and isinstance(operator, KernelOperator)
-        and operator.beside >= 1
+        and operator.workspace >= 1
     )
 
 

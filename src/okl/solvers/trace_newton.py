@@ -14,10 +14,10 @@ from typing import ClassVar
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.imputation import Imputation
-from okl.solvers.majorization import Majorization, Prepared, Start
+from okl.solvers.majorization import Majorization, PreparedRounds, Start
 from okl.solvers.monitor import Monitor
 from okl.solvers.solution import Solution, certified
-from okl.solvers.trace_steps import Model, TraceSteps
+from okl.solvers.trace_steps import FactorIterate, TraceSteps
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
 # larger one, or after so many rounds: there a step costs no more than a round. So many
@@ -26,7 +26,7 @@ _ROUGH, _IMPUTED_ROUGH, _FEW_ROUNDS = 1e-2, 0.5, 12
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
 # Steps without a smaller gap, after which rounding is in the way.
-_PATIENCE = 10
+_STAGNATION = 10
 
 
 class TraceNewton(Solver):
@@ -34,7 +34,7 @@ class TraceNewton(Solver):
 
     name: ClassVar[str | None] = "trace_newton"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"step"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
@@ -48,13 +48,13 @@ class TraceNewton(Solver):
             + ["'half_trace' or 'trace_ball' of the structure"] * (not traced)
         )
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> PreparedRounds:
         """Prepare what finds f."""
         return Majorization().prepare(problem)
 
     def solve(
         self,
-        prepared: Prepared,
+        prepared: PreparedRounds,
         alpha: float,
         *,
         tol: float,
@@ -64,7 +64,7 @@ class TraceNewton(Solver):
         """Iterate from L of a neighbouring alpha, or of a few rounds."""
         problem = prepared.problem
         monitor = Monitor(
-            problem.reference, tol=tol, max_iter=max_iter, patience=_PATIENCE
+            problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
         )
         if start is None or start.kernel.rank == 0:
             imputes = prepared.imputes
@@ -79,7 +79,7 @@ class TraceNewton(Solver):
             start = rough.start
         assert start is not None
         steps = TraceSteps(prepared, alpha, start)
-        model: Model | None = steps.model(start.kernel.spectral())
+        model: FactorIterate | None = steps.model(start.kernel.spectral())
         rank_limited = False
         while model is not None:
             # under an active bound the gap stays, and no step is much lower at last

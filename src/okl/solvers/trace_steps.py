@@ -43,7 +43,7 @@ from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 from okl.solvers.active_system import ActiveSystem
-from okl.solvers.majorization import STEPS, Prepared, Start
+from okl.solvers.majorization import STEPS, PreparedRounds, Start
 from okl.solvers.rank_growth import RankGrowth, mean_on
 from okl.solvers.scores import Scores
 from okl.solvers.solution import Solution
@@ -66,7 +66,7 @@ _SLOW = 0.3
 _UNSEEN = 1e-14
 
 
-class Model(NamedTuple):
+class FactorIterate(NamedTuple):
     """An output kernel, and the best f and b for it.
 
     Attributes
@@ -99,14 +99,14 @@ class Model(NamedTuple):
         """The dual value of its certificate."""
         return self.fit.certificate.dual
 
-    def is_better_than(self, other: Model) -> bool:
+    def is_better_than(self, other: FactorIterate) -> bool:
         """Tell whether it is lower, or seems as low and has a smaller gap."""
         unseen = _UNSEEN * abs(other.objective)
         if abs(self.objective - other.objective) <= unseen:
             return self.dual > other.dual + unseen
         return self.objective < other.objective
 
-    def is_slow_after(self, other: Model) -> bool:
+    def is_slow_after(self, other: FactorIterate) -> bool:
         """Tell whether it is hardly better than another model, and its gap as large."""
         gap = other.primal - other.dual
         falls = other.objective - self.objective >= _SLOW * gap
@@ -116,7 +116,7 @@ class Model(NamedTuple):
 class TraceSteps:
     """The steps at one alpha."""
 
-    def __init__(self, prepared: Prepared, alpha: float, start: Start) -> None:
+    def __init__(self, prepared: PreparedRounds, alpha: float, start: Start) -> None:
         self.prepared, self.alpha = prepared, alpha
         self.ball = "trace_ball" in prepared.problem.structure.capabilities
         self.growth = RankGrowth()
@@ -127,13 +127,13 @@ class TraceSteps:
         diagonal = prepared.problem.operator.diagonal()
         self._least = alpha / float(namespace(diagonal).sum(diagonal))
 
-    def is_limited(self, model: Model) -> bool:
+    def is_limited(self, model: FactorIterate) -> bool:
         """Tell whether L has as many positive eigenvalues as a bound allows."""
         problem = self.prepared.problem
         rank = problem.structure.max_rank(problem.n_outputs)
         return problem.rank_is_bounded and model.kernel.rank == rank
 
-    def model(self, kernel: SpectralKernel) -> Model:
+    def model(self, kernel: SpectralKernel) -> FactorIterate:
         """Return the model with the best f for an output kernel, of trace one if so."""
         if self.ball:
             total = namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
@@ -150,14 +150,14 @@ class TraceSteps:
         )
         scores, objective = Scores.of(problem, fit), fit.certificate.primal
         if not imputes:
-            return Model(kernel, fit, scores, objective, scores.gradient)
+            return FactorIterate(kernel, fit, scores, objective, scores.gradient)
         left = problem.balanced(fit.start - scores.predictions)
         objective += inner(left, left) / 2 - problem.loss.value(
             problem.targets, scores.predictions, problem.weights
         )
-        return Model(kernel, fit, scores, objective, left)
+        return FactorIterate(kernel, fit, scores, objective, left)
 
-    def lower(self, model: Model, gap: float) -> Model | None:
+    def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the model after a step, None where none is lower."""
         self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
         self._inside = model.fit.start
@@ -169,7 +169,9 @@ class TraceSteps:
             best = self._first_lower(best, trials)
         return None if best is model else best
 
-    def _first_lower(self, best: Model, kernels: Iterable[SpectralKernel]) -> Model:
+    def _first_lower(
+        self, best: FactorIterate, kernels: Iterable[SpectralKernel]
+    ) -> FactorIterate:
         """Return the model of the first kernel that is better, or the best so far."""
         for kernel in kernels:
             trial = self.model(kernel)
@@ -177,14 +179,14 @@ class TraceSteps:
                 return trial
         return best
 
-    def _dual(self, model: Model) -> tuple[Array, Array]:
+    def _dual(self, model: FactorIterate) -> tuple[Array, Array]:
         """Return K C and S = C'KC."""
         dual = model.dual_rows / self.alpha
         image = self.prepared.problem.operator @ dual
         moment = dual.T @ image
         return image, (moment + moment.T) / 2
 
-    def _newton(self, model: Model, gap: float) -> Iterator[SpectralKernel]:
+    def _newton(self, model: FactorIterate, gap: float) -> Iterator[SpectralKernel]:
         """Yield output kernels along a Newton step in B, nearer and nearer."""
         kernel, alpha = model.kernel, self.alpha
         if kernel.rank == 0:
@@ -245,7 +247,9 @@ class TraceSteps:
                 self._inside = model.fit.start + share * imputed
             yield SpectralKernel.from_factor(factor + share * change)
 
-    def _equations(self, model: Model) -> tuple[Callable[[Array], Array], Array]:
+    def _equations(
+        self, model: FactorIterate
+    ) -> tuple[Callable[[Array], Array], Array]:
         """Return what solves for E, and one where a target is an unknown, else zero."""
         problem = self.prepared.problem
         # the columns of K that precondition are chosen once, for any L

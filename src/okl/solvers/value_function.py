@@ -21,7 +21,7 @@ from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 
 
-class Model(NamedTuple):
+class NewtonIterate(NamedTuple):
     """An output kernel with its best predictor, met on the way.
 
     Attributes

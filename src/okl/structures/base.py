@@ -7,7 +7,7 @@ structure follows from three functions of one small matrix,
 
 * the penalty R(L);
 * its conjugate R*(S) = sup over PSD L of <S, L> - R(L);
-* the step, argmin over PSD L of tr(L^-1 P) / 2 + R(L), the best output kernel
+* the update, argmin over PSD L of tr(L^-1 P) / 2 + R(L), the best output kernel
   for given predictions.
 
 The capabilities say which solvers may be used. Structures hold parameters,
@@ -65,7 +65,7 @@ class Structure(Component, ABC):
           above zero;
         - ``"trace_ball"``: R is zero where tr L <= 1, and infinite elsewhere;
         - ``"region"``: Newton's method in L can minimise R (`region`);
-        - ``"step"``: the step has a closed form or a solver.
+        - ``"update"``: the update has a closed form or a solver.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
@@ -125,7 +125,7 @@ class Structure(Component, ABC):
         return DualBound(self.conjugate(matrix))
 
     @abstractmethod
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L that minimises tr(L^-1 P) / 2 + R(L), for a PSD P (m, m).
 
         A bound on the rank is left aside.
@@ -135,5 +135,5 @@ class Structure(Component, ABC):
         matrix : array (m, m)
             P = F'K^+F of the current predictions F.
         tol : float, default=1e-6
-            Relative gap of a step without a closed form.
+            Relative gap of an update without a closed form.
         """

@@ -36,7 +36,7 @@ class Cluster(SpectralSet):
     """
 
     name: ClassVar[str | None] = "cluster"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "step"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "update"})
 
     def __init__(
         self,

@@ -12,15 +12,15 @@ from okl.structures.base import Structure
 class Frobenius(Structure):
     r"""Learn a full output kernel, R(L) = ||L||_F^2 / 2.
 
-    R*(S) = ||S||_F^2 / 2 for PSD S, and the step is (P / 2)^(1/3). Dinuzzo, Ong,
+    R*(S) = ||S||_F^2 / 2 for PSD S, and the update is (P / 2)^(1/3). Dinuzzo, Ong,
     Gehler & Pillonetto (2011), *Learning output kernels with block coordinate
     descent*, equation (1); the update printed there as Lemma 4.1 does not hold, and
-    is replaced by the step.
+    is replaced by the update.
     """
 
     name: ClassVar[str | None] = "frobenius"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "region", "step"}
+        {"rotation_invariant", "region", "update"}
     )
 
     def penalty(self, output_kernel: Array) -> float:
@@ -35,7 +35,7 @@ class Frobenius(Structure):
         """Return that of all PSD matrices."""
         return Free()
 
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return (P / 2)^(1/3)."""
         xp = namespace(matrix)
         values, vectors = eigh(matrix)

@@ -22,7 +22,7 @@ class Given(Structure):
     R is zero at that matrix and infinite elsewhere, R*(S) = <S, L>.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"known", "step"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"known", "update"})
 
     @abstractmethod
     def matrix(self, n_outputs: int) -> np.ndarray:
@@ -56,7 +56,7 @@ class Given(Structure):
         """Return <S, L>."""
         return inner(matrix, self._matrix_for(matrix))
 
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the given matrix."""
         return self._matrix_for(matrix)
 

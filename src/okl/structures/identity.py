@@ -18,7 +18,7 @@ class Identity(Structure):
 
     name: ClassVar[str | None] = "identity"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"identity", "known", "rotation_invariant", "step"}
+        {"identity", "known", "rotation_invariant", "update"}
     )
 
     def known(self, like: Array) -> OutputKernel:
@@ -35,6 +35,6 @@ class Identity(Structure):
         xp = namespace(matrix)
         return float(xp.sum(xp.linalg.diagonal(matrix)))
 
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return I."""
         return namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype)

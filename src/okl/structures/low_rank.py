@@ -28,7 +28,7 @@ class LowRank(Structure):
 
     name: ClassVar[str | None] = "low_rank"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "half_trace", "step"}
+        {"rotation_invariant", "half_trace", "update"}
     )
 
     def __init__(self, rank: int | None = None) -> None:
@@ -64,7 +64,7 @@ class LowRank(Structure):
         """Return zero, for eigenvalues of S scaled to 1/2 or below."""
         return DualBound(0.0, directions=scaled_below(matrix, 0.5))
 
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return P^(1/2), the bound on the rank aside.
 
         Eigenvalues of P that are rounding count as zero: their roots would not.

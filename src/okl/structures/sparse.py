@@ -12,13 +12,13 @@ from okl.numerics.validation import check_positive
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
-from okl.optimization.smooth import InverseTrace, Linear, symmetric
+from okl.optimization.smooth import InverseTrace, LinearTerm, symmetric
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import DualBound, Structure
 
 # A matrix P + eps I whose smallest eigenvalue is below this part of its largest is
 # approached from a larger eps.
-_STIFF = 1e-3
+_BARRIER = 1e-3
 # Newton steps: a few suffice, hundreds mean that there is no minimum.
 _MAX_STEPS = 300
 # The relative residual of their equations: products cost little here.
@@ -58,7 +58,7 @@ class Sparse(Structure):
     """
 
     name: ClassVar[str | None] = "sparse"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "step"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "update"})
 
     def __init__(self, mu: float = 0.5, eps: float = 1e-3) -> None:
         self.mu = mu
@@ -109,7 +109,7 @@ class Sparse(Structure):
         first = xp.full((matrix.shape[0],), scale, dtype=matrix.dtype)
         region = self.region(matrix.shape[0])
         start = Decomposed(first, identity)
-        iterates = newton(Linear(matrix), region, start, rtol=_FORCING)
+        iterates = newton(LinearTerm(matrix), region, start, rtol=_FORCING)
         least = float("inf")
         for n_steps, ((values, vectors, entries), _) in enumerate(iterates):
             below = inner(matrix, entries) - self.penalty(entries)
@@ -151,7 +151,7 @@ class Sparse(Structure):
         """Minimise ||L - X||_F^2 / 2 + weight (R(L) - eps tr L^-1 / 2).
 
         These are soft thresholds; with them `okl.structures.splitting` computes the
-        step as published.
+        update as published.
         """
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
@@ -160,7 +160,7 @@ class Sparse(Structure):
         threshold = weight * off / 2
         return xp.sign(shifted) * xp.clip(xp.abs(shifted) - threshold, 0.0, None)
 
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the minimiser of tr(L^-1 P) / 2 + R(L) to a relative gap of tol.
 
         By Newton's method over the entries that are not zero; see
@@ -173,25 +173,25 @@ class Sparse(Structure):
         variances, axes = eigh(shifted)
         roots = xp.sqrt(xp.clip(variances, eps, None))
         root = (axes * roots) @ axes.T
-        stiff = _STIFF * variances[-1] - variances[0]
+        barrier = _BARRIER * variances[-1] - variances[0]
         first = xp.sqrt(xp.linalg.diagonal(shifted))
         order = xp.argsort(first)
         iterates = newton(
             InverseTrace(matrix),
-            Orthant(weight, inverse=eps, barrier=float(stiff)),
+            Orthant(weight, inverse=eps, barrier=float(barrier)),
             Decomposed(xp.take(first, order), xp.take(identity, order, axis=1)),
             rtol=_FORCING,
         )
         for n_steps, ((values, vectors, entries), point) in enumerate(iterates):
             primal = point.value + self.penalty(entries)
             inverse = (vectors / values) @ vectors.T
-            dual = self._step_dual(inverse @ shifted @ inverse, root)
+            dual = self._update_dual(inverse @ shifted @ inverse, root)
             if primal - dual <= tol * primal or n_steps == _MAX_STEPS:
                 break
         return entries
 
-    def _step_dual(self, gradient: Array, root: Array) -> float:
-        """Return tr (Q^(1/2) N Q^(1/2))^(1/2), a lower bound of the step's objective.
+    def _update_dual(self, gradient: Array, root: Array) -> float:
+        """Return tr (Q^(1/2) N Q^(1/2))^(1/2), a lower bound of the update's objective.
 
         Q = P + eps I; N with a unit diagonal and entries of at most 1 - mu is what is
         nearest to L^-1 Q L^-1.

@@ -14,7 +14,7 @@ Eigenvectors are then shared by L and what it is compared with, and everything f
 apart into numbers. With p_i the eigenvalues of P and s_i those of S (on the
 complement of 1, where that is set apart),
 
-- the step is l_i = clip(z sqrt(p_i + eps), lower, upper), z from the budget;
+- the update is l_i = clip(z sqrt(p_i + eps), lower, upper), z from the budget;
 - the conjugate is a minimum over one multiplier nu >= 0 of the budget,
   nu budget + sum_i max over l in [lower, upper] of (s_i - nu) l - eps / (2 l).
 
@@ -97,21 +97,21 @@ class SpectralSet(Structure):
         values, _ = eigh(symmetric(inside))
         return total + _support(values, allowed)
 
-    def step(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L with eigenvalues clip(z sqrt(p_i + eps), lower, upper)."""
         m = matrix.shape[0]
         allowed = self.region(m)
         if allowed.mean is None:
-            return _step(symmetric(matrix), allowed)
+            return _update(symmetric(matrix), allowed)
         xp = namespace(matrix)
-        inside = _step(symmetric(reflect(matrix)[1:, 1:]), allowed)
+        inside = _update(symmetric(reflect(matrix)[1:, 1:]), allowed)
         padded = allowed.mean * xp.eye(m, dtype=matrix.dtype)
         padded[1:, 1:] = inside
         return symmetric(reflect(padded))
 
 
-def _step(matrix: Array, allowed: Interior) -> Array:
-    """Return the step where no direction is set apart."""
+def _update(matrix: Array, allowed: Interior) -> Array:
+    """Return the update where no direction is set apart."""
     xp = namespace(matrix)
     size = matrix.shape[0]
     if size == 0:

@@ -1,4 +1,4 @@
-r"""The structure step by primal-dual splitting, for any penalty with a proximal map.
+r"""The structure update by primal-dual splitting, for any penalty with a proximal map.
 
 .. math:: \min_{L \succ 0}\; \tfrac12 \operatorname{tr}(L^{-1} Q) + h(L)
 
@@ -10,7 +10,7 @@ D <- P - prox(sigma P) / sigma. And lambda and eps do not belong in front of
 tr (M L M)^-1.
 
 Nothing but the proximal map is asked of h, which makes this a way to try a penalty that
-has no step of its own, and the reference for `Sparse.step`. It takes thousands of
+has no update of its own, and the reference for `Sparse.update`. It takes thousands of
 iterations, each with an eigendecomposition.
 """
 

@@ -12,8 +12,8 @@ from okl.structures.base import DualBound
 from okl.structures.low_rank import scaled_below
 from okl.structures.spectral_set import SpectralSet
 
-_LEARNED = frozenset({"region", "step"})
-_LOW_RANK = frozenset({"region", "trace_ball", "rotation_invariant", "step"})
+_LEARNED = frozenset({"region", "update"})
+_LOW_RANK = frozenset({"region", "trace_ball", "rotation_invariant", "update"})
 
 
 class TraceBall(SpectralSet):
@@ -26,7 +26,7 @@ class TraceBall(SpectralSet):
     of low rank, and for some alpha' it is that of `LowRank` divided by its trace: the
     ball says how large L may be, where the trace penalty trades it against the fit.
 
-    With P of the current predictions the step is (P + eps I)^(1/2), divided by its
+    With P of the current predictions the update is (P + eps I)^(1/2), divided by its
     trace, and R*(S) is the largest eigenvalue of S where eps = 0.
 
     The scale of the input kernel matters: ``c K`` in a ball of radius 1 is K in one

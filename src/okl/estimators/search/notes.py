@@ -55,7 +55,7 @@ def notes(
 
 
 def _edge(trial: Trial) -> Iterator[tuple[type[Warning], str]]:
-    row, column = trial.place
+    row, column = trial.chosen
     means, alphas = trial.means[row], trial.alphas[row]
     last = len(alphas) - 1
     if last == 0 or column not in (0, last):

@@ -68,7 +68,7 @@ class Trial:
         return self.scores.mean(axis=-1)
 
     @property
-    def place(self) -> tuple[int, int]:
+    def chosen(self) -> tuple[int, int]:
         """Structure and alpha of the best mean score; there must be one."""
         row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
         return int(row), int(column)

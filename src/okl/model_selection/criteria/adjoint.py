@@ -23,7 +23,7 @@ import numpy as np
 from okl.losses.base import Curvature
 from okl.model_selection.criteria.fold_fit import FoldFit
 from okl.numerics.arrays import inner
-from okl.operators import JointOperator, Kronecker, LowRank, Operator
+from okl.operators import JointOperator, Kronecker, NystroemFactor, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, TargetMatrix
 from okl.solvers.approximation import Approximation, Prepared
@@ -138,7 +138,7 @@ class Adjoint:
             residual = right - system.product(inside)[0]
         return inside
 
-    def _system(self, columns: LowRank | None) -> HessianSystem:
+    def _system(self, columns: NystroemFactor | None) -> HessianSystem:
         return HessianSystem(self.prepared, self.curvature, self.alpha, columns)
 
 

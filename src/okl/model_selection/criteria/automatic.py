@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from okl.model_selection.criteria.base import Criterion
-from okl.model_selection.criteria.closed_form import ClosedForm
+from okl.model_selection.criteria.closed_form import ClosedFormCriterion
 from okl.model_selection.criteria.folds_error import FoldsError
 from okl.model_selection.criteria.folds_likelihood import FoldsLikelihood
 from okl.model_selection.criteria.leave_one_out_error import LeaveOneOutError
@@ -23,7 +23,7 @@ from okl.structures import Structure
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
-_WITHOUT_FOLDS: dict[str, type[ClosedForm]] = {
+_WITHOUT_FOLDS: dict[str, type[ClosedFormCriterion]] = {
     "restricted_likelihood": RestrictedLikelihood,
     "leave_one_out_error": LeaveOneOutError,
     "leave_one_out_likelihood": LeaveOneOutLikelihood,

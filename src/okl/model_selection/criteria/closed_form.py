@@ -85,7 +85,7 @@ class Derivative:
     inside: np.ndarray
 
 
-class ClosedForm(Criterion):
+class ClosedFormCriterion(Criterion):
     """Base of the criteria in closed form.
 
     Parameters

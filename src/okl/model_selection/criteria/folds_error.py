@@ -16,13 +16,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import ClosedForm, Decoupled, Derivative
+from okl.model_selection.criteria.closed_form import (
+    ClosedFormCriterion,
+    Decoupled,
+    Derivative,
+)
 from okl.model_selection.criteria.projected_inverse import ProjectedInverse
 from okl.numerics.arrays import Array, definite_solver
 from okl.problems import Observed
 
 
-class FoldsError(ClosedForm):
+class FoldsError(ClosedFormCriterion):
     """Half the logarithm of the squared held-out error of each output.
 
     Parameters

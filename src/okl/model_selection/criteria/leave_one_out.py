@@ -18,7 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import ClosedForm, Decoupled, Derivative
+from okl.model_selection.criteria.closed_form import (
+    ClosedFormCriterion,
+    Decoupled,
+    Derivative,
+)
 from okl.model_selection.criteria.projected_inverse import ProjectedInverse
 
 
@@ -59,7 +63,7 @@ class Judgement(NamedTuple):
     of_variance: np.ndarray
 
 
-class LeaveOneOut(ClosedForm):
+class LeaveOneOut(ClosedFormCriterion):
     """Base of the criteria that leave out one row at a time."""
 
     @abstractmethod

@@ -17,10 +17,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import ClosedForm, Decoupled, Derivative
+from okl.model_selection.criteria.closed_form import (
+    ClosedFormCriterion,
+    Decoupled,
+    Derivative,
+)
 
 
-class RestrictedLikelihood(ClosedForm):
+class RestrictedLikelihood(ClosedFormCriterion):
     """Minus the logarithm of the restricted marginal likelihood."""
 
     def _differentiate(self, model: Decoupled) -> Derivative:
