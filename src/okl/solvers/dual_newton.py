@@ -35,14 +35,12 @@ from okl.solvers.value_function import NewtonIterate
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
-# Rounds without progress after which rounding is in the way.
-_STAGNATION = 20
 
 
 def dual_newton(
     prepared: Rotated, alpha: float, start: tuple[Array, Array] | None, *, tol: float
 ) -> Iterator[NewtonIterate]:
-    """Yield models until rounding is in the way.
+    """Yield models, without an end.
 
     Parameters
     ----------
@@ -68,8 +66,7 @@ def dual_newton(
         targets = targets @ basis
         # outside the range of K they are the targets over alpha
         dual = xp.concat([dual, targets[prepared.rank :, :] / alpha])
-    best, stalled = float("inf"), 0
-    while stalled < _STAGNATION:
+    while True:
         values, rotation = eigh(symmetric(dual.T @ (d * dual)))
         values = xp.clip(values, 0.0, None)
         dual, targets, basis = dual @ rotation, targets @ rotation, basis @ rotation
@@ -83,7 +80,6 @@ def dual_newton(
         there = (dual[: prepared.rank, :], basis)
         yield NewtonIterate(kernel, primal, primal - gap, there)
         relative = relative_gap(primal, primal - gap, prepared.problem.reference)
-        best, stalled = (relative, 0) if relative < best else (best, stalled + 1)
         dual = dual + _newton_step(d, targets, dual, values, alpha, relative)
 
 

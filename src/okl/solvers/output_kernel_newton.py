@@ -23,14 +23,12 @@ from okl.optimization.regions import Decomposed, Region
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import known_coefficients
+from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver, require_output_matrices
 from okl.solvers.dual_newton import dual_newton
-from okl.solvers.solution import History, Solution, conclude
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.solution import Solution, conclude
 from okl.solvers.value_function import NewtonIterate, ValueFunction
-
-# The model is certified again outside the eigenbasis: leave room for rounding.
-_SAFETY = 0.9
 
 
 class OutputKernelNewton(Solver):
@@ -61,29 +59,25 @@ class OutputKernelNewton(Solver):
     ) -> Solution:
         """Iterate from where a neighbouring alpha ended, or from a scaled identity."""
         problem = prepared.problem
-        history = History(problem.reference)
+        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
         region = problem.structure.region(problem.n_outputs)
         assert region is not None, "the structure has the capability"
         if region.in_dual:
             iterates = dual_newton(prepared, alpha, start, tol=tol)
         else:
             iterates = _primal_newton(prepared, region, alpha, start)
-        smallest = float("inf")
         for found in iterates:
-            gap = history.add(found.primal, found.dual)
-            if gap < smallest or len(history.records) == 1:
-                smallest, best = gap, found
-            if gap <= _SAFETY * tol or len(history.records) >= max_iter:
+            monitor.add(found.primal, found.dual, found)
+            if monitor.done:
                 break
-        kernel = best.output_kernel
-        coordinates = known_coefficients(prepared, kernel, alpha)
+        best: NewtonIterate = monitor.best
         return conclude(
             prepared,
-            kernel.from_coordinates(coordinates),
-            kernel,
+            best_coefficients(prepared, best.output_kernel, alpha),
+            best.output_kernel,
             alpha,
             tol=tol,
-            history=history,
+            history=monitor.history,
             start=best.start,
         )
 
@@ -140,6 +134,5 @@ def _certified(
     kernel = SpectralKernel(
         xp.flip(values), xp.flip(vectors, axis=1), inside.matrix
     ).on_range()
-    coordinates = known_coefficients(prepared, kernel, alpha)
-    coefficients = kernel.from_coordinates(coordinates)
+    coefficients = best_coefficients(prepared, kernel, alpha)
     return NewtonIterate(kernel, *prepared.bounds(coefficients, kernel, alpha), inside)
