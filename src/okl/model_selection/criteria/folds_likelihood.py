@@ -117,6 +117,17 @@ class FoldsLikelihood(Criterion):
             max(part.gap for part in parts),
         )
 
+    def cold(self) -> FoldsLikelihood:
+        """Return the same criterion, whose fits start from nothing."""
+        return FoldsLikelihood(
+            self.observed,
+            self._folds,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rtol=self.rtol,
+        )
+
     def _fold(
         self, number: int, operator: Operator, alpha: float, structure: Structure
     ) -> _Part:

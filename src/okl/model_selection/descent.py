@@ -1,0 +1,113 @@
+"""L-BFGS-B on an objective that may fail, and a record of how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from okl.model_selection.objective import Objective, Point
+
+Record = dict[str, float]
+Watch = Callable[[int, Record], None]
+
+# The search ends where no logarithm changes the objective by more than this per unit,
+# or where a step changes it by no more than this part of it.
+_GRADIENT, _CHANGE = 1e-3, 1e-11
+_CORRECTIONS = 20
+
+
+class _OutOfTime(Exception):
+    """No further evaluation is begun."""
+
+
+class Descent:
+    """One run of the optimiser, and what is kept of it."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: float,
+        max_time: float | None,
+        watch: Watch | None,
+    ) -> None:
+        self._objective, self._start = objective, start
+        self._end = float("inf") if max_time is None else start + max_time
+        self._watch = watch
+        self._evaluations = 0
+        self.trace: list[Record] = []
+        self._best = self._last = self._first()
+
+    @property
+    def best(self) -> np.ndarray:
+        """The theta of the least value."""
+        return self._best.theta
+
+    def run(self, max_iter: int) -> tuple[bool, str]:
+        """Minimise; return whether the search ended by itself, and why."""
+        options = {
+            "maxiter": max_iter,
+            "maxfun": 20 * max_iter,
+            "maxcor": _CORRECTIONS,
+            "gtol": _GRADIENT,
+            "ftol": _CHANGE,
+        }
+        try:
+            result = minimize(
+                self._value_and_gradient,
+                self._best.theta,
+                method="L-BFGS-B",
+                jac=True,
+                bounds=self._objective.space.bounds,
+                callback=self._end_iteration,
+                options=options,
+            )
+        except _OutOfTime:
+            return False, "max_time was reached."
+        return bool(result.success), str(result.message)
+
+    def _first(self) -> Point:
+        """Evaluate the start, where nothing may fail."""
+        point = self._objective(self._objective.space.start)
+        self._evaluations = 1
+        self._best = self._last = point
+        self._record(point)
+        return point
+
+    def _value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        if np.array_equal(theta, self._last.theta):
+            return self._last.value, self._last.gradient
+        if perf_counter() > self._end:
+            raise _OutOfTime
+        self._evaluations += 1
+        try:
+            point = self._objective(theta)
+        except np.linalg.LinAlgError:
+            # so high that the line search goes back
+            value = self._best.value
+            return value + 1e3 * (1.0 + abs(value)), np.zeros(theta.shape)
+        self._last = point
+        if point.value < self._best.value:
+            self._best = point
+        return point.value, point.gradient
+
+    def _end_iteration(self, intermediate_result: OptimizeResult) -> None:
+        if np.array_equal(intermediate_result.x, self._last.theta):
+            self._record(self._last)
+
+    def _record(self, point: Point) -> None:
+        theta, slope = point.theta, point.gradient
+        low, high = self._objective.space.bounds.T
+        stuck = ((theta <= low) & (slope > 0)) | ((theta >= high) & (slope < 0))
+        record = {
+            "value": point.value,
+            "criterion": point.criterion,
+            "gradient_norm": float(np.abs(np.where(stuck, 0.0, slope)).max()),
+            "seconds": perf_counter() - self._start,
+            "evaluations": float(self._evaluations),
+        }
+        self.trace.append(record)
+        if self._watch is not None:
+            self._watch(len(self.trace) - 1, record)
