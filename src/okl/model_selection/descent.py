@@ -29,6 +29,7 @@ class Descent:
     def __init__(
         self,
         objective: Objective,
+        first: np.ndarray,
         start: float,
         max_time: float | None,
         watch: Watch | None,
@@ -38,7 +39,7 @@ class Descent:
         self._watch = watch
         self._evaluations = 0
         self.trace: list[Record] = []
-        self._best = self._last = self._first()
+        self._best = self._last = self._first(first)
 
     @property
     def best(self) -> np.ndarray:
@@ -68,9 +69,9 @@ class Descent:
             return False, "max_time was reached."
         return bool(result.success), str(result.message)
 
-    def _first(self) -> Point:
+    def _first(self, theta: np.ndarray) -> Point:
         """Evaluate the start, where nothing may fail."""
-        point = self._objective(self._objective.space.start)
+        point = self._objective(theta)
         self._evaluations = 1
         self._best = self._last = point
         self._record(point)

@@ -50,6 +50,9 @@ class Learned:
         Those values by name, as ``set_params`` of an estimator takes them.
     value : float
         The criterion there, without the priors, evaluated without warm starts.
+    objective : float
+        What was minimised, there: the value, minus the log density of the priors if
+        they count.
     largest_gap : float
         Of that evaluation; see `Evaluation`.
     trace : list of dict
@@ -67,6 +70,7 @@ class Learned:
     alpha: float
     parameters: dict[str, Any]
     value: float
+    objective: float
     largest_gap: float
     trace: list[Record]
     success: bool
@@ -88,6 +92,8 @@ def learn(
     max_iter: int = 100,
     max_time: float | None = None,
     watch: Watch | None = None,
+    rng: np.random.Generator | None = None,
+    budget: float = float("inf"),
 ) -> Learned:
     """Minimise a criterion over the logarithms of hyperparameters.
 
@@ -121,6 +127,10 @@ def learn(
         Seconds after which no evaluation is begun, but for the last one.
     watch : callable, optional
         ``watch(iteration, record)`` is called with each record of the trace.
+    rng : Generator, optional
+        If given, the search starts at a draw from the priors by it instead.
+    budget : float, default=infinity
+        The bytes that arrays of the size of the kernel matrix may take.
 
     Returns
     -------
@@ -138,12 +148,8 @@ def learn(
     """
     start = perf_counter()
     n_samples = X.shape[0]
-    if n_samples < _FEWEST:
-        raise ValueError(
-            f"To learn hyperparameters takes at least {_FEWEST} rows, got n_samples = "
-            f"{n_samples}. Set them instead."
-        )
-    _require_memory(kernel, n_samples)
+    check_n_samples(n_samples)
+    _require_memory(kernel, n_samples, budget)
     if fit_intercept:
         kernel = kernel.centered(X, row_weights)
     model = Model(kernel, structure, float(alpha))
@@ -152,16 +158,33 @@ def learn(
     )
     _check_space(space, model, X)
     objective = Objective(X, model, criterion, space, priors)
-    descent = Descent(objective, start, max_time, watch)
+    first = space.start if rng is None else space.draw(rng)
+    descent = Descent(objective, first, start, max_time, watch)
     success, message = descent.run(max_iter)
     best = objective.at(descent.best)
-    values = space.unpack(descent.best)
     last = criterion.cold().evaluate(
         Dense(best.kernel(X), trusted=best.kernel.is_psd), best.alpha, best.structure
     )
+    log_prior = space.log_prior(descent.best)[0] if priors else 0.0
     return Learned(
-        *best, values, last.value, last.largest_gap, descent.trace, success, message
+        *best,
+        parameters=space.unpack(descent.best),
+        value=last.value,
+        objective=last.value - log_prior,
+        largest_gap=last.largest_gap,
+        trace=descent.trace,
+        success=success,
+        message=message,
     )
+
+
+def check_n_samples(n_samples: int) -> None:
+    """Raise ValueError if there are too few rows to learn anything by."""
+    if n_samples < _FEWEST:
+        raise ValueError(
+            f"To learn hyperparameters takes at least {_FEWEST} rows, got n_samples = "
+            f"{n_samples}. Set them instead."
+        )
 
 
 def _hyperparameters(
@@ -171,7 +194,7 @@ def _hyperparameters(
     kernel, structure, alpha = model
     found = [one.within("kernel") for one in kernel.hyperparameters(X, weights)]
     known = structure.known(observed.targets)
-    if known is not None and known.couples:
+    if known is not None and known.couples and observed.n_outputs > 1:
         found += [one.within("structure") for one in structure.hyperparameters()]
     # alpha adds to the eigenvalues of K, and is as large as those of noise
     centre = float(np.mean(kernel.diagonal(X))) or 1.0
@@ -206,11 +229,15 @@ def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
         )
 
 
-def _require_memory(kernel: Kernel, n_samples: int) -> None:
+def _require_memory(kernel: Kernel, n_samples: int, budget: float) -> None:
     nested = kernel.get_params(deep=True).values()
     n_kernels = 1 + sum(isinstance(value, Kernel) for value in nested)
-    require_memory(
-        (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2,
-        f"Learning the hyperparameters of {kernel} on {n_samples} rows",
-        "Learn them on fewer rows, or choose among a few kernels instead.",
-    )
+    needed = (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2
+    purpose = f"Learning the hyperparameters of {kernel} on {n_samples} rows"
+    remedy = "Learn them on fewer rows, or choose among a few kernels instead."
+    if needed > budget:
+        raise MemoryError(
+            f"{purpose} needs about {needed / 2**20:.0f} MiB, more than max_memory "
+            f"({budget / 2**20:.0f} MiB). Raise it. {remedy}"
+        )
+    require_memory(needed, purpose, remedy)
