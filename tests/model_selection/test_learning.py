@@ -1,5 +1,7 @@
 """Hyperparameters learned by the gradient of a criterion."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -233,6 +235,28 @@ def test_a_failed_evaluation_makes_the_step_shorter():
     assert failures
     assert found.alpha >= 0.2
     assert found.trace[-1]["value"] < found.trace[0]["value"]
+
+
+def test_rounding_of_the_value_is_an_end_and_a_wrong_gradient_is_not():
+    X, observed = regression()
+    inner = criterion_for("restricted_likelihood", observed, Identity())
+
+    def search(spoil):
+        class Spoilt(type(inner)):
+            def evaluate(self, *args):
+                return spoil(super().evaluate(*args))
+
+        criterion = Spoilt(observed, fit_intercept=True)
+        return learn(
+            X, observed, Gaussian(0.5), Identity(), 1.0, criterion, fit_intercept=True
+        )
+
+    exact = search(lambda found: found)
+    rounded = search(lambda found: replace(found, value=round(found.value, 3)))
+    assert rounded.success
+    assert_allclose(rounded.objective, exact.objective, atol=0.01)
+    wrong = search(lambda found: replace(found, left=-found.left))
+    assert not wrong.success
 
 
 def test_time_and_iterations_end_it():

@@ -17,6 +17,11 @@ Watch = Callable[[int, Record], None]
 # or where a step changes it by no more than this part of it.
 _GRADIENT, _CHANGE = 1e-3, 1e-11
 _CORRECTIONS = 20
+# Where the line search finds nothing lower, though no logarithm changes the objective
+# by more than this per unit, the rest is rounding.
+_ROUGH = 0.1
+# What SciPy says of such a line search.
+_ABNORMAL = 2
 
 
 class _OutOfTime(Exception):
@@ -67,6 +72,8 @@ class Descent:
             )
         except _OutOfTime:
             return False, "max_time was reached."
+        if result.status == _ABNORMAL and self._slope(self._best) <= _ROUGH:
+            return True, "Nothing lower was found, up to rounding."
         return bool(result.success), str(result.message)
 
     def _first(self, theta: np.ndarray) -> Point:
@@ -99,16 +106,20 @@ class Descent:
             self._record(self._last)
 
     def _record(self, point: Point) -> None:
-        theta, slope = point.theta, point.gradient
-        low, high = self._objective.space.bounds.T
-        stuck = ((theta <= low) & (slope > 0)) | ((theta >= high) & (slope < 0))
         record = {
             "value": point.value,
             "criterion": point.criterion,
-            "gradient_norm": float(np.abs(np.where(stuck, 0.0, slope)).max()),
+            "gradient_norm": self._slope(point),
             "seconds": perf_counter() - self._start,
             "evaluations": float(self._evaluations),
         }
         self.trace.append(record)
         if self._watch is not None:
             self._watch(len(self.trace) - 1, record)
+
+    def _slope(self, point: Point) -> float:
+        """Return the largest entry of the gradient that does not leave the bounds."""
+        theta, slope = point.theta, point.gradient
+        low, high = self._objective.space.bounds.T
+        stuck = ((theta <= low) & (slope > 0)) | ((theta >= high) & (slope < 0))
+        return float(np.abs(np.where(stuck, 0.0, slope)).max())

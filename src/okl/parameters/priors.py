@@ -90,7 +90,8 @@ class LogNormal:
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Draw logarithms of values of a shape."""
         shared = self.shared_std * rng.standard_normal()
-        return self.mean + shared + self.std * rng.standard_normal(shape)
+        own = self.std * rng.standard_normal(shape)
+        return np.add(self.mean, shared + own)
 
     def _difference(self, logs: Any) -> np.ndarray:
         if np.ndim(self.mean) and np.shape(self.mean) != np.shape(logs):
