@@ -88,7 +88,9 @@ class FoldsLikelihood(Criterion):
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives."""
         known = structure.known(self.observed.targets)
-        if known is None and "half_squared_norm" not in structure.capabilities:
+        region = structure.region(self.observed.targets.shape[1])
+        # what has a smooth dual is half the squared norm
+        if known is None and not (region is not None and region.in_dual):
             raise ValueError(
                 f"The L of {structure} is learned, and the derivative of held-out "
                 "scores does not follow it. Choose the kernel with a given structure "
