@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.measure import Row
 from okl.kernels import Gaussian
 from okl.losses import Squared
-from okl.model_selection.criteria import LeaveOneOutError, RestrictedLikelihood
-from okl.model_selection.learning import learn
 from okl.problems import Observed
+from okl.selection.criteria import LeaveOneOutError, RestrictedLikelihood
+from okl.selection.learning import learn
 from okl.structures import Identity
 
 N, D, M = 1000, 16, 14

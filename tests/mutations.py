@@ -87,7 +87,7 @@ MUTATIONS = [
         "return multipliers",
     ),
     Mutation(
-        "model_selection/leave_one_out.py",
+        "selection/leave_one_out.py",
         "return shares + left[:, None]",
         "return shares",
     ),

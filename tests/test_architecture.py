@@ -48,7 +48,7 @@ ROWS = [
     [{"operators"}],
     [{"problems"}, {"posterior"}],
     [{"solvers"}],
-    [{"model_selection"}],
+    [{"selection"}],
     [{"estimators"}],
     [{"plotting"}],
     [{"cli"}],

@@ -19,11 +19,11 @@ from okl.estimators.search.routing import of_splitter
 from okl.estimators.single_fit import SingleFit
 from okl.estimators.training import check_rows, resolved_kernel
 from okl.kernels import Kernel
-from okl.model_selection.criteria import NAMES, choose_criterion
-from okl.model_selection.folds import splitter_of
-from okl.model_selection.learning import Learned, Record, check_n_samples
 from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_count, check_flag, check_positive
+from okl.selection.criteria import NAMES, choose_criterion
+from okl.selection.folds import splitter_of
+from okl.selection.learning import Learned, Record, check_n_samples
 from okl.structures import as_structure
 
 # From the code that warns to the user's: over `fit` and its wrapper for callbacks.

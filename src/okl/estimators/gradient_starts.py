@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from okl.kernels import Kernel
-from okl.model_selection.criteria import Criterion
-from okl.model_selection.learning import Learned, Watch, learn
 from okl.problems import Observed
+from okl.selection.criteria import Criterion
+from okl.selection.learning import Learned, Watch, learn
 from okl.structures import Structure
 
 Step = Callable[..., AbstractContextManager[None]]

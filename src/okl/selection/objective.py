@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from okl.kernels import Kernel
-from okl.model_selection.criteria import Criterion
 from okl.operators import Dense
 from okl.parameters import HyperparameterSpace
+from okl.selection.criteria import Criterion
 from okl.structures import Structure
 
 

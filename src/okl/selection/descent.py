@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from okl.model_selection.objective import Objective, Point
+from okl.selection.objective import Objective, Point
 
 Record = dict[str, float]
 Watch = Callable[[int, Record], None]

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from okl.kernels import Kernel
-from okl.model_selection.criteria import Criterion
-from okl.model_selection.descent import Descent, Record, Watch
-from okl.model_selection.objective import Model, Objective, within
 from okl.numerics.memory import require_memory
 from okl.operators import Dense
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
+from okl.selection.criteria import Criterion
+from okl.selection.descent import Descent, Record, Watch
+from okl.selection.objective import Model, Objective, within
 from okl.structures import Structure
 
 # With fewer rows there is nothing to choose by.

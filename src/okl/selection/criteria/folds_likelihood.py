@@ -28,13 +28,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.model_selection.criteria.adjoint import Adjoint
-from okl.model_selection.criteria.base import Criterion, Evaluation
-from okl.model_selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.numerics.arrays import is_numpy
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.problems import Observed
+from okl.selection.criteria.adjoint import Adjoint
+from okl.selection.criteria.base import Criterion, Evaluation
+from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.structures import Structure
 
 

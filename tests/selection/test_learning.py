@@ -11,14 +11,14 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from okl.kernels import Gaussian, Linear, Matern, per_feature
 from okl.losses import Softmax, Squared
-from okl.model_selection.criteria import NAMES, choose_criterion
-from okl.model_selection.learning import learn
 from okl.operators import Dense
 from okl.parameters import HyperparameterSpace, Learn, LogNormal, Tied
 from okl.problems import Observed
+from okl.selection.criteria import NAMES, choose_criterion
+from okl.selection.learning import learn
 from okl.structures import Frobenius, Graph, Identity, Mean
-from tests.model_selection.criteria.differences import folds_of
 from tests.samples import draw, draw_classes
+from tests.selection.criteria.differences import folds_of
 
 N, M, D = 40, 2, 3
 
