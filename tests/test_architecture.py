@@ -50,7 +50,7 @@ ROWS = [
     [{"solvers"}],
     [{"selection"}],
     [{"estimators"}],
-    [{"plotting"}],
+    [{"plotting"}, {"model_selection"}],
     [{"cli"}],
 ]
 LEVEL = {name: i for i, row in enumerate(ROWS) for group in row for name in group}

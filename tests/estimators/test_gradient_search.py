@@ -21,8 +21,8 @@ from okl import (
     OutputKernelRegressorCV,
     certify,
 )
-from okl.estimators.gradient_search import GradientSearchCV
 from okl.kernels import Columns, Gaussian, Linear, PerOutput
+from okl.model_selection import GradientSearchCV
 from okl.parameters import Learn, Tied
 from okl.structures import Mean
 from tests.estimators.test_callbacks import Counting

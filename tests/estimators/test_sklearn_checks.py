@@ -10,8 +10,8 @@ from okl import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
-from okl.estimators.gradient_search import GradientSearchCV
 from okl.kernels import Gaussian, PerOutput
+from okl.model_selection import GradientSearchCV
 from okl.structures import Cluster, LowRank, Mean, Sparse, TraceBall
 
 CLOSE = 1e-16

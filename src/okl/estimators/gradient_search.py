@@ -97,7 +97,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     n_iter_ : int
         Iterations of the search that counts, one at least.
     best_start_ : int
-        The start of the search that counts; restarts that failed have no number.
+        The start that counts; restarts that failed have no number.
     n_features_in_, feature_names_in_, classes_, output_names_
         Those of ``best_estimator_``.
 
@@ -110,12 +110,12 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     >>> import numpy as np
     >>> from okl import OutputKernelRegressor
     >>> from okl.kernels import Gaussian
+    >>> from okl.model_selection import GradientSearchCV
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 3))
     >>> Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])])
     >>> model = OutputKernelRegressor(Gaussian(np.ones(3)), "identity")
-    >>> search = GradientSearchCV(model).fit(X, Y)
-    >>> np.argmax(search.best_params_["kernel__gamma"])
+    >>> np.argmax(GradientSearchCV(model).fit(X, Y).best_params_["kernel__gamma"])
     np.int64(0)
     """
 
