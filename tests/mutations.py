@@ -87,6 +87,11 @@ MUTATIONS = [
         "return multipliers",
     ),
     Mutation(
+        "selection/objective.py",
+        "value - log_prior, gradient - slope",
+        "value - log_prior, gradient + slope",
+    ),
+    Mutation(
         "selection/leave_one_out.py",
         "return shares + left[:, None]",
         "return shares",

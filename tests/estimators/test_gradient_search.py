@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -203,6 +204,17 @@ def test_folds_of_groups():
     splits = list(GroupKFold(4).split(X, Y, groups))
     other = clone(search).set_params(cv=splits).fit(X, Y)
     assert search.best_score_ == other.best_score_
+
+
+def test_metadata_reach_the_splitter_and_the_fit():
+    groups, weights = np.arange(len(X)) % 4, np.linspace(0.5, 2.0, len(X))
+    search = GradientSearchCV(ISOTROPIC, criterion="folds_error", cv=GroupKFold(4))
+    with config_context(enable_metadata_routing=True):
+        search.set_fit_request(sample_weight=True)
+        routed = make_pipeline(search).fit(X, Y, sample_weight=weights, groups=groups)
+    direct = clone(search).fit(X, Y, sample_weight=weights, groups=groups)
+    assert routed[-1].best_score_ == direct.best_score_
+    assert direct.best_score_ != clone(search).fit(X, Y, groups=groups).best_score_
 
 
 def test_callbacks_see_the_iterations():

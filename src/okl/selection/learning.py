@@ -223,9 +223,10 @@ def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
             continue
         one = f"{name}[{entries[0]}]" if np.ndim(value) else name
         raise ValueError(
-            f"{one} has no influence on the kernel matrix: the columns of X that it is "
-            f"for are constant ({len(entries)} such in {name}). Drop constant columns, "
-            f"or keep it as it is by parameters={{{name!r}: 'fixed'}}."
+            f"{one} has no influence on the kernel matrix where the search starts "
+            f"({len(entries)} such in {name}): the columns of X that it is for are "
+            "constant, or it starts far from their scale. Drop constant columns, start "
+            f"elsewhere, or keep it by parameters={{{name!r}: 'fixed'}}."
         )
 
 
