@@ -316,7 +316,9 @@ def test_a_constant_column_is_no_trouble_for_one_width():
     kernel = per_feature(Gaussian(0.4), X)
     tied = run(X, observed, kernel, parameters={"kernel__gamma": "tied"}, priors=False)
     one = run(X, observed, Gaussian(0.4), priors=False)
-    assert_allclose(tied.kernel.gamma, one.kernel.gamma, rtol=1e-4)
+    # each ends where the criterion is flat
+    assert_allclose(tied.value, one.value, rtol=1e-6)
+    assert_allclose(tied.kernel.gamma, one.kernel.gamma, rtol=0.05)
 
 
 def test_a_matrix_that_does_not_fit(monkeypatch):

@@ -14,9 +14,12 @@ Record = dict[str, float]
 Watch = Callable[[int, Record], None]
 
 # The search ends where no logarithm changes the objective by more than this per unit,
-# or where a step changes it by no more than this part of it.
-_GRADIENT, _CHANGE = 1e-3, 1e-11
+# or where a step changes it by no more than this part of it: log likelihoods that
+# differ by less say nothing, and held-out ones are hardly known better.
+_GRADIENT, _CHANGE = 1e-2, 1e-10
 _CORRECTIONS = 20
+# A line search that takes more evaluations looks for what rounding hides.
+_LINE_SEARCH = 8
 # Where the line search finds nothing lower, though no logarithm changes the objective
 # by more than this per unit, the rest is rounding.
 _ROUGH = 0.1
@@ -59,6 +62,7 @@ class Descent:
             "maxcor": _CORRECTIONS,
             "gtol": _GRADIENT,
             "ftol": _CHANGE,
+            "maxls": _LINE_SEARCH,
         }
         try:
             result = minimize(
