@@ -74,7 +74,8 @@ class Objective:
             value, gradient = value - log_prior, gradient - slope
         if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
             raise np.linalg.LinAlgError(
-                f"The criterion is {value} with a gradient that is not finite, or both."
+                f"The criterion is {value}, or its gradient is not finite. Start from "
+                "another alpha, or scale of the kernel."
             )
         return Point(theta.copy(), float(value), found.value, gradient)
 
