@@ -33,6 +33,7 @@ NAMES = (
     "search",
     "decompositions",
     "criteria",
+    "learning",
     "peak_memory",
 )
 # What does not depend on the number of threads is measured with the last one only.

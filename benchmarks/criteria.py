@@ -8,10 +8,10 @@ from sklearn.datasets import load_digits
 from benchmarks.measure import Row, alternately, best_of
 from okl.kernels import Matern
 from okl.losses import Loss, Softmax, Squared
-from okl.model_selection.criteria import FoldsLikelihood, RestrictedLikelihood
-from okl.model_selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.operators import Dense
 from okl.problems import Observed
+from okl.selection.criteria import FoldsLikelihood, RestrictedLikelihood
+from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.structures import Identity, Mean, Structure
 
 # Seconds that the restricted likelihood may take with G, of how many rows, columns of X

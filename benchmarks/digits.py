@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 from benchmarks.measure import Row, alternately
 from okl.kernels import Gaussian
 from okl.losses import Squared
-from okl.model_selection.path import alpha_grid
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
+from okl.selection.path import alpha_grid
 from okl.solvers import solve_path
 from okl.structures import Frobenius, LowRank
 

@@ -12,9 +12,9 @@ from okl import output_kernel_path
 from okl.datasets import make_mixed_processes
 from okl.kernels import Laplacian
 from okl.losses import Squared
-from okl.model_selection.path import alpha_grid
 from okl.operators import Dense
 from okl.problems import Inputs, Rotated, formulate
+from okl.selection.path import alpha_grid
 from okl.solvers.alternation import first_output_kernel
 from okl.structures import Frobenius
 

@@ -12,9 +12,9 @@ from benchmarks.measure import Row, best_of
 from benchmarks.published.alternation import STEP, alternate
 from okl.kernels import Gaussian
 from okl.losses import Squared
-from okl.model_selection.path import largest_alpha
 from okl.operators import Dense
 from okl.problems import Inputs, Problem, Rotated, formulate
+from okl.selection.path import largest_alpha
 from okl.solvers import choose_solver
 from okl.solvers.alternation import first_output_kernel
 from okl.structures import (

@@ -19,8 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from okl.losses import Squared
-from okl.model_selection.path import alpha_grid
 from okl.problems import formulate
+from okl.selection.path import alpha_grid
 from okl.structures import Frobenius, Identity, LowRank
 from reproductions.paths import inputs_of, predictions
 from reproductions.report import data_folder, save_figure, table, write_page

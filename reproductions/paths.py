@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from okl.losses import Squared
-from okl.model_selection.path import alpha_grid
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
+from okl.selection.path import alpha_grid
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 

@@ -87,7 +87,12 @@ MUTATIONS = [
         "return multipliers",
     ),
     Mutation(
-        "model_selection/leave_one_out.py",
+        "selection/objective.py",
+        "value - log_prior, gradient - slope",
+        "value - log_prior, gradient + slope",
+    ),
+    Mutation(
+        "selection/leave_one_out.py",
         "return shares + left[:, None]",
         "return shares",
     ),

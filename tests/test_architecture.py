@@ -48,9 +48,9 @@ ROWS = [
     [{"operators"}],
     [{"problems"}, {"posterior"}],
     [{"solvers"}],
-    [{"model_selection"}],
+    [{"selection"}],
     [{"estimators"}],
-    [{"plotting"}],
+    [{"plotting"}, {"model_selection"}],
     [{"cli"}],
 ]
 LEVEL = {name: i for i, row in enumerate(ROWS) for group in row for name in group}

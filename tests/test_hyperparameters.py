@@ -297,3 +297,38 @@ def test_a_kernel_is_found_again_by_its_gradient():
     )
     assert_allclose(space.unpack(found.x)[hidden], [1.0, 3.0], rtol=1e-4)
     assert space.unpack(found.x)["right__gamma"] == pytest.approx(0.3, rel=1e-4)
+
+
+class TestDraws:
+    def test_moments_of_a_prior(self):
+        prior = LogNormal([0.0, 1.0, -1.0], 0.6, 1.5)
+        rng = np.random.default_rng(0)
+        logs = np.array([prior.draw(rng, (3,)) for _ in range(4000)])
+        # four standard errors
+        assert_allclose(logs.mean(axis=0), [0.0, 1.0, -1.0], atol=0.11)
+        covariance = 0.36 * np.eye(3) + 2.25
+        assert_allclose(np.cov(logs.T), covariance, atol=0.25)
+
+    def test_bounds_and_ties(self):
+        parameters = {
+            "kernel__gamma": Learn(bounds=(0.5, 2.0), prior=LogNormal(0.0, 3.0)),
+            "structure__mu": Tied("alpha"),
+        }
+        space = HyperparameterSpace(listed(), parameters)
+        rng = np.random.default_rng(0)
+        drawn = [space.unpack(space.draw(rng)) for _ in range(50)]
+        gammas = np.array([values["kernel__gamma"] for values in drawn])
+        assert gammas.min() == 0.5
+        assert gammas.max() == pytest.approx(2.0)
+        # without a prior that draws: from all of the bounds
+        alphas = np.log10([values["alpha"] for values in drawn])
+        assert alphas.min() < -3
+        assert alphas.max() > 3
+        assert all(values["structure__mu"] == values["alpha"] for values in drawn)
+
+    def test_one_number_for_an_array(self):
+        space = HyperparameterSpace(listed(), {"kernel__gamma": "tied"})
+        one, other = (space.draw(np.random.default_rng(seed)) for seed in (0, 1))
+        assert np.ptp(space.unpack(one)["kernel__gamma"]) == 0
+        assert_array_equal(one, space.draw(np.random.default_rng(0)))
+        assert np.all(one != other)

@@ -1,8 +1,9 @@
 """okl: learn several outputs together, and how they are related.
 
 The estimators are here; the parts they are made of are in `okl.kernels`,
-`okl.losses`, `okl.structures` and `okl.solvers`, scores of learned relations in
-`okl.metrics`, the pictures in `okl.plotting`.
+`okl.losses`, `okl.structures` and `okl.solvers`, the search over their continuous
+parameters in `okl.model_selection`, scores of learned relations in `okl.metrics`, the
+pictures in `okl.plotting`.
 """
 
 from okl.certificates import Certificate

@@ -11,6 +11,7 @@ from okl import (
     OutputKernelRegressorCV,
 )
 from okl.kernels import Gaussian, PerOutput
+from okl.model_selection import GradientSearchCV
 from okl.structures import Cluster, LowRank, Mean, Sparse, TraceBall
 
 CLOSE = 1e-16
@@ -30,6 +31,8 @@ KINDS = [
     # rows left out one by one; folds
     OutputKernelRegressorCV(structures="identity", alphas=3),
     OutputKernelClassifierCV("rbf", "identity", cv=3, alphas=3),
+    GradientSearchCV(OutputKernelRegressor(structure="identity"), max_iter=1),
+    GradientSearchCV(OutputKernelClassifier(structure="identity"), max_iter=1),
 ]
 # The same with other structures, losses and kernels. scikit-learn's checks have one
 # output, and three classes.
@@ -80,14 +83,27 @@ OTHERS = [
     OutputKernelClassifierCV(
         "rbf", ["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
     ),
+    GradientSearchCV(
+        OutputKernelRegressor(structure=Mean()), criterion="folds_error", cv=3
+    ),
+    GradientSearchCV(OutputKernelClassifier(), cv=3, max_iter=1),
 ]
 # The checks that may fail, and why; there is no other place for an exception.
 EXPECTED_FAILURES = {
     "precomputed": {"check_estimators_dtypes": "feeds an indefinite matrix"},
+    "FoldsLikelihood": {
+        f"check_sample_weight_equivalence_on_{kind}_data": (
+            "compares closer than the gap of 1e-8 that folds are fitted to"
+        )
+        for kind in ("dense", "sparse")
+    },
 }
 
 
 def expected_failures(estimator):
+    if isinstance(estimator, GradientSearchCV):
+        learned = estimator.estimator.structure == "frobenius"
+        return EXPECTED_FAILURES["FoldsLikelihood"] if learned else {}
     return EXPECTED_FAILURES.get(estimator.kernel, {})
 
 

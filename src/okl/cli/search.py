@@ -30,7 +30,7 @@ from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.forecast import Forecast
-from okl.model_selection.folds import N_FOLDS
+from okl.selection.folds import N_FOLDS
 from okl.structures import Identity, Structure
 
 _SHARED = ("loss", "fit_intercept", "normalize_y", "tol", "max_iter", "max_memory")

@@ -45,10 +45,10 @@ from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
-from okl.model_selection.folds import splitter_of
-from okl.model_selection.path import check_alphas
 from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag
+from okl.selection.folds import splitter_of
+from okl.selection.path import check_alphas
 from okl.solvers import solve_path
 from okl.structures import Structure, as_structure
 

@@ -15,10 +15,10 @@ from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training, check_kernel_per_output
-from okl.model_selection.path import alpha_grid, check_alphas
 from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_fit_parameters
 from okl.problems import Formulation
+from okl.selection.path import alpha_grid, check_alphas
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure, as_structure
 

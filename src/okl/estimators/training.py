@@ -59,11 +59,7 @@ class Training:
             For parameters of the kernel, a given matrix, or entries of X that cannot be
             used.
         """
-        check_magnitude(
-            X.data if issparse(X) else X,
-            "X has entries up to",
-            "Rescale X, for instance by standardising its columns.",
-        )
+        check_rows(X)
         if is_precomputed(kernel):
             matrix = X
             if check_gram(X, "The precomputed kernel") > 0:
@@ -72,8 +68,7 @@ class Training:
             workspace = budget / X.nbytes
             given = Dense(matrix, owned=False, trusted=False, workspace=workspace)
             return cls(given, "precomputed", X)
-        numbered = number_columns(as_input_kernel(kernel), names)
-        resolved = numbered.resolve(X, row_weights)
+        resolved = resolved_kernel(kernel, X, row_weights, names)
         if fit_intercept:
             resolved = resolved.centered(X, row_weights)
         return cls(operator_of(resolved, X, budget), resolved, X)
@@ -82,6 +77,25 @@ class Training:
     def rows(self) -> Any:
         """What new rows are compared with; None for a precomputed kernel."""
         return None if is_precomputed(self.kernel) else self.X
+
+
+def check_rows(X: Any) -> None:
+    """Raise ValueError if entries are too large for a kernel."""
+    check_magnitude(
+        X.data if issparse(X) else X,
+        "X has entries up to",
+        "Rescale X, for instance by standardising its columns.",
+    )
+
+
+def resolved_kernel(
+    kernel: Any,
+    X: Any,
+    row_weights: np.ndarray | None,
+    names: Sequence[str] | None,
+) -> Kernel | PerOutput:
+    """Return a kernel, as estimators take it, with parameters that are numbers."""
+    return number_columns(as_input_kernel(kernel), names).resolve(X, row_weights)
 
 
 def is_precomputed(kernel: Any) -> bool:

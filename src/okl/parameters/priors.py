@@ -1,7 +1,8 @@
 """Priors of positive parameters, as densities of their logarithms.
 
 A search adds the log density to what it maximises. A prior is any object with
-``log_density`` and ``gradient``, both functions of the logarithms of the values.
+``log_density`` and ``gradient``, both functions of the logarithms of the values; one
+with ``draw`` besides says where further searches start.
 """
 
 from __future__ import annotations
@@ -85,6 +86,12 @@ class LogNormal:
     def gradient(self, logs: Any) -> np.ndarray:
         """Return its derivative by each of the logarithms."""
         return -self._solve(self._difference(logs))
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Draw logarithms of values of a shape."""
+        shared = self.shared_std * rng.standard_normal()
+        own = self.std * rng.standard_normal(shape)
+        return np.add(self.mean, shared + own)
 
     def _difference(self, logs: Any) -> np.ndarray:
         if np.ndim(self.mean) and np.shape(self.mean) != np.shape(logs):

@@ -166,6 +166,23 @@ class HyperparameterSpace:
             np.add.at(result, part.entries, np.ravel(derivatives[part.name]))
         return result
 
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw a theta from the priors, within the bounds.
+
+        Where a prior draws none, as `Flat` does not, it is uniform between the bounds.
+        """
+        theta = np.empty(self.size)
+        low, high = self.bounds.T
+        # what others are tied to comes first among the parts, and has the prior
+        for part in reversed(self._parts):
+            if hasattr(part.prior, "draw"):
+                logs = np.ravel(part.prior.draw(rng, part.shape))
+            else:
+                logs = rng.uniform(low[part.entries], high[part.entries])
+            own, groups = np.unique(part.entries, return_inverse=True)
+            theta[own] = _averages(logs, groups, len(own))
+        return np.clip(theta, low, high)
+
     def log_prior(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the log density of the priors, and its derivative by theta."""
         theta = np.asarray(theta, dtype=np.float64)

@@ -17,12 +17,15 @@ never data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from okl.numerics.arrays import Array
 from okl.optimization.regions import Free, Region
 from okl.output_kernels import OutputKernel
 from okl.parameters.component import Component
+from okl.parameters.hyperparameter import Hyperparameter
 
 
 class DualBound(NamedTuple):
@@ -85,6 +88,20 @@ class Structure(Component, ABC):
         The result lives in the namespace of ``like``.
         """
         return None
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Return the parameters of a fixed L that can be learned; none by default."""
+        return []
+
+    def gradient(self, weights: np.ndarray) -> dict[str, Any]:
+        """Return the derivatives of sum_st W_st L_st by the logs of these parameters.
+
+        Parameters
+        ----------
+        weights : array (n_outputs, n_outputs)
+            W, symmetric.
+        """
+        return {}
 
     def largest_eigenvalue(self, like: Array) -> float:
         """Return the largest eigenvalue that L may have for the columns of an array.

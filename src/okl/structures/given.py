@@ -10,10 +10,14 @@ import numpy as np
 from okl.numerics.arrays import Array, inner, namespace
 from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel, SpectralKernel
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.parameters.priors import LogNormal
 from okl.structures.base import Structure
 
 # Arrays of the size of L while it is decomposed.
 _ARRAYS = 4
+# Standard deviation of the log of a weight that is learned, and of its bounds.
+_STD, _REACH = 3.0, 4.0
 
 
 class Given(Structure):
@@ -64,3 +68,10 @@ class Given(Structure):
         """Return L for the columns of an array, in its namespace."""
         matrix = self.matrix(like.shape[1])
         return namespace(like).asarray(matrix, dtype=like.dtype)
+
+
+def weight_around_one(name: str, value: float) -> Hyperparameter:
+    """Return a weight that can be learned: around one, hardly known."""
+    reach = float(np.exp(_REACH * _STD))
+    bounds = min(1 / reach, value / 2), max(reach, value * 2)
+    return Hyperparameter(name, value, bounds, LogNormal(0.0, _STD))

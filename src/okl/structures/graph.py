@@ -9,7 +9,8 @@ import scipy.sparse
 from scipy.sparse.csgraph import laplacian
 
 from okl.numerics.validation import check_positive
-from okl.structures.given import Given
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.structures.given import Given, weight_around_one
 
 _TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a Laplacian
 
@@ -92,6 +93,15 @@ class Graph(Given):
         delta = laplacian(_dense(self.adjacency))
         inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
         return (inverse + inverse.T) / 2
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Return gamma."""
+        return [weight_around_one("gamma", self.gamma)]
+
+    def gradient(self, weights: np.ndarray) -> dict[str, float]:
+        """Return that by log gamma: dL = -gamma L^2."""
+        L = self.matrix(len(weights))
+        return {"gamma": -float(self.gamma) * float(np.vdot(weights, L @ L))}
 
 
 def _dense(matrix: Any) -> np.ndarray:

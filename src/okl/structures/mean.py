@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from okl.numerics.validation import check_positive
-from okl.structures.given import Given
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.structures.given import Given, weight_around_one
 
 
 class Mean(Given):
@@ -55,3 +56,12 @@ class Mean(Given):
         spread = 1 / (1 + float(self.gamma))  # of the norm 1 that the average keeps
         average = (1 - spread) / n_outputs
         return spread * np.eye(n_outputs) + average
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Return gamma."""
+        return [weight_around_one("gamma", self.gamma)]
+
+    def gradient(self, weights: np.ndarray) -> dict[str, float]:
+        """Return that by log gamma: dL = -gamma / (1 + gamma)^2 (I - U)."""
+        rate = -float(self.gamma) / (1 + float(self.gamma)) ** 2
+        return {"gamma": rate * float(np.trace(weights) - weights.sum() / len(weights))}

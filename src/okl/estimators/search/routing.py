@@ -41,13 +41,7 @@ def routed(
     """
     of_scores = {} if weights is None else {"sample_weight": weights}
     if not get_config()["enable_metadata_routing"]:
-        unknown = sorted(set(params) - {"groups"})
-        if unknown:
-            raise ValueError(
-                f"fit got unexpected metadata {unknown}; call "
-                "sklearn.set_config(enable_metadata_routing=True) and request "
-                "it from the splitter or the scorer."
-            )
+        _check_known(params)
         if estimator.scoring is None:
             return params, of_scores
         return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
@@ -57,6 +51,30 @@ def routed(
         ).splitter.split, of_scores
     given = process_routing(estimator, "fit", **params, **ids, **_for_rows(of_scores))
     return given.splitter.split, given.scorer.score
+
+
+def of_splitter(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of the splitter of a search that has no scorer.
+
+    Raises
+    ------
+    ValueError
+        For metadata that it does not take.
+    """
+    if get_config()["enable_metadata_routing"]:
+        return process_routing(estimator, "fit", **params).splitter.split
+    _check_known(params)
+    return params
+
+
+def _check_known(params: dict[str, Any]) -> None:
+    unknown = sorted(set(params) - {"groups"})
+    if unknown:
+        raise ValueError(
+            f"fit got unexpected metadata {unknown}; call "
+            "sklearn.set_config(enable_metadata_routing=True) and request "
+            "it from the splitter or the scorer."
+        )
 
 
 def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -18,13 +18,13 @@ from okl.estimators.search.judge import Judge
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import PerOutput
-from okl.model_selection.held_out import (
+from okl.problems import Formulation
+from okl.selection.held_out import (
     FoldScores,
     score_fold,
     score_left_out,
 )
-from okl.model_selection.path import alpha_grid
-from okl.problems import Formulation
+from okl.selection.path import alpha_grid
 from okl.structures import Structure
 
 # Arrays of the size of a kernel matrix that exist while it is decomposed.

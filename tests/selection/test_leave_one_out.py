@@ -8,9 +8,9 @@ from sklearn.linear_model import RidgeCV
 
 from okl.kernels import Matern
 from okl.losses import Squared
-from okl.model_selection.leave_one_out import has_closed_form, leave_one_out
 from okl.operators import Dense, Features
 from okl.problems import Inputs, Observed
+from okl.selection.leave_one_out import has_closed_form, leave_one_out
 from okl.solvers import solve_path
 from okl.structures import Fixed, Frobenius, Identity, Mean
 from tests.samples import draw, psd

@@ -6,9 +6,9 @@ centring the block of the raw matrix, and with coefficients that sum to zero the
 held-out predictions agree as well.
 
 With the squared loss and complete targets all of a path happens in the eigenbasis of
-the block of the training rows (`okl.model_selection.eigenbasis`). What models with a
+the block of the training rows (`okl.selection.eigenbasis`). What models with a
 known output kernel would score on rows left out one by one needs no folds at all
-(`okl.model_selection.leave_one_out`).
+(`okl.selection.leave_one_out`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from okl.coding.tasks import COLUMNS, Sharing, Tasks
-from okl.model_selection import eigenbasis
-from okl.model_selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.operators import KernelOperator, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
+from okl.selection import eigenbasis
+from okl.selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 

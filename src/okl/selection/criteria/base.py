@@ -77,3 +77,7 @@ class Criterion(ABC):
             One for each output only in closed form, and where L couples no outputs.
         structure : Structure
         """
+
+    def cold(self) -> Criterion:
+        """Return the same criterion, without what it keeps of evaluations before."""
+        return self

@@ -15,20 +15,20 @@ All are minimised. Where L is given and relates no outputs, targets may be missi
 likelihood of folds takes them with any L.
 """
 
-from okl.model_selection.criteria.automatic import NAMES as NAMES
-from okl.model_selection.criteria.automatic import choose_criterion as choose_criterion
-from okl.model_selection.criteria.base import Criterion as Criterion
-from okl.model_selection.criteria.base import Evaluation as Evaluation
-from okl.model_selection.criteria.folds_error import FoldsError as FoldsError
-from okl.model_selection.criteria.folds_likelihood import (
+from okl.selection.criteria.automatic import NAMES as NAMES
+from okl.selection.criteria.automatic import choose_criterion as choose_criterion
+from okl.selection.criteria.base import Criterion as Criterion
+from okl.selection.criteria.base import Evaluation as Evaluation
+from okl.selection.criteria.folds_error import FoldsError as FoldsError
+from okl.selection.criteria.folds_likelihood import (
     FoldsLikelihood as FoldsLikelihood,
 )
-from okl.model_selection.criteria.leave_one_out_error import (
+from okl.selection.criteria.leave_one_out_error import (
     LeaveOneOutError as LeaveOneOutError,
 )
-from okl.model_selection.criteria.leave_one_out_likelihood import (
+from okl.selection.criteria.leave_one_out_likelihood import (
     LeaveOneOutLikelihood as LeaveOneOutLikelihood,
 )
-from okl.model_selection.criteria.restricted_likelihood import (
+from okl.selection.criteria.restricted_likelihood import (
     RestrictedLikelihood as RestrictedLikelihood,
 )

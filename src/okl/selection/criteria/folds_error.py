@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import (
+from okl.numerics.arrays import Array, definite_solver
+from okl.problems import Observed
+from okl.selection.criteria.closed_form import (
     ClosedFormCriterion,
     Decoupled,
     Derivative,
 )
-from okl.model_selection.criteria.projected_inverse import ProjectedInverse
-from okl.numerics.arrays import Array, definite_solver
-from okl.problems import Observed
+from okl.selection.criteria.projected_inverse import ProjectedInverse
 
 
 class FoldsError(ClosedFormCriterion):

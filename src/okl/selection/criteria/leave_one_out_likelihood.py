@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import Decoupled
-from okl.model_selection.criteria.leave_one_out import Judgement, LeaveOneOut, LeftOut
+from okl.selection.criteria.closed_form import Decoupled
+from okl.selection.criteria.leave_one_out import Judgement, LeaveOneOut, LeftOut
 
 
 class LeaveOneOutLikelihood(LeaveOneOut):

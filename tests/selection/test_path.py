@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Squared
-from okl.model_selection.held_out import score_fold
-from okl.model_selection.path import alpha_grid, largest_alpha
 from okl.operators import Dense, Features
 from okl.problems import Inputs, Observed
+from okl.selection.held_out import score_fold
+from okl.selection.path import alpha_grid, largest_alpha
 from okl.solvers import solve_path
 from okl.structures import Cluster, Fixed, Frobenius, Identity, LowRank, TraceBall
 from tests.samples import alpha_max, draw, psd, solve

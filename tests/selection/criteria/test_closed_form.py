@@ -5,16 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Huber, Squared
-from okl.model_selection.criteria import (
+from okl.operators import Dense
+from okl.problems import Observed
+from okl.selection.criteria import (
     FoldsError,
     LeaveOneOutError,
     LeaveOneOutLikelihood,
     RestrictedLikelihood,
 )
-from okl.operators import Dense
-from okl.problems import Observed
 from okl.structures import Fixed, Frobenius, Identity, Mean
-from tests.model_selection.criteria.differences import (
+from tests.samples import draw, psd
+from tests.selection.criteria.differences import (
     OBSERVED,
     ROW_WEIGHTS,
     M,
@@ -23,7 +24,6 @@ from tests.model_selection.criteria.differences import (
     folds_of,
     value,
 )
-from tests.samples import draw, psd
 
 
 def _folds_error(observed, *, fit_intercept):

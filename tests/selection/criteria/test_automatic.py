@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from okl.losses import Huber, Softmax, Squared
-from okl.model_selection.criteria import (
+from okl.operators import Dense
+from okl.problems import Observed
+from okl.selection.criteria import (
     NAMES,
     FoldsLikelihood,
     LeaveOneOutError,
     RestrictedLikelihood,
     choose_criterion,
 )
-from okl.operators import Dense
-from okl.problems import Observed
 from okl.structures import Frobenius, Identity, Mean
-from tests.model_selection.criteria.differences import (
+from tests.samples import draw, targets_for
+from tests.selection.criteria.differences import (
     OBSERVED,
     ROW_WEIGHTS,
     N,
     folds_of,
 )
-from tests.samples import draw, targets_for
 
 
 def chosen(loss, structure, weights=None, *, n_features=2, spec="auto"):

@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from okl.model_selection.criteria.base import Criterion, Evaluation
-from okl.model_selection.criteria.projected_inverse import ProjectedInverse
 from okl.numerics.arrays import eigh
 from okl.numerics.memory import require_memory
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
+from okl.selection.criteria.base import Criterion, Evaluation
+from okl.selection.criteria.projected_inverse import ProjectedInverse
 from okl.structures import Structure
 
 # The part of the variance of an output below which what noise is left does not count.

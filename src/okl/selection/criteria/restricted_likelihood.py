@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import (
+from okl.selection.criteria.closed_form import (
     ClosedFormCriterion,
     Decoupled,
     Derivative,

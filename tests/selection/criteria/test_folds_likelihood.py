@@ -7,17 +7,17 @@ from numpy.testing import assert_allclose
 from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.coding.tasks import Tasks
 from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.model_selection.criteria import FoldsLikelihood
 from okl.operators import Dense, Features
 from okl.problems import Observed
+from okl.selection.criteria import FoldsLikelihood
 from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean
-from tests.model_selection.criteria.differences import (
+from tests.samples import draw, draw_classes, psd, targets_for
+from tests.selection.criteria.differences import (
     M,
     assert_derivatives,
     folds_of,
     value,
 )
-from tests.samples import draw, draw_classes, psd, targets_for
 
 N, ALPHA = 18, 0.3
 ROWS = np.linspace(0.5, 3.0, N)[:, None]

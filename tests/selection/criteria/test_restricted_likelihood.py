@@ -7,17 +7,17 @@ from scipy.linalg import block_diag, null_space
 from scipy.stats import multivariate_normal
 
 from okl.losses import Squared
-from okl.model_selection.criteria import RestrictedLikelihood
 from okl.problems import Observed
+from okl.selection.criteria import RestrictedLikelihood
 from okl.structures import Fixed, Identity
-from tests.model_selection.criteria.differences import (
+from tests.samples import draw, psd
+from tests.selection.criteria.differences import (
     OBSERVED,
     ROW_WEIGHTS,
     M,
     N,
     value,
 )
-from tests.samples import draw, psd
 
 ALPHA = 0.4
 

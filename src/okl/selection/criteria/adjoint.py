@@ -21,11 +21,11 @@ from itertools import islice
 import numpy as np
 
 from okl.losses.base import Curvature
-from okl.model_selection.criteria.fold_fit import FoldFit
 from okl.numerics.arrays import inner
 from okl.operators import JointOperator, Kronecker, NystroemFactor, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, TargetMatrix
+from okl.selection.criteria.fold_fit import FoldFit
 from okl.solvers.approximation import Approximation, Prepared
 from okl.solvers.hessian import HessianSystem
 

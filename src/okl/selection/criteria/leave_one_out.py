@@ -5,7 +5,7 @@ p the diagonal of P; 1 / p is the variance of its prediction, with its noise. A 
 counts as so many copies of a row: of a row with weight w > 1 one copy is left out and
 w - 1 stay, and for that copy C is C / w and p is p / w^2 + 1 - 1 / w; a row of weight
 below one is left out whole. With v = max(w, 1) and q = v - 1 + p / v the residual is
-r = C / q. `okl.model_selection.leave_one_out` predicts the same.
+r = C / q. `okl.selection.leave_one_out` predicts the same.
 
 With dC = -P dK C and dp = -diag(P dK P), up to the factor l / alpha, a criterion with
 dJ = sum_ij e_ij dC_ij - t_ij dp_ij has G = P diag(sum_j t_j) P - sym(P e C').
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.model_selection.criteria.closed_form import (
+from okl.selection.criteria.closed_form import (
     ClosedFormCriterion,
     Decoupled,
     Derivative,
 )
-from okl.model_selection.criteria.projected_inverse import ProjectedInverse
+from okl.selection.criteria.projected_inverse import ProjectedInverse
 
 
 class LeftOut(NamedTuple):

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from okl.model_selection.criteria.base import Criterion
-from okl.model_selection.criteria.closed_form import ClosedFormCriterion
-from okl.model_selection.criteria.folds_error import FoldsError
-from okl.model_selection.criteria.folds_likelihood import FoldsLikelihood
-from okl.model_selection.criteria.leave_one_out_error import LeaveOneOutError
-from okl.model_selection.criteria.leave_one_out_likelihood import LeaveOneOutLikelihood
-from okl.model_selection.criteria.restricted_likelihood import RestrictedLikelihood
 from okl.problems import Observed
+from okl.selection.criteria.base import Criterion
+from okl.selection.criteria.closed_form import ClosedFormCriterion
+from okl.selection.criteria.folds_error import FoldsError
+from okl.selection.criteria.folds_likelihood import FoldsLikelihood
+from okl.selection.criteria.leave_one_out_error import LeaveOneOutError
+from okl.selection.criteria.leave_one_out_likelihood import LeaveOneOutLikelihood
+from okl.selection.criteria.restricted_likelihood import RestrictedLikelihood
 from okl.structures import Structure
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]

@@ -28,13 +28,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.model_selection.criteria.adjoint import Adjoint
-from okl.model_selection.criteria.base import Criterion, Evaluation
-from okl.model_selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.numerics.arrays import is_numpy
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.problems import Observed
+from okl.selection.criteria.adjoint import Adjoint
+from okl.selection.criteria.base import Criterion, Evaluation
+from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.structures import Structure
 
 
@@ -88,7 +88,9 @@ class FoldsLikelihood(Criterion):
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives."""
         known = structure.known(self.observed.targets)
-        if known is None and "half_squared_norm" not in structure.capabilities:
+        region = structure.region(self.observed.targets.shape[1])
+        # what has a smooth dual is half the squared norm
+        if known is None and not (region is not None and region.in_dual):
             raise ValueError(
                 f"The L of {structure} is learned, and the derivative of held-out "
                 "scores does not follow it. Choose the kernel with a given structure "
@@ -115,6 +117,17 @@ class FoldsLikelihood(Criterion):
             if couples
             else None,
             max(part.gap for part in parts),
+        )
+
+    def cold(self) -> FoldsLikelihood:
+        """Return the same criterion, whose fits start from nothing."""
+        return FoldsLikelihood(
+            self.observed,
+            self._folds,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rtol=self.rtol,
         )
 
     def _fold(

@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 
 from okl.kernels import Linear, Matern
 from okl.losses import Softmax, Squared
-from okl.model_selection.criteria import NAMES, choose_criterion
 from okl.operators import Dense
 from okl.problems import Observed
+from okl.selection.criteria import NAMES, choose_criterion
 from okl.structures import Identity
-from tests.model_selection.criteria.differences import M, folds_of
 from tests.samples import draw, draw_classes
+from tests.selection.criteria.differences import M, folds_of
 
 N = 20
 

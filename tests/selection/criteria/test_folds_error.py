@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
 from okl.losses import Squared
-from okl.model_selection.criteria import FoldsError, LeaveOneOutError
 from okl.problems import Observed
+from okl.selection.criteria import FoldsError, LeaveOneOutError
 from okl.structures import Fixed, Identity, Mean
-from tests.model_selection.criteria.differences import M, N, folds_of, value
 from tests.samples import draw, psd
+from tests.selection.criteria.differences import M, N, folds_of, value
 
 ALPHA = 0.3
 

@@ -7,11 +7,11 @@ from scipy.stats import norm
 
 from okl import OutputKernelRegressor
 from okl.losses import Squared
-from okl.model_selection.criteria import LeaveOneOutError, LeaveOneOutLikelihood
 from okl.problems import Observed
+from okl.selection.criteria import LeaveOneOutError, LeaveOneOutLikelihood
 from okl.structures import Fixed, Identity, Mean
-from tests.model_selection.criteria.differences import M, N, value
 from tests.samples import draw, psd
+from tests.selection.criteria.differences import M, N, value
 
 ALPHA = 0.3
 

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Squared
-from okl.model_selection import eigenbasis
 from okl.operators import Dense
 from okl.problems import Observed
+from okl.selection import eigenbasis
 from tests.instances import STRUCTURES
 from tests.samples import gaussian
 

@@ -1,0 +1,300 @@
+"""A search over continuous hyperparameters by the gradient of a criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+from okl.estimators.best_estimator import ByBestEstimator
+from okl.estimators.gradient_starts import Starts, trace_table, warn_of_end
+from okl.estimators.search.routing import of_splitter
+from okl.estimators.single_fit import SingleFit
+from okl.estimators.training import check_rows, resolved_kernel
+from okl.kernels import Kernel
+from okl.numerics.memory import memory_budget
+from okl.numerics.validation import check_count, check_flag, check_positive
+from okl.selection.criteria import NAMES, choose_criterion
+from okl.selection.folds import splitter_of
+from okl.selection.learning import Learned, Record, check_n_samples
+from okl.structures import as_structure
+
+# From the code that warns to the user's: over `fit` and its wrapper for callbacks.
+_DEPTH = 3
+
+
+class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
+    """Learn continuous hyperparameters of an estimator by the gradient of a criterion.
+
+    Positive numbers, and arrays of them as a width for each feature, are far too many
+    for a grid. Here all of them move at once, as logarithms, by L-BFGS-B from the
+    values that the estimator has. What is minimised is the criterion minus the log
+    density of the priors, which kernels state relative to the scale of the columns.
+    Then the estimator is fitted to all rows, and certified as any fit is.
+
+    Parameters
+    ----------
+    estimator : OutputKernelRegressor or OutputKernelClassifier
+        Its parameters say where the search starts. A kernel with one width for all
+        features keeps one; ``Gaussian(gamma=np.ones(n_features))``, or
+        `okl.kernels.per_feature`, learns one for each.
+    parameters : mapping, iterable of str, or None, default=None
+        What is learned, by scikit-learn's names: ``alpha``, ``kernel__gamma``,
+        ``kernel__left__value``, ``structure__gamma`` (of ``Mean`` and ``Graph``, where
+        there are several outputs). None is all of them; names are these only; a mapping
+        says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all entries
+        of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or
+        ``Learn(...)`` of `okl.parameters`; what it does not name is learned.
+    criterion : str, default="auto"
+        What is minimised. With the squared loss and a given output kernel
+        ``"restricted_likelihood"``, ``"leave_one_out_error"``,
+        ``"leave_one_out_likelihood"`` or ``"folds_error"``, each in closed form; with
+        any smooth loss and a given output kernel, or ``"frobenius"``,
+        ``"folds_likelihood"``, by fits to the folds. ``"auto"`` is the likelihood, or
+        with more than a fifth as many features as rows the leave-one-out error, where
+        they are in closed form, else the likelihood of folds.
+    cv : int, splitter, iterable or None, default=None
+        Folds of the criteria that have some; None for five, shuffled and stratified.
+    priors : bool, default=True
+        Whether priors count; without them a criterion may be flat in some directions,
+        as in the common scale of a kernel and alpha.
+    n_restarts : int, default=0
+        Further searches, from draws of the priors. The least end counts.
+    max_iter : int, default=100
+        Most iterations of each search.
+    max_time : float or None, default=None
+        Seconds after which no evaluation begins, but that at the end and the last fit.
+    random_state : int, RandomState or None, default=0
+        Of the folds and the restarts.
+    n_jobs : int or None, default=None
+        Restarts in parallel, by joblib.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        What was learned, as ``set_params`` of the estimator takes it: natural units,
+        an array under one name.
+    best_estimator_ : estimator
+        With them, fitted to all rows.
+    best_score_ : float
+        Minus the criterion, without the priors, evaluated at the end without warm
+        starts: the larger the better. Scores of different criteria, or targets, cannot
+        be compared.
+    criterion_ : str
+        The criterion, as its class is called.
+    cv_results_ : dict of arrays
+        One row for each iteration of each search: ``start`` (0 is the one from the
+        given values), ``iteration``, ``value`` (what is minimised), ``criterion`` (it
+        without the priors), ``gradient_norm`` (the largest entry that does not lead out
+        of the bounds), ``seconds`` and ``evaluations`` since the start.
+    n_iter_ : int
+        Iterations of the search that counts, one at least.
+    best_start_ : int
+        The start that counts; restarts that failed have no number.
+    n_features_in_, feature_names_in_, classes_, output_names_
+        Those of ``best_estimator_``.
+
+    References
+    ----------
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, chapter 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okl import OutputKernelRegressor
+    >>> from okl.kernels import Gaussian
+    >>> from okl.model_selection import GradientSearchCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])])
+    >>> model = OutputKernelRegressor(Gaussian(np.ones(3)), "identity")
+    >>> np.argmax(GradientSearchCV(model).fit(X, Y).best_params_["kernel__gamma"])
+    np.int64(0)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        parameters: Mapping[str, Any] | Iterable[str] | None = None,
+        *,
+        criterion: str = "auto",
+        cv: Any = None,
+        priors: bool = True,
+        n_restarts: int = 0,
+        max_iter: int = 100,
+        max_time: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.parameters = parameters
+        self.criterion = criterion
+        self.cv = cv
+        self.priors = priors
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Route metadata of fit to the splitter."""
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        splitter = splitter_of(self.cv, random_state=self.random_state)
+        return router.add(splitter=splitter, method_mapping=to_split)
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        task: Any = None,
+        **params: Any,
+    ) -> Self:
+        """Learn the hyperparameters, then fit on all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, task
+            As in `fit` of the estimator. No criterion is for data in long form, so that
+            ``task`` is refused.
+        **params : dict
+            Metadata for the splitter (``groups``).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For what cannot be used; fewer than five rows; a criterion that is not for
+            the loss, structure or targets; parameters that are not continuous, or have
+            no influence, as the width of a constant column.
+        TypeError
+            If the estimator is none of those above.
+        MemoryError
+            If the kernel matrix and its derivatives cannot fit.
+        """
+        self._check_parameters()
+        context = self._init_callback_context(max_subtasks=self.n_restarts + 2)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+        @contextmanager
+        def step(name: str, n_subtasks: int | None = 0) -> Iterator[None]:
+            task = context.subcontext(task_name=name, max_subtasks=n_subtasks)
+            task.call_on_fit_task_begin(estimator=self)
+            running.append(task)
+            yield
+            running.pop()
+            task.call_on_fit_task_end(estimator=self)
+
+        def watch(iteration: int, record: Record) -> None:
+            task = running[-1].subcontext(task_name="iteration")
+            task.call_on_fit_task_begin(estimator=self)
+            task.call_on_fit_task_end(estimator=self)
+
+        running: list[Any] = []
+        random_state = check_random_state(self.random_state)
+        starts = self._starts(X, y, sample_weight, task, params)
+        found = starts.run(self.n_restarts, random_state, watch, step)
+        self.criterion_ = type(starts.criterion).__name__
+        self._keep(found)
+        with step("refit"):
+            best = clone(self.estimator).set_params(**self.best_params_)
+            self._adopt(best.fit(X, y, sample_weight, task))
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Check what can be checked before looking at the data."""
+        if not isinstance(self.estimator, SingleFit):
+            raise TypeError(
+                "GradientSearchCV needs an OutputKernelRegressor or an "
+                f"OutputKernelClassifier, got {self.estimator!r}. For others use "
+                "scikit-learn's searches."
+            )
+        if not isinstance(self.criterion, str) or self.criterion not in NAMES:
+            raise ValueError(
+                f"criterion must be one of {', '.join(map(repr, NAMES))}; got "
+                f"{self.criterion!r}."
+            )
+        check_flag(self.priors, "priors")
+        n = self.n_restarts
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
+            raise ValueError(f"n_restarts must be an integer >= 0, got {n!r}.")
+        check_count(self.max_iter, "max_iter")
+        if self.max_time is not None:
+            check_positive(self.max_time, "max_time")
+
+    def _starts(
+        self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
+    ) -> Starts:
+        """Check what was given to fit; return what is searched."""
+        model = clone(self.estimator)
+        loss = model._checked_loss()
+        X, y, targets = model._enter(X, y, loss, sample_weight, task)
+        check_n_samples(X.shape[0])
+        check_rows(X)
+        structure = clone(as_structure(model.structure))
+        structure.validate(targets.observed.n_outputs)
+        if not isinstance(model.kernel, str | Kernel) and not callable(model.kernel):
+            raise ValueError(
+                "GradientSearchCV learns one kernel for all outputs, got "
+                f"kernel={model.kernel!r}. Give one kernel, or search for each output."
+            )
+        if get_tags(model).input_tags.pairwise:
+            raise ValueError(
+                "kernel='precomputed' has no parameters to learn. Use "
+                "OutputKernelRegressorCV or OutputKernelClassifierCV to choose alpha."
+            )
+        names, weights = getattr(model, "feature_names_in_", None), targets.row_weights
+        kernel = resolved_kernel(model.kernel, X, weights, names)
+        labels = is_classifier(model) and y.ndim == 1
+        seed = self.random_state
+        splitter = splitter_of(self.cv, y, stratify=labels, random_state=seed)
+        criterion = choose_criterion(
+            self.criterion,
+            targets.observed,
+            structure,
+            list(splitter.split(X, y, **of_splitter(self, params))),
+            n_features=X.shape[1],
+            fit_intercept=model.fit_intercept,
+        )
+        options = {
+            "fit_intercept": model.fit_intercept,
+            "parameters": self.parameters,
+            "priors": self.priors,
+            "row_weights": weights,
+            "max_iter": self.max_iter,
+            "budget": memory_budget(model.max_memory),
+        }
+        return Starts(
+            X,
+            targets.observed,
+            kernel,
+            structure,
+            model.alpha,
+            criterion,
+            options,
+            self.max_time,
+            self.n_jobs,
+        )
+
+    def _keep(self, found: list[Learned]) -> None:
+        """Set the attributes of the best of several searches, and warn of its end."""
+        self.best_start_ = int(np.argmin([one.objective for one in found]))
+        best = found[self.best_start_]
+        self.cv_results_ = trace_table(found)
+        self.best_params_, self.best_score_ = best.parameters, -best.value
+        self.n_iter_ = max(1, len(best.trace) - 1)
+        warn_of_end(best, _DEPTH + 1)

@@ -1,0 +1,146 @@
+"""Searches by gradient from several starts, of which the best end counts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from time import time
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
+
+from okl.kernels import Kernel
+from okl.problems import Observed
+from okl.selection.criteria import Criterion
+from okl.selection.learning import Learned, Watch, learn
+from okl.structures import Structure
+
+Step = Callable[..., AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What is searched, from the given values and from draws of the priors.
+
+    Attributes
+    ----------
+    X, observed, kernel, structure, alpha, criterion
+        As in `learn`.
+    options : dict
+        Further ones of `learn`.
+    max_time : float or None
+        Seconds for all of them together.
+    n_jobs : int or None
+        Starts in parallel, the first one aside.
+    """
+
+    X: Any
+    observed: Observed
+    kernel: Kernel
+    structure: Structure
+    alpha: float
+    criterion: Criterion
+    options: dict[str, Any]
+    max_time: float | None
+    n_jobs: int | None
+
+    def run(
+        self, n_restarts: int, random_state: Any, watch: Watch, step: Step
+    ) -> list[Learned]:
+        """Search from the given values, then from some draws.
+
+        A draw where the criterion cannot be evaluated, or for which no time is left,
+        adds nothing.
+
+        Parameters
+        ----------
+        n_restarts : int
+        random_state : RandomState
+            Of the draws.
+        watch : callable
+            Called with each record of the first search.
+        step : callable
+            ``step(name, n_subtasks)`` is a context around each search; that of the
+            first one has subtasks, as many as there are iterations.
+        """
+        end = None if self.max_time is None else time() + self.max_time
+        with step("search", None):
+            found: list[Learned] = [self._first(watch)]
+        seeds = random_state.randint(np.iinfo(np.int32).max, size=n_restarts)
+        jobs = (delayed(_again)(self, int(seed), end) for seed in seeds)
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+        for _ in range(n_restarts):
+            with step("restart"):
+                again = next(results)
+            found += [] if again is None else [again]
+        return found
+
+    def _first(self, watch: Watch) -> Learned:
+        return self._learn(self.max_time, watch=watch)
+
+    def again(self, seed: int, end: float | None) -> Learned | None:
+        """Search from a draw, until some time of the clock."""
+        left = None if end is None else end - time()
+        if left is not None and left <= 0:
+            return None
+        try:
+            return self._learn(left, rng=np.random.default_rng(seed))
+        except np.linalg.LinAlgError:
+            return None
+
+    def _learn(self, max_time: float | None, **options: Any) -> Learned:
+        return learn(
+            self.X,
+            self.observed,
+            self.kernel,
+            self.structure,
+            self.alpha,
+            self.criterion.cold(),
+            max_time=max_time,
+            **self.options,
+            **options,
+        )
+
+
+def _again(starts: Starts, seed: int, end: float | None) -> Learned | None:
+    return starts.again(seed, end)
+
+
+def trace_table(found: Sequence[Learned]) -> dict[str, np.ndarray]:
+    """Return the records of all searches, one column each, as ``cv_results_``."""
+    rows = [
+        {"start": number, "iteration": iteration, **record}
+        for number, learned in enumerate(found)
+        for iteration, record in enumerate(learned.trace)
+    ]
+    table = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
+    table["evaluations"] = table["evaluations"].astype(np.intp)
+    return table
+
+
+def warn_of_end(best: Learned, depth: int) -> None:
+    """Warn if a search ended early, or its end is not well known.
+
+    The warning points at the caller ``depth`` calls up.
+    """
+    if not best.success:
+        slope = best.trace[-1]["gradient_norm"]
+        warnings.warn(
+            f"The search over hyperparameters ended early: {best.message} The largest "
+            f"entry of the gradient is {slope:.2g}. Raise max_iter or max_time, or "
+            "learn fewer parameters.",
+            ConvergenceWarning,
+            stacklevel=depth + 1,
+        )
+    if best.largest_gap > 0:
+        warnings.warn(
+            f"A fit to a fold stopped at a relative gap of {best.largest_gap:.2g}; the "
+            "criterion is known no better. Keep alpha, or the weight of the kernel, "
+            "within narrower bounds.",
+            ConvergenceWarning,
+            stacklevel=depth + 1,
+        )

@@ -1,0 +1,129 @@
+"""L-BFGS-B on an objective that may fail, and a record of how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from okl.selection.objective import Objective, Point
+
+Record = dict[str, float]
+Watch = Callable[[int, Record], None]
+
+# The search ends where no logarithm changes the objective by more than this per unit,
+# or where a step changes it by no more than this part of it: log likelihoods that
+# differ by less say nothing, and held-out ones are hardly known better.
+_GRADIENT, _CHANGE = 1e-2, 1e-10
+_CORRECTIONS = 20
+# A line search that takes more evaluations looks for what rounding hides.
+_LINE_SEARCH = 8
+# Where the line search finds nothing lower, though no logarithm changes the objective
+# by more than this per unit, the rest is rounding.
+_ROUGH = 0.1
+# What SciPy says of such a line search.
+_ABNORMAL = 2
+
+
+class _OutOfTime(Exception):
+    """No further evaluation is begun."""
+
+
+class Descent:
+    """One run of the optimiser, and what is kept of it."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        first: np.ndarray,
+        start: float,
+        max_time: float | None,
+        watch: Watch | None,
+    ) -> None:
+        self._objective, self._start = objective, start
+        self._end = float("inf") if max_time is None else start + max_time
+        self._watch = watch
+        self._evaluations = 0
+        self.trace: list[Record] = []
+        self._best = self._last = self._first(first)
+
+    @property
+    def best(self) -> np.ndarray:
+        """The theta of the least value."""
+        return self._best.theta
+
+    def run(self, max_iter: int) -> tuple[bool, str]:
+        """Minimise; return whether the search ended by itself, and why."""
+        options = {
+            "maxiter": max_iter,
+            "maxfun": 20 * max_iter,
+            "maxcor": _CORRECTIONS,
+            "gtol": _GRADIENT,
+            "ftol": _CHANGE,
+            "maxls": _LINE_SEARCH,
+        }
+        try:
+            result = minimize(
+                self._value_and_gradient,
+                self._best.theta,
+                method="L-BFGS-B",
+                jac=True,
+                bounds=self._objective.space.bounds,
+                callback=self._end_iteration,
+                options=options,
+            )
+        except _OutOfTime:
+            return False, "max_time was reached."
+        if result.status == _ABNORMAL and self._slope(self._best) <= _ROUGH:
+            return True, "Nothing lower was found, up to rounding."
+        return bool(result.success), str(result.message)
+
+    def _first(self, theta: np.ndarray) -> Point:
+        """Evaluate the start, where nothing may fail."""
+        point = self._objective(theta)
+        self._evaluations = 1
+        self._best = self._last = point
+        self._record(point)
+        return point
+
+    def _value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        if np.array_equal(theta, self._last.theta):
+            return self._last.value, self._last.gradient
+        if perf_counter() > self._end:
+            raise _OutOfTime
+        self._evaluations += 1
+        try:
+            point = self._objective(theta)
+        except np.linalg.LinAlgError:
+            # so high that the line search goes back
+            value = self._best.value
+            return value + 1e3 * (1.0 + abs(value)), np.zeros(theta.shape)
+        self._last = point
+        if point.value < self._best.value:
+            self._best = point
+        return point.value, point.gradient
+
+    def _end_iteration(self, intermediate_result: OptimizeResult) -> None:
+        if np.array_equal(intermediate_result.x, self._last.theta):
+            self._record(self._last)
+
+    def _record(self, point: Point) -> None:
+        record = {
+            "value": point.value,
+            "criterion": point.criterion,
+            "gradient_norm": self._slope(point),
+            "seconds": perf_counter() - self._start,
+            "evaluations": float(self._evaluations),
+        }
+        self.trace.append(record)
+        if self._watch is not None:
+            self._watch(len(self.trace) - 1, record)
+
+    def _slope(self, point: Point) -> float:
+        """Return the largest entry of the gradient that does not leave the bounds."""
+        theta, slope = point.theta, point.gradient
+        low, high = self._objective.space.bounds.T
+        stuck = ((theta <= low) & (slope > 0)) | ((theta >= high) & (slope < 0))
+        return float(np.abs(np.where(stuck, 0.0, slope)).max())

@@ -1,0 +1,244 @@
+"""Learn hyperparameters: minimise a criterion over their logarithms, by its gradient.
+
+A criterion says how good a kernel, alpha and a given output kernel are, and gives the
+weights that each of them contracts with its own derivatives (`Kernel.gradient`,
+`Structure.gradient`). So an evaluation costs the same for one parameter as for a width
+per feature, and a quasi-Newton method (L-BFGS-B) needs some tens of them. Priors are
+densities of the logarithms: what is minimised is the criterion minus their logarithm,
+which also pins down directions that a criterion does not see, such as the common scale
+of a kernel and alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from okl.kernels import Kernel
+from okl.numerics.memory import require_memory
+from okl.operators import Dense
+from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
+from okl.problems import Observed
+from okl.selection.criteria import Criterion
+from okl.selection.descent import Descent, Record, Watch
+from okl.selection.objective import Model, Objective, within
+from okl.structures import Structure
+
+# With fewer rows there is nothing to choose by.
+_FEWEST = 5
+# Standard deviation of log alpha, and how many of them its bounds are away.
+_ALPHA_STD, _REACH = 3.0, 4.0
+# Arrays of the size of K: those of a criterion, and of each kernel of a combination.
+_OF_CRITERION, _OF_KERNEL = 6, 2
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Hyperparameters at the end of a search.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    structure : Structure
+    alpha : float
+        New objects with the values found.
+    parameters : dict
+        Those values by name, as ``set_params`` of an estimator takes them.
+    value : float
+        The criterion there, without the priors, evaluated without warm starts.
+    objective : float
+        What was minimised, there: the value, minus the log density of the priors if
+        they count.
+    largest_gap : float
+        Of that evaluation; see `Evaluation`.
+    trace : list of dict
+        For the start and each iteration ``value`` (what is minimised), ``criterion``
+        (without the priors), ``gradient_norm`` (the largest entry of the gradient
+        that does not lead out of the bounds), ``seconds`` and ``evaluations`` so far.
+    success : bool
+        Whether the search ended by itself.
+    message : str
+        Why it ended.
+    """
+
+    kernel: Kernel
+    structure: Structure
+    alpha: float
+    parameters: dict[str, Any]
+    value: float
+    objective: float
+    largest_gap: float
+    trace: list[Record]
+    success: bool
+    message: str
+
+
+def learn(
+    X: Any,
+    observed: Observed,
+    kernel: Kernel,
+    structure: Structure,
+    alpha: float,
+    criterion: Criterion,
+    *,
+    fit_intercept: bool,
+    parameters: Mapping[str, Any] | Iterable[str] | None = None,
+    priors: bool = True,
+    row_weights: np.ndarray | None = None,
+    max_iter: int = 100,
+    max_time: float | None = None,
+    watch: Watch | None = None,
+    rng: np.random.Generator | None = None,
+    budget: float = float("inf"),
+) -> Learned:
+    """Minimise a criterion over the logarithms of hyperparameters.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        The training rows.
+    observed : Observed
+        Their targets, normalised; the ones that the criterion holds.
+    kernel : Kernel
+        Resolved, at the values that the search starts from.
+    structure : Structure
+        Valid for the outputs.
+    alpha : float
+        Where the search starts.
+    criterion : Criterion
+        What is minimised. The evaluations start where those before ended.
+    fit_intercept : bool
+        Whether the kernel is evaluated around the means of the rows.
+    parameters : mapping or iterable of str, optional
+        Which are learned and how, as in `HyperparameterSpace`: ``alpha``, those of the
+        kernel by names as ``kernel__gamma``, and ``structure__gamma`` of a given
+        structure that relates outputs. None for all.
+    priors : bool, default=True
+        Whether the priors count.
+    row_weights : array (n_samples,), optional
+        How much each row counts for priors and means.
+    max_iter : int, default=100
+        Most iterations.
+    max_time : float, optional
+        Seconds after which no evaluation is begun, but for the last one.
+    watch : callable, optional
+        ``watch(iteration, record)`` is called with each record of the trace.
+    rng : Generator, optional
+        If given, the search starts at a draw from the priors by it instead.
+    budget : float, default=infinity
+        The bytes that arrays of the size of the kernel matrix may take.
+
+    Returns
+    -------
+    Learned
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than five rows, nothing can be learned, a parameter has no
+        influence (as the width of a constant column), or ``parameters`` does not fit.
+    MemoryError
+        If the kernel matrix and its derivatives cannot fit.
+    numpy.linalg.LinAlgError
+        If the criterion cannot be evaluated where the search starts.
+    """
+    start = perf_counter()
+    n_samples = X.shape[0]
+    check_n_samples(n_samples)
+    _require_memory(kernel, n_samples, budget)
+    if fit_intercept:
+        kernel = kernel.centered(X, row_weights)
+    model = Model(kernel, structure, float(alpha))
+    space = HyperparameterSpace(
+        _hyperparameters(model, X, observed, row_weights), parameters
+    )
+    _check_space(space, model, X)
+    objective = Objective(X, model, criterion, space, priors)
+    first = space.start if rng is None else space.draw(rng)
+    descent = Descent(objective, first, start, max_time, watch)
+    success, message = descent.run(max_iter)
+    best = objective.at(descent.best)
+    last = criterion.cold().evaluate(
+        Dense(best.kernel(X), trusted=best.kernel.is_psd), best.alpha, best.structure
+    )
+    log_prior = space.log_prior(descent.best)[0] if priors else 0.0
+    return Learned(
+        *best,
+        parameters=space.unpack(descent.best),
+        value=last.value,
+        objective=last.value - log_prior,
+        largest_gap=last.largest_gap,
+        trace=descent.trace,
+        success=success,
+        message=message,
+    )
+
+
+def check_n_samples(n_samples: int) -> None:
+    """Raise ValueError if there are too few rows to learn anything by."""
+    if n_samples < _FEWEST:
+        raise ValueError(
+            f"To learn hyperparameters takes at least {_FEWEST} rows, got n_samples = "
+            f"{n_samples}. Set them instead."
+        )
+
+
+def _hyperparameters(
+    model: Model, X: Any, observed: Observed, weights: np.ndarray | None
+) -> list[Hyperparameter]:
+    """Return all that can be learned."""
+    kernel, structure, alpha = model
+    found = [one.within("kernel") for one in kernel.hyperparameters(X, weights)]
+    known = structure.known(observed.targets)
+    if known is not None and known.couples and observed.n_outputs > 1:
+        found += [one.within("structure") for one in structure.hyperparameters()]
+    # alpha adds to the eigenvalues of K, and is as large as those of noise
+    centre = float(np.mean(kernel.diagonal(X))) or 1.0
+    reach = float(np.exp(_REACH * _ALPHA_STD))
+    bounds = min(centre / reach, alpha / 2), max(centre * reach, alpha * 2)
+    prior = LogNormal(np.log(centre), _ALPHA_STD)
+    return [*found, Hyperparameter("alpha", alpha, bounds, prior)]
+
+
+def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
+    """Raise ValueError if nothing is learned, or something without influence."""
+    if space.size == 0:
+        raise ValueError(
+            f"There is nothing to learn: no continuous parameter of {model.kernel} or "
+            f"{model.structure}, nor alpha, is among the parameters. Name one, or fit "
+            "without a search."
+        )
+    left, right = np.random.default_rng(0).standard_normal((2, X.shape[0], 1))
+    slopes: dict[str, Any] = {name: 1.0 for name in space.names}
+    slopes |= within("kernel", model.kernel.gradient(X, left, right))
+    # e where the kernel matrix does not depend on a parameter, 1 elsewhere
+    shown = space.unpack((space.gradient(slopes) == 0).astype(np.float64))
+    for name, value in shown.items():
+        entries = np.flatnonzero(np.asarray(value) > 1)
+        if not len(entries):
+            continue
+        one = f"{name}[{entries[0]}]" if np.ndim(value) else name
+        raise ValueError(
+            f"{one} has no influence on the kernel matrix where the search starts "
+            f"({len(entries)} such in {name}): the columns of X that it is for are "
+            "constant, or it starts far from their scale. Drop constant columns, start "
+            f"elsewhere, or keep it by parameters={{{name!r}: 'fixed'}}."
+        )
+
+
+def _require_memory(kernel: Kernel, n_samples: int, budget: float) -> None:
+    nested = kernel.get_params(deep=True).values()
+    n_kernels = 1 + sum(isinstance(value, Kernel) for value in nested)
+    needed = (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2
+    purpose = f"Learning the hyperparameters of {kernel} on {n_samples} rows"
+    remedy = "Learn them on fewer rows, or choose among a few kernels instead."
+    if needed > budget:
+        raise MemoryError(
+            f"{purpose} needs about {needed / 2**20:.0f} MiB, more than max_memory "
+            f"({budget / 2**20:.0f} MiB). Raise it. {remedy}"
+        )
+    require_memory(needed, purpose, remedy)

@@ -1,0 +1,302 @@
+"""A search over continuous hyperparameters by the gradient of a criterion."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    certify,
+)
+from okl.kernels import Columns, Gaussian, Linear, PerOutput
+from okl.model_selection import GradientSearchCV
+from okl.parameters import Learn, Tied
+from okl.structures import Mean
+from tests.estimators.test_callbacks import Counting
+from tests.samples import draw, draw_classes
+
+X, Y, _ = draw(40, 2)
+ROWS, LABELS, _ = draw_classes(30, 3)
+ISOTROPIC = OutputKernelRegressor("rbf", "identity")
+ARD = OutputKernelRegressor(Gaussian(np.full(3, 0.4)), "identity")
+
+
+def cut(estimator, **options):
+    """Return a search of few iterations, which is enough to see what it does."""
+    return GradientSearchCV(estimator, max_iter=3, **options)
+
+
+def quiet(search, *args, **kwargs):
+    with pytest.warns(ConvergenceWarning, match="ended early"):
+        return search.fit(*args, **kwargs)
+
+
+def test_the_best_estimator_is_a_certified_fit_with_the_best_parameters():
+    search = GradientSearchCV(OutputKernelRegressor("rbf", "mean")).fit(X, Y)
+    assert set(search.best_params_) == {"kernel__gamma", "alpha", "structure__gamma"}
+    again = OutputKernelRegressor("rbf", "mean").set_params(**search.best_params_)
+    again.fit(X, Y)
+    assert_allclose(search.predict(X), again.predict(X), rtol=1e-12)
+    assert search.best_estimator_.certificate_.status == "optimal"
+    assert certify(search.best_estimator_, X, Y).status == "optimal"
+    assert search.score(X, Y) == again.score(X, Y)
+    assert search.n_features_in_ == 3
+    # what was given stays as it was
+    assert search.estimator.kernel == "rbf"
+
+
+def test_the_results_are_the_trace():
+    search = GradientSearchCV(ARD, n_restarts=2).fit(X, Y)
+    table = pd.DataFrame(search.cv_results_)
+    assert set(table["start"]) == {0, 1, 2}
+    last = table.groupby("start").last()
+    assert last["value"].idxmin() == search.best_start_
+    best = last.loc[search.best_start_]
+    # in closed form nothing is warm
+    assert_allclose(search.best_score_, -best["criterion"], rtol=1e-12)
+    assert best["gradient_norm"] < 0.01
+    assert search.n_iter_ == best["iteration"]
+    # a start from a draw of the priors ends where the first one did, or lower
+    assert last["value"].min() <= last["value"][0]
+    assert np.ptp(table[table["iteration"] == 0]["value"]) > 0
+
+
+def test_restarts_in_parallel_are_the_same():
+    one = GradientSearchCV(ISOTROPIC, n_restarts=2).fit(X, Y)
+    with parallel_config(backend="threading"):
+        other = GradientSearchCV(ISOTROPIC, n_restarts=2, n_jobs=2).fit(X, Y)
+    assert_allclose(other.cv_results_["value"], one.cv_results_["value"], rtol=1e-10)
+    drawn = GradientSearchCV(ISOTROPIC, n_restarts=2, random_state=1).fit(X, Y)
+    assert drawn.cv_results_["value"][-1] != one.cv_results_["value"][-1]
+
+
+def test_an_isotropic_process_is_that_of_scikit_learn():
+    # a noisy smooth function, without intercept: the profile likelihood is the same
+    y = Y[:, 0] - Y[:, 0].mean()
+    estimator = OutputKernelRegressor("rbf", "identity", fit_intercept=False)
+    search = GradientSearchCV(
+        estimator, criterion="restricted_likelihood", priors=False
+    ).fit(X, y)
+    kernel = ConstantKernel(y.var()) * RBF(1.0) + WhiteKernel(0.1 * y.var())
+    process = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=1)
+    process.fit(X, y)
+    _, width, _ = np.exp(process.kernel_.theta)
+    assert_allclose(search.best_params_["kernel__gamma"], 0.5 / width**2, rtol=5e-3)
+    scale = np.abs(y).max()
+    assert_allclose(search.predict(X), process.predict(X), atol=1e-3 * scale)
+
+
+def test_permuted_features_permute_the_parameters():
+    order = [2, 0, 1]
+    one = GradientSearchCV(ARD).fit(X, Y).best_params_["kernel__gamma"]
+    other = GradientSearchCV(ARD).fit(X[:, order], Y).best_params_["kernel__gamma"]
+    assert_allclose(other, one[order], rtol=2e-2)
+
+
+def test_units_of_targets_do_not_matter():
+    one = GradientSearchCV(ISOTROPIC).fit(X, Y)
+    other = GradientSearchCV(ISOTROPIC).fit(X, 1000 * Y + 5)
+    assert_allclose(other.best_score_, one.best_score_, rtol=1e-8)
+    assert_allclose(
+        other.best_params_["kernel__gamma"],
+        one.best_params_["kernel__gamma"],
+        rtol=1e-5,
+    )
+
+
+def test_what_is_learned_and_how():
+    kernel = 1.0 * Gaussian(np.full(3, 0.4)) + Linear(scales=0.5)
+    estimator = OutputKernelRegressor(kernel, "identity", alpha=0.3)
+    parameters = {
+        "kernel__left__left__value": (0.9, 1.1),
+        "kernel__left__right__gamma": Learn(tied=True),
+        "kernel__right__scales": "fixed",
+        "alpha": Tied("kernel__left__left__value"),
+    }
+    found = GradientSearchCV(estimator, parameters).fit(X, Y)
+    values = found.best_params_
+    assert set(values) == set(parameters) - {"kernel__right__scales"}
+    assert 0.9 <= values["kernel__left__left__value"] == values["alpha"] <= 1.1
+    assert np.ptp(values["kernel__left__right__gamma"]) == 0
+    assert found.best_estimator_.kernel_.right.scales == 0.5
+    only = GradientSearchCV(estimator, ["kernel__right__scales"]).fit(X, Y)
+    assert set(only.best_params_) == {"kernel__right__scales"}
+    assert only.best_estimator_.alpha == 0.3
+
+
+def test_classes_with_probabilities():
+    estimator = OutputKernelClassifier("rbf", "identity", loss="softmax")
+    search = quiet(cut(estimator, cv=3), ROWS, np.array(["a", "b", "c"])[LABELS])
+    assert search.criterion_ == "FoldsLikelihood"
+    assert_array_equal(search.classes_, ["a", "b", "c"])
+    assert search.predict_proba(ROWS).shape == (30, 3)
+    assert_allclose(
+        search.predict_log_proba(ROWS), np.log(search.predict_proba(ROWS)), atol=1e-12
+    )
+    assert search.score(ROWS, np.array(["a", "b", "c"])[LABELS]) > 0.7
+    assert search.cv_results_["value"][-1] < search.cv_results_["value"][0]
+    assert is_classifier(search)
+    assert is_regressor(GradientSearchCV(ISOTROPIC))
+
+
+def test_methods_are_those_of_the_estimator():
+    squared = GradientSearchCV(OutputKernelClassifier())
+    assert hasattr(squared, "decision_function")
+    assert not hasattr(squared, "predict_proba")
+    assert hasattr(
+        GradientSearchCV(OutputKernelClassifier(loss="softmax")), "predict_proba"
+    )
+    assert not hasattr(GradientSearchCV(ISOTROPIC), "decision_function")
+    with pytest.raises(NotFittedError):
+        GradientSearchCV(ISOTROPIC).predict(X)
+    mean, std = GradientSearchCV(ISOTROPIC).fit(X, Y).predict(X, return_std=True)
+    assert mean.shape == std.shape
+
+
+def test_a_data_frame_with_missing_targets_and_weights():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    targets = pd.DataFrame(Y, columns=["u", "v"])
+    targets.iloc[::5, 0] = np.nan
+    kernel = Columns(Gaussian(), ["a", "c"])
+    weights = np.linspace(0.5, 2.0, len(X))
+    search = GradientSearchCV(OutputKernelRegressor(kernel, "identity"))
+    search.fit(frame, targets, sample_weight=weights)
+    assert set(search.best_params_) == {"kernel__kernel__gamma", "alpha"}
+    assert_array_equal(search.feature_names_in_, ["a", "b", "c"])
+    assert_array_equal(search.output_names_, ["u", "v"])
+    # weights count: as a row that is left out does not
+    weights[:10] = 0
+    search.fit(frame, targets, sample_weight=weights)
+    other = clone(search).fit(frame[10:], targets[10:], sample_weight=weights[10:])
+    assert_allclose(search.best_score_, other.best_score_, rtol=1e-6)
+
+
+def test_one_hyperparameter_search_in_a_pipeline_copies_and_pickles():
+    search = GradientSearchCV(ISOTROPIC, ["alpha"])
+    pipeline = make_pipeline(StandardScaler(), search).fit(X, Y)
+    assert_array_equal(
+        pickle.loads(pickle.dumps(pipeline)).predict(X), pipeline.predict(X)
+    )
+    assert np.mean(cross_val_score(pipeline, X, Y, cv=KFold(3))) > 0.2
+    assert clone(search).estimator is not ISOTROPIC
+    nested = clone(search).set_params(estimator__kernel__gamma=0.123)
+    assert nested.estimator.kernel.gamma == 0.123
+
+
+def test_folds_of_groups():
+    groups = np.arange(len(X)) % 4
+    search = GradientSearchCV(ISOTROPIC, criterion="folds_error", cv=GroupKFold(4))
+    search.fit(X, Y, groups=groups)
+    splits = list(GroupKFold(4).split(X, Y, groups))
+    other = clone(search).set_params(cv=splits).fit(X, Y)
+    assert search.best_score_ == other.best_score_
+
+
+def test_metadata_reach_the_splitter_and_the_fit():
+    groups, weights = np.arange(len(X)) % 4, np.linspace(0.5, 2.0, len(X))
+    search = GradientSearchCV(ISOTROPIC, criterion="folds_error", cv=GroupKFold(4))
+    with config_context(enable_metadata_routing=True):
+        search.set_fit_request(sample_weight=True)
+        routed = make_pipeline(search).fit(X, Y, sample_weight=weights, groups=groups)
+    direct = clone(search).fit(X, Y, sample_weight=weights, groups=groups)
+    assert routed[-1].best_score_ == direct.best_score_
+    assert direct.best_score_ != clone(search).fit(X, Y, groups=groups).best_score_
+
+
+def test_callbacks_see_the_iterations():
+    callback = Counting()
+    search = GradientSearchCV(ISOTROPIC, n_restarts=1).set_callbacks(callback)
+    search.fit(X, Y)
+    names = [c.removeprefix("begin ") for c in callback.calls if c.startswith("begin ")]
+    n = np.sum(search.cv_results_["start"] == 0)
+    assert names[1:] == ["search", *["iteration"] * n, "restart", "refit"]
+
+
+def test_time_runs_out():
+    search = GradientSearchCV(ARD, n_restarts=3, max_time=1e-6)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        search.fit(X, Y)
+    assert_array_equal(search.cv_results_["evaluations"], [1])
+    assert search.best_estimator_.certificate_.status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("search", "error", "match"),
+    [
+        (
+            GradientSearchCV(OutputKernelRegressorCV()),
+            TypeError,
+            "OutputKernelRegressor",
+        ),
+        (GradientSearchCV(ISOTROPIC, criterion="loo"), ValueError, "'loo'"),
+        (GradientSearchCV(ISOTROPIC, n_restarts=-1), ValueError, "n_restarts"),
+        (GradientSearchCV(ISOTROPIC, max_iter=0), ValueError, "max_iter"),
+        (GradientSearchCV(ISOTROPIC, max_time=0), ValueError, "max_time"),
+        (GradientSearchCV(ISOTROPIC, priors=2), ValueError, "priors"),
+        (GradientSearchCV(ISOTROPIC, ["gamma"]), ValueError, "kernel__gamma"),
+        (GradientSearchCV(ISOTROPIC, {"alpha": "x"}), TypeError, "alpha"),
+        (GradientSearchCV(ISOTROPIC, []), ValueError, "nothing to learn"),
+        (
+            GradientSearchCV(OutputKernelRegressor(structure="low_rank")),
+            ValueError,
+            "given structure",
+        ),
+        (
+            GradientSearchCV(
+                OutputKernelRegressor(loss="huber"), criterion="leave_one_out_error"
+            ),
+            ValueError,
+            "squared loss",
+        ),
+        (
+            GradientSearchCV(
+                OutputKernelRegressor(PerOutput([Gaussian(), Linear()]), "identity")
+            ),
+            ValueError,
+            "one kernel for all outputs",
+        ),
+        (
+            GradientSearchCV(OutputKernelRegressor(alpha=0.1, max_memory=1e-3)),
+            MemoryError,
+            "max_memory",
+        ),
+    ],
+)
+def test_errors_name_what_came(search, error, match):
+    with pytest.raises(error, match=match):
+        search.fit(X, Y)
+
+
+def test_errors_of_data():
+    with pytest.raises(ValueError, match="precomputed"):
+        GradientSearchCV(OutputKernelRegressor("precomputed")).fit(X @ X.T, Y)
+    with pytest.raises(ValueError, match="at least 5 rows"):
+        GradientSearchCV(ISOTROPIC).fit(X[:4], Y[:4])
+    with pytest.raises(ValueError, match="long form"):
+        GradientSearchCV(ISOTROPIC).fit(X, Y[:, 0], task=np.arange(len(X)) % 2)
+    constant = np.column_stack([X, np.full(len(X), 3.0)])
+    wide = OutputKernelRegressor(Gaussian(np.ones(4)), "identity")
+    with pytest.raises(ValueError, match=r"kernel__gamma\[3\].*constant"):
+        GradientSearchCV(wide).fit(constant, Y)
+    with pytest.raises(ValueError, match="unexpected metadata"):
+        GradientSearchCV(ISOTROPIC).fit(X, Y, other=1)
+
+
+def test_one_output_has_no_relation_to_learn():
+    search = GradientSearchCV(OutputKernelRegressor("rbf", Mean())).fit(X, Y[:, 0])
+    assert set(search.best_params_) == {"kernel__gamma", "alpha"}
+    assert search.predict(X).shape == (len(X),)

@@ -1,0 +1,33 @@
+"""Parameters of a given output kernel that can be learned."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.structures import Graph, Mean
+from tests.instances import STRUCTURES
+from tests.samples import psd
+
+M = 4
+ADJACENCY = np.round(psd(M, 3) ** 2, 3)
+
+
+@pytest.mark.parametrize("case", STRUCTURES, ids=str)
+def test_the_gradient_is_that_of_the_parameters(case):
+    structure = case.make(M)
+    names = [one.name for one in structure.hyperparameters()]
+    assert list(structure.gradient(psd(M))) == names
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 0.7, 40.0])
+@pytest.mark.parametrize("make", [Mean, lambda gamma: Graph(ADJACENCY, gamma)])
+def test_the_derivative_by_log_gamma(make, gamma):
+    weights, step = psd(M) - np.eye(M), 1e-5
+
+    def along(t):
+        return np.vdot(weights, make(gamma * np.exp(t)).matrix(M))
+
+    expected = (along(step) - along(-step)) / (2 * step)
+    assert_allclose(make(gamma).gradient(weights)["gamma"], expected, rtol=1e-6)
+    (one,) = make(gamma).hyperparameters()
+    assert one.bounds[0] < one.value == gamma < one.bounds[1]
