@@ -12,7 +12,7 @@ M = 4
 ADJACENCY = np.round(psd(M, 3) ** 2, 3)
 
 
-@pytest.mark.parametrize("case", STRUCTURES, ids=str)
+@pytest.mark.parametrize("case", STRUCTURES, ids=lambda case: case.label)
 def test_the_gradient_is_that_of_the_parameters(case):
     structure = case.make(M)
     names = [one.name for one in structure.hyperparameters()]
