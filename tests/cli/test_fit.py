@@ -287,6 +287,7 @@ def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "kind", "--loss", "hinge"),
         *("--structure", "identity", "--out", tmp_path / "out", "--set", "alphas=3"),
+        *("--kernel", "rbf"),
     )
     assert result.exit_code == 0, result.stderr
     model = load_model(tmp_path / "out" / "model.skops")

@@ -70,6 +70,7 @@ def test_numbers_name_tasks_as_well_and_classes_may_be_learned(okl, tmp_path):
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "mark", "--out", tmp_path / "out"),
         *("--task-column", "school", "--loss", "logistic", *FEWER_ALPHAS),
+        *("--kernel", "rbf"),
     )
     assert result.exit_code == 0, result.stderr
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)

@@ -143,7 +143,7 @@ class Blocks(Structure):
 
 
 def test_a_structure_of_a_user_that_has_a_proximal_map():
-    X, Y, _ = draw(20, 4)
+    X, Y, _ = draw(12, 4)
     groups = [0, 0, 1, 1]
     joint = OutputKernelRegressor(structure=Blocks(groups), alpha=0.3).fit(X, Y)
     assert joint.certificate_.status == "optimal"
