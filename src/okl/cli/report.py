@@ -143,8 +143,12 @@ def _of_kind(kinds: dict[str, Kind], kind: str) -> list[str]:
 
 
 def kernel_label(kernel: Any) -> str:
-    """Write a kernel in a line, its numbers to three digits."""
-    text = one_line(repr(kernel))
+    """Write a kernel in a line, its numbers to three digits, arrays as their length."""
+    with np.printoptions(threshold=10**9):
+        text = one_line(kernel.__repr__(N_CHAR_MAX=10**9))
+    text = re.sub(
+        r"array\(\[([^][]*)\]\)", lambda a: f"[{a[1].count(',') + 1} numbers]", text
+    )
     return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda n: f"{float(n[0]):.3g}", text)
 
 
