@@ -238,6 +238,15 @@ def test_fewer_rows_where_outputs_have_rows_of_their_own(monkeypatch):
     assert len(learning_of(regressor(), X, missing).X) == 20
 
 
+def test_where_the_search_starts_does_not_matter(monkeypatch):
+    monkeypatch.setattr(learned_kernel, "_SOME_ROWS", 12)
+    model = regressor().fit(X, Y)
+    assert_allclose(model.predict(NEW), MODEL.predict(NEW), rtol=1e-3, atol=1e-3)
+    rare = np.zeros(N)
+    rare[1] = 1.0  # is not among every fourth row
+    assert np.all(np.isfinite(regressor().fit(X, rare).predict(NEW)))
+
+
 def test_memory_bounds_the_rows():
     learning = learning_of(regressor(max_memory=0.1), X, Y)
     assert kernel_learning.ARRAYS * 8 * len(learning.X) ** 2 <= 0.1 * 2**20

@@ -3,9 +3,10 @@
 *Squared loss.* A linear kernel plus a Matern 5/2 kernel with a width for each column of
 standardised rows: the weights of both against noise of variance one, and the widths,
 minimise the restricted likelihood of independent outputs that share the kernel. The
-search starts from one width for all columns, which it learns first. With few rows for
-so many widths they fit too closely: the one width is kept where it predicts rows that
-are left out better, and is all there is above `MOST_WIDTHS` columns.
+search starts from one width for all columns, which it learns first, of many rows on
+some. With few rows for so many widths they fit too closely: the one width is kept where
+it predicts rows that are left out better, and is all there is above `MOST_WIDTHS`
+columns.
 
 *Other smooth losses*, those of classes among them: a Matern 5/2 kernel with one width
 for all standardised columns, and its weight, minimise the loss of the held-out rows of
@@ -48,6 +49,8 @@ _LINEAR, _MATERN = 1.0, 10.0
 # Iterations of a search at most, of one that is only a start of another, and of one of
 # two parameters whose criterion is as exact as fits that end at a tolerance are.
 _ITERATIONS, _FIRST, _OF_FOLDS = 100, 10, 6
+# With at least twice as many rows the search that is only a start is on so many.
+_SOME_ROWS = 400
 # Of the fit that tells how much each column counts.
 _TOL, _MAX_ITER = 1e-4, 500
 # Of the fits to the folds.
@@ -118,17 +121,17 @@ class _Search:
     def of_squared_loss(self) -> Kernel:
         """Return linear plus Matern, with a width for each column or one for all."""
         n, d = self.Z.shape
-        start = Linear(scales=_LINEAR / d) + Constant(_MATERN) * Matern(d**0.5, 2.5)
-        criterion = RestrictedLikelihood(
-            self.observed, fit_intercept=self.fit_intercept
-        )
         several = 1 < d <= MOST_WIDTHS
         compares = not several or n < _ROWS_PER_WIDTH * d
-        one_width = self._learned(start, criterion, _ITERATIONS if compares else _FIRST)
+        start = Linear(scales=_LINEAR / d) + Constant(_MATERN) * Matern(d**0.5, 2.5)
+        if compares:
+            one_width = self._likeliest(start, _ITERATIONS)
+        else:
+            one_width = self._some()._likeliest(start, _FIRST)
         if not several:
             return one_width
         wider = one_width.left + per_feature(one_width.right, self.Z)
-        widths = self._learned(wider, criterion)
+        widths = self._likeliest(wider, _ITERATIONS)
         if not compares:
             return widths
         return min((one_width, widths), key=self._left_out_error)
@@ -152,9 +155,32 @@ class _Search:
         shares = shares_of_columns(kernel, self.Z, coefficients)
         return shares, 1.0 / largest_alpha(formulation.problem)
 
-    def _learned(
-        self, start: Kernel, criterion: Criterion, max_iter: int = _ITERATIONS
-    ) -> Kernel:
+    def _some(self) -> _Search:
+        """Return the search on every few rows, where there are many and all observed.
+
+        That is enough to see where to start on all of them.
+        """
+        n, weights = len(self.Z), self.row_weights
+        if n < 2 * _SOME_ROWS or not self.observed.complete:
+            return self
+        rows = np.arange(0, n, n // _SOME_ROWS)
+        some = self.Z[rows], self.observed.targets[rows]
+        if any(np.all(np.ptp(values, axis=0) == 0) for values in some):
+            return self
+        return _Search(
+            self.Z[rows],
+            self.observed.restrict(rows),
+            self.fit_intercept,
+            None if weights is None else weights[rows],
+        )
+
+    def _likeliest(self, start: Kernel, max_iter: int) -> Kernel:
+        criterion = RestrictedLikelihood(
+            self.observed, fit_intercept=self.fit_intercept
+        )
+        return self._learned(start, criterion, max_iter)
+
+    def _learned(self, start: Kernel, criterion: Criterion, max_iter: int) -> Kernel:
         return learn(
             self.Z,
             self.observed,
