@@ -131,8 +131,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     so that all scores are a little optimistic, alike for all structures, but not beside
     other ``kernels``. An evaluation takes the cube of the number of rows, 40 to 80 of
     them 4 seconds for 1000 rows on one core. Missing targets, weights and ``task`` are
-    taken. Where there is nothing to learn from (sparse rows, fewer than ten rows,
-    constant columns or targets) the default kernels are tried.
+    taken (of a row with a larger weight the noise is smaller; copies of a row would say
+    that there is none). Where there is nothing to learn from (sparse rows, fewer than
+    ten rows, constant columns or targets) the default kernels are tried.
 
     Examples
     --------
