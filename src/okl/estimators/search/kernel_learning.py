@@ -33,7 +33,7 @@ MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
 # Rows with targets that there must be.
 _FEWEST = 10
 # Arrays of the size of the kernel matrix that learning holds.
-ARRAYS = 14
+ARRAYS = 16
 _FLOAT = 8  # bytes
 
 
