@@ -18,6 +18,7 @@ NAMES = (
     "long_form",
     "rivals",
     "default_search",
+    "learned_kernels",
     "attribute_detection",
     "satimage",
     "mosaic",

@@ -268,6 +268,29 @@ def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
     assert "held-out neg_mean_squared_error" in result.stdout
 
 
+@pytest.mark.parametrize("target", ["y_*", "town"])
+def test_a_kernel_that_is_learned(okl, related_csv, related, tmp_path, target):
+    result = okl(
+        *("fit", related_csv, "--target", target, "--out", tmp_path / "out"),
+        *("--kernel", "auto", "--set", "alphas=4", "--cv", "3"),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "1 kernel learned from 120 rows" in result.stderr
+    assert "Matern(length_scale=[" in result.stdout
+    counts = result.stdout.partition("\n  columns  ")[2].split(",")
+    assert counts[0].startswith("height " if target == "y_*" else "y_")
+    okl(
+        *("predict", tmp_path / "out" / "model.skops", related_csv),
+        *("--out", tmp_path / "predicted.csv"),
+    )
+    predicted = pd.read_csv(tmp_path / "predicted.csv")
+    kernel = load_model(tmp_path / "out" / "model.skops").pipeline[-1].kernel_
+    parameters = kernel.get_params().items()
+    (widths,) = [value for name, value in parameters if name.endswith("length_scale")]
+    assert np.all(np.isfinite(widths))
+    assert len(predicted) == len(related)
+
+
 def test_a_second_fit_replaces_the_first_and_keeps_other_files(
     okl, related_csv, tmp_path
 ):

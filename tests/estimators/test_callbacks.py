@@ -94,6 +94,14 @@ def test_a_search_of_kernels_tells_of_both_stages():
     assert names[:-1] == ["leave-one-out"] * 7 + ["fold"] * 10 + ["refit"]
 
 
+def test_a_kernel_that_is_learned_is_a_step():
+    callback = Counting()
+    options = {"kernel": "auto", "alphas": 2, "cv": 4}
+    OutputKernelRegressorCV(**options).set_callbacks(callback).fit(X, Y)
+    names = [c.removeprefix("end ") for c in callback.calls if c.startswith("end ")]
+    assert names[:-1] == ["kernel"] + ["fold"] * 4 + ["refit"]
+
+
 def test_an_autoencoder_is_one_task():
     callback = Counting()
     codes = KernelAutoencoder().set_callbacks(callback).fit_transform(X)

@@ -26,6 +26,7 @@ from okl import (
     OutputKernelRegressorCV,
     output_kernel_path,
 )
+from okl.estimators.search.candidates import checked_structures
 from okl.kernels import Gaussian
 from okl.structures import Fixed, LowRank
 from tests.samples import draw, gaussian, psd
@@ -87,7 +88,7 @@ def test_the_best_is_refitted():
     assert model.best_score_ == means.max()
     assert model.alpha_ == model.alphas_[row, column]
     assert repr(model.structure_) == repr(
-        LowRank(1) if row == 3 else model._checked_structures(3)[row]
+        LowRank(1) if row == 3 else checked_structures(STRUCTURES, 3)[row]
     )
     assert_array_equal(model.alphas_, np.tile([5.0, 0.3, 0.01], (5, 1)))
     single = OutputKernelRegressor(

@@ -12,6 +12,7 @@ DISPLAYS = {
     "OutputKernelDisplay": (np.eye(2),),
     "OutputGraphDisplay": (np.eye(2),),
     "RegularizationPathDisplay": (np.ones((1, 2)), np.ones((1, 2, 3))),
+    "FeatureRelevanceDisplay": ([0.3, 0.7],),
     "ConvergenceDisplay": ([{"relative_gap": 1.0, "seconds": 0.0}],),
 }
 

@@ -147,9 +147,10 @@ def fit(
     kernel: Annotated[
         list[str] | None,
         typer.Option(
-            help="Similarity of rows, a name of okl.kernels; repeatable. By default "
-            "linear, three Gaussian and three Matern kernels of different widths are "
-            "tried."
+            help="Similarity of rows, a name of okl.kernels, or auto for a linear plus "
+            "a Matern kernel with a width for each column, learned from the table; "
+            "repeatable. By default linear, three Gaussian and three Matern kernels of "
+            "different widths are tried."
         ),
     ] = None,
     loss: Annotated[

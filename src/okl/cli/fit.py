@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from okl.cli.data import Data, take_apart
 from okl.cli.outputs import scores_of_outputs
 from okl.cli.pictures import draw
-from okl.cli.preprocessing import encoder_for
+from okl.cli.preprocessing import encoded_names, encoder_for
 from okl.cli.report import missing_cells, write_report
 from okl.cli.search import (
     Candidate,
@@ -129,7 +129,7 @@ def fit_table(
             data=data,
             outcome=outcome,
             kept=kept,
-            n_encoded=X.shape[1],
+            encoded=encoded_names(encoder),
             outputs=outputs,
             scores={
                 candidate: scores_of_outputs(data, X, outcome, candidate)

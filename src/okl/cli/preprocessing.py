@@ -25,3 +25,9 @@ def encoder_for(kinds: Mapping[str, Kind]) -> ColumnTransformer:
         ("values", one_hot, others),
     ]
     return ColumnTransformer([step for step in steps if step[2]])
+
+
+def encoded_names(encoder: ColumnTransformer) -> list[str]:
+    """Name the columns of numbers: after their column, and its value if one-hot."""
+    names = encoder.get_feature_names_out()
+    return [name.partition("__")[2] for name in names]

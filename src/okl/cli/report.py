@@ -42,7 +42,7 @@ def write_report(
     data: Data,
     outcome: Outcome,
     kept: Candidate,
-    n_encoded: int,
+    encoded: Sequence[str],
     outputs: Sequence[str],
     scores: Mapping[Candidate, np.ndarray],
     relations: Sequence[Relation],
@@ -60,8 +60,8 @@ def write_report(
         What the search found.
     kept : Candidate
         The one that is saved.
-    n_encoded : int
-        Number of columns that the kernel sees.
+    encoded : sequence of str
+        Names of the columns that the kernel sees.
     outputs : sequence of str
         Names of the outputs.
     scores : dict from Candidate to array (n_outputs,)
@@ -79,10 +79,10 @@ def write_report(
         "alphas": f"{search.alphas_.shape[1]} for each structure",
         "folds": f"{n_folds}, shuffled, the same for all structures",
         "score": f"held-out {score_name}",
-    }
+    } | _relevances(search, encoded)
     sections = [
         _section(f"okl {okl.__version__}: report of a fit", [], underline="="),
-        _section("Data", _pairs(_describe(source, data, n_encoded, outputs))),
+        _section("Data", _pairs(_describe(source, data, len(encoded), outputs))),
         _section("Search", [*_pairs(settings), "", *_comparison(outcome, kept)]),
         _section(
             "Did learning the relations pay?",
@@ -122,6 +122,15 @@ def _describe(
     return {name: text for name, text in described.items() if text}
 
 
+def _relevances(search: Any, encoded: Sequence[str]) -> dict[str, str]:
+    """Say how much each column counts, where the kernel was learned."""
+    shares = getattr(search, "feature_relevances_", None)
+    if shares is None:
+        return {}
+    order = np.argsort(-shares, kind="stable")
+    return {"columns": listing((f"{encoded[j]} {shares[j]:.0%}" for j in order), 8)}
+
+
 def missing_cells(data: Data) -> str:
     """Say how many cells of the targets are empty, and in which; "" if none is."""
     total = len(data.features) * len(data.target_kinds)
@@ -143,8 +152,12 @@ def _of_kind(kinds: dict[str, Kind], kind: str) -> list[str]:
 
 
 def kernel_label(kernel: Any) -> str:
-    """Write a kernel in a line, its numbers to three digits."""
-    text = one_line(repr(kernel))
+    """Write a kernel in a line, its numbers to three digits, arrays as their length."""
+    with np.printoptions(threshold=10**9):
+        text = one_line(kernel.__repr__(N_CHAR_MAX=10**9))
+    text = re.sub(
+        r"array\(\[([^][]*)\]\)", lambda a: f"[{a[1].count(',') + 1} numbers]", text
+    )
     return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda n: f"{float(n[0]):.3g}", text)
 
 

@@ -1,6 +1,7 @@
 """From words on the command line to kernels, structures and search parameters.
 
-``--kernel`` and ``--structure`` are names of `okl.kernels` and `okl.structures`;
+``--kernel`` and ``--structure`` are names of `okl.kernels` and `okl.structures`, or
+``--kernel auto`` for one that is learned;
 ``--set name=value`` sets any of their parameters, or one of the search, by
 scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
 ``alphas=10``. A value is read as a Python literal, and as text if it is none.
@@ -15,6 +16,7 @@ from typing import Any
 
 from okl import OutputKernelRegressorCV
 from okl.cli.errors import UserError, listing
+from okl.estimators.search.candidates import AUTO, is_auto
 from okl.kernels import KERNELS, Kernel, as_kernel
 from okl.parameters.component import required_parameters
 from okl.structures import STRUCTURES, Structure
@@ -29,7 +31,7 @@ class Settings:
 
     Attributes
     ----------
-    kernels : list of Kernel, or None
+    kernels : list of Kernel or "auto", or None
         Those to choose from, each once; None for the default ones.
     structures : list of Structure
         Those asked for, each once.
@@ -37,7 +39,7 @@ class Settings:
         Other parameters of the estimators that choose by cross-validation.
     """
 
-    kernels: list[Kernel] | None
+    kernels: list[Any] | None
     structures: list[Structure]
     search: dict[str, Any]
 
@@ -49,9 +51,10 @@ def parse_settings(
     assignments = list(assignments)
     if not kernels and any(text.startswith("kernel__") for text in assignments):
         kernels = ["rbf"]  # a parameter of the kernel that nobody named
-    named = [_known(name, KERNELS, "--kernel") for name in dict.fromkeys(kernels)]
+    known = {AUTO: None, **KERNELS}
+    named = [_known(name, known, "--kernel") for name in dict.fromkeys(kernels)]
     settings = Settings(
-        [as_kernel(name) for name in named] or None,
+        [name if is_auto(name) else as_kernel(name) for name in named] or None,
         [
             _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
             for name in dict.fromkeys(structures)
@@ -96,7 +99,7 @@ def _set(settings: Settings, name: str, value: Any) -> None:
     owner, nested, parameter = name.partition("__")
     objects: Sequence[Kernel | Structure] = []
     if nested and owner in ("kernel", "structure"):
-        kernels = settings.kernels or []
+        kernels = [k for k in settings.kernels or [] if not is_auto(k)]
         among = kernels if owner == "kernel" else settings.structures
         objects = [thing for thing in among if parameter in thing.get_params()]
     elif name in _search_parameters():
@@ -117,7 +120,7 @@ def _search_parameters() -> set[str]:
 
 def _known_names(settings: Settings) -> list[str]:
     names: set[str] = set()
-    for kernel in settings.kernels or []:
+    for kernel in (k for k in settings.kernels or [] if not is_auto(k)):
         names |= {f"kernel__{name}" for name in kernel.get_params()}
     for structure in settings.structures:
         names |= {f"structure__{name}" for name in structure.get_params()}

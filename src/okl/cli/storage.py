@@ -25,7 +25,7 @@ from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
-from okl.kernels import KERNELS
+from okl.kernels import KERNELS, Columns, Constant, Product, Sum
 from okl.losses import LOSSES
 from okl.output_kernels import SpectralKernel
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
@@ -127,6 +127,8 @@ def trusted_types() -> set[str]:
     """Return the full names of okl's types that a model may hold."""
     types: Iterable[type] = [
         *KERNELS.values(),
+        # of which a kernel that was learned is made
+        *(Columns, Constant, Product, Sum),
         *STRUCTURES.values(),
         *LOSSES.values(),
         *(type(loss.coding) for loss in LOSSES.values() if loss.coding is not None),

@@ -51,6 +51,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     fit for each of at most 9 alphas, each fold and each kernel, and a search with one
     ``kernel`` is several times cheaper.
 
+    ``kernel="auto"`` learns weight and width of a Matern kernel with nu 5/2 on
+    standardised columns, by the log likelihood of five stratified folds: that of the
+    loss where it has probabilities, else of the softmax for one of several classes, and
+    of the logistic loss otherwise. Classes of a single row have no say in it.
+
     Parameters
     ----------
     kernel, structures, kernels, alphas, eps, cv, scoring, search, random_state, n_jobs
@@ -60,7 +65,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     Attributes
     ----------
-    alpha_, structure_, kernel_, alphas_, scores_, best_score_, cv_results_
+    alpha_, structure_, kernel_, alphas_, scores_, best_score_, cv_results_, \
+    feature_relevances_
         As in `OutputKernelRegressorCV`.
     classes_, dual_coef_, intercept_, output_kernel_, certificate_, ...
         Those of `OutputKernelClassifier` refitted on all rows.

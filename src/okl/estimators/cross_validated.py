@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -35,12 +34,21 @@ from okl.estimators.base import (
 )
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.scoring import check_scorer
-from okl.estimators.search.candidates import beyond, candidates, check_candidates
+from okl.estimators.search.candidates import (
+    beyond,
+    candidates,
+    check_candidates,
+    checked_structures,
+    has_auto,
+    is_open,
+)
 from okl.estimators.search.forecast import Forecast
 from okl.estimators.search.judge import Judge
+from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
+from okl.estimators.search.steps import steps_of
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_kernel_per_output
@@ -50,7 +58,6 @@ from okl.numerics.validation import check_fit_parameters, check_flag
 from okl.selection.folds import splitter_of
 from okl.selection.path import check_alphas
 from okl.solvers import solve_path
-from okl.structures import Structure, as_structure
 
 
 class CrossValidated(OutputKernelModel):
@@ -112,19 +119,6 @@ class CrossValidated(OutputKernelModel):
         if self.search not in ("staged", "full"):
             raise ValueError(f"search must be 'staged' or 'full', got {self.search!r}.")
         return self._loss_for_the_task()
-
-    def _checked_structures(self, n_outputs: int) -> list[Structure]:
-        given = self.structures
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            given = [given]
-        structures = [clone(as_structure(structure)) for structure in given]
-        if not structures:
-            raise ValueError(
-                "structures is an empty list; give at least one structure to try."
-            )
-        for structure in structures:
-            structure.validate(n_outputs)
-        return structures
 
     @with_callbacks
     def fit(
@@ -206,9 +200,22 @@ class CrossValidated(OutputKernelModel):
                 f"{type(self).__name__} holds rows out and needs two at least; got "
                 f"n_samples = {X.shape[0]}."
             )
-        structures = self._checked_structures(observed.n_outputs)
+        structures = checked_structures(self.structures, observed.n_outputs)
         names = getattr(self, "feature_names_in_", None)
-        kernels = candidates(self.kernel, self.kernels, X, targets.row_weights, names)
+        budget = memory_budget(self.max_memory)
+        learning = None
+        if has_auto(self.kernel, self.kernels):
+            learning = KernelLearning.of(
+                X,
+                targets,
+                classes=is_classifier(self),
+                fit_intercept=self.fit_intercept,
+                random_state=self.random_state,
+                budget=budget,
+            )
+        given, weights = (self.kernel, self.kernels), targets.row_weights
+        learns = learning is not None
+        kernels = candidates(*given, X, weights, names, learns=learns)
         for kernel in kernels:
             check_kernel_per_output(kernel, structures, observed)
         scorer = check_scoring(self, scoring=self.scoring)
@@ -231,7 +238,7 @@ class CrossValidated(OutputKernelModel):
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
-            budget=memory_budget(self.max_memory),
+            budget=budget,
         )
         first = second = one_out
         in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
@@ -245,7 +252,8 @@ class CrossValidated(OutputKernelModel):
             first,
             second,
             staged=self.search == "staged",
-            beyond=beyond if self.kernel is None and self.kernels is None else None,
+            beyond=beyond if is_open(self.kernel, self.kernels) else None,
+            learning=learning,
         )
         return X, y, targets, search
 
@@ -255,14 +263,8 @@ class CrossValidated(OutputKernelModel):
         """Choose by held-out scores, then refit the best on all rows."""
         context = self._init_callback_context(max_subtasks=search.n_steps + 1)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        @contextmanager
-        def step(name: str) -> Iterator[None]:
-            task = context.subcontext(task_name=name)
-            task.call_on_fit_task_begin(estimator=self)
-            yield
-            task.call_on_fit_task_end(estimator=self)
-
+        step = steps_of(self, context)
+        search, learned = search.learn(step)
         trial, results = search.run(self.random_state, step)
         self.cv_results_ = results.table()
         self.scores_, self.alphas_ = trial.scores, trial.alphas
@@ -271,6 +273,9 @@ class CrossValidated(OutputKernelModel):
                 "Every mean score of the cross-validation is NaN; check the scoring "
                 "and that every fold has rows to score."
             )
+        self.__dict__.pop("feature_relevances_", None)  # of an earlier fit
+        if learned is not None and trial.kernel is learned.kernel:
+            self.feature_relevances_ = learned.relevances
         row, column = trial.chosen
         self.best_score_ = trial.best
         self.alpha_ = float(trial.alphas[row, column])

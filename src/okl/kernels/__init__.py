@@ -90,7 +90,7 @@ def as_kernel(spec: Any) -> Kernel:
     ------
     ValueError
         For an unknown name; the message lists the known ones. Also for
-        ``"precomputed"``, which names no function of two samples.
+        ``"precomputed"`` and ``"auto"``, which name no function of two samples.
     TypeError
         For anything else.
     """
@@ -98,6 +98,12 @@ def as_kernel(spec: Any) -> Kernel:
         raise ValueError(
             "kernel='precomputed' means that X is the kernel matrix: only an estimator "
             "takes it. To combine given matrices use okl.kernels.Gram."
+        )
+    if isinstance(spec, str) and spec == "auto":
+        raise ValueError(
+            "kernel='auto' is a kernel that is learned from the targets: only the "
+            "estimators that choose by cross-validation take it, such as "
+            "OutputKernelRegressorCV."
         )
     if callable(spec) and not isinstance(spec, Kernel | type):
         return CallableKernel(spec)

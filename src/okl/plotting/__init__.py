@@ -10,12 +10,16 @@ They come with ``pip install "okl[plot]"``.
 """
 
 from okl.plotting.convergence import ConvergenceDisplay as ConvergenceDisplay
+from okl.plotting.feature_relevance import (
+    FeatureRelevanceDisplay as FeatureRelevanceDisplay,
+)
 from okl.plotting.output_graph import OutputGraphDisplay as OutputGraphDisplay
 from okl.plotting.output_kernel import OutputKernelDisplay as OutputKernelDisplay
 from okl.plotting.path import RegularizationPathDisplay as RegularizationPathDisplay
 
 __all__ = [
     "ConvergenceDisplay",
+    "FeatureRelevanceDisplay",
     "OutputGraphDisplay",
     "OutputKernelDisplay",
     "RegularizationPathDisplay",

@@ -1,4 +1,4 @@
-"""The kernels that a search tries, checked before any work.
+"""The kernels and structures that a search tries, checked before any work.
 
 Without a word from the user there are seven for dense rows: a linear one, three
 Gaussian and three Matern kernels whose widths span what "scale" guesses by a factor of
@@ -9,7 +9,7 @@ kernel, whose products cost no more than their entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,10 @@ from sklearn.base import clone
 
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
+from okl.structures import Structure, as_structure
 
+# What stands for a kernel that is learned.
+AUTO = "auto"
 # Of the inverse squared width that "scale" stands for, and of the length.
 _GAMMAS = (0.25, 1.0, 4.0)
 _LENGTHS = (0.5, 1.0, 2.0)
@@ -66,6 +69,21 @@ def _next(kernel: Any, name: str, factor: float, family: list[Any]) -> Any:
     return clone(kernel).set_params(**{name: further})
 
 
+def is_auto(kernel: Any) -> bool:
+    """Tell whether a kernel is to be learned."""
+    return isinstance(kernel, str) and kernel == AUTO
+
+
+def has_auto(kernel: Any, kernels: Any) -> bool:
+    """Tell whether a kernel among those to try is to be learned."""
+    return is_auto(kernel) or any(map(is_auto, kernels or ()))
+
+
+def is_open(kernel: Any, kernels: Any) -> bool:
+    """Tell whether no kernel was named, so that the default ones may be tried."""
+    return kernels is None and (kernel is None or is_auto(kernel))
+
+
 def check_candidates(kernel: Any, kernels: Any) -> None:
     """Raise an error for kernels that cannot be tried, before looking at the data.
 
@@ -77,7 +95,7 @@ def check_candidates(kernel: Any, kernels: Any) -> None:
         If something else stands where a kernel is expected.
     """
     if kernels is None:
-        if kernel is not None and not is_precomputed(kernel):
+        if not (kernel is None or is_precomputed(kernel) or is_auto(kernel)):
             as_input_kernel(kernel)
         return
     if kernel is not None:
@@ -97,7 +115,8 @@ def check_candidates(kernel: Any, kernels: Any) -> None:
         )
     for number, candidate in enumerate(kernels):
         with _naming(number, candidate):
-            as_input_kernel(candidate)
+            if not is_auto(candidate):
+                as_input_kernel(candidate)
 
 
 def candidates(
@@ -106,28 +125,56 @@ def candidates(
     X: Any,
     weights: np.ndarray | None = None,
     names: Sequence[str] | None = None,
+    *,
+    learns: bool = False,
 ) -> list[Any]:
     """Return the kernels to try, with data-dependent parameters resolved.
 
-    Names are those of the columns of X, if they have any.
+    Names are those of the columns of X, if they have any. A kernel to be learned stays
+    what it is; where ``learns`` says that there is nothing to learn one from, the
+    default kernels take its place.
 
     Raises
     ------
     ValueError, TypeError
         If a kernel does not fit the columns of X; the message says which.
     """
-    if kernels is None and kernel is None:
-        return default_kernels(X, weights)
+    learned = [AUTO] if learns else None
+    if is_open(kernel, kernels):
+        return (kernel and learned) or default_kernels(X, weights)
     if kernels is None:
         if is_precomputed(kernel):
             return [kernel]
         return [number_columns(as_input_kernel(kernel), names).resolve(X, weights)]
-    resolved = []
+    resolved: list[Any] = []
     for number, candidate in enumerate(kernels):
+        if is_auto(candidate):
+            resolved += learned or default_kernels(X, weights)
+            continue
         with _naming(number, candidate):
             numbered = number_columns(as_input_kernel(candidate), names)
             resolved.append(numbered.resolve(X, weights))
     return resolved
+
+
+def checked_structures(given: Any, n_outputs: int) -> list[Structure]:
+    """Return the structures to try, copies that fit so many outputs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is none, or one cannot be used.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = [given]
+    structures = [clone(as_structure(structure)) for structure in given]
+    if not structures:
+        raise ValueError(
+            "structures is an empty list; give at least one structure to try."
+        )
+    for structure in structures:
+        structure.validate(n_outputs)
+    return structures
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import eigh
 
+from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
 from okl.kernels import PerOutput
@@ -32,6 +33,10 @@ _TIMED, _PRODUCT = 600, 0.1
 _KNOWN, _LEARNED, _FEW, _IMPUTED = 1000.0, 5000.0, 16, 0.2
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
+# Evaluations of a criterion while a kernel is learned, and how many decompositions each
+# is worth; for other losses, and the products of one for each fold.
+_EVALUATIONS, _FACTORISED = 50.0, 0.5
+_EVALUATIONS_OF_FOLDS, _OF_FOLD = 20.0, 60.0
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 0.015, 0.03
@@ -69,7 +74,7 @@ class Forecast:
         n, kernels = second.X.shape[0], search.kernels
         sizes = sorted(_size(kernel, second.X) for kernel in kernels)
         decomposes = second.in_eigenbasis(kernels)
-        seconds = 0.0
+        seconds = _of_learning(search.learning)
         if search.has_first_stage:
             few, alphas = min(n, FIRST_ROWS), _n_alphas(first)
             sizes_there = [min(size, few) for size in sizes]
@@ -83,8 +88,10 @@ class Forecast:
             seconds += _of_trial(second, n, size, structures, alphas, decomposes)
         if decomposes and second.folds is not None:
             seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows
-        memory = int(_memory(search, chosen, decomposes))
-        return cls(seconds, memory, _plan(search))
+        memory = max(
+            _memory(search, chosen, decomposes), _memory_of_learning(search.learning)
+        )
+        return cls(seconds, int(memory), _plan(search))
 
     def __str__(self) -> str:
         """Return plan, time and memory."""
@@ -95,6 +102,9 @@ class Forecast:
 def _plan(search: Search) -> str:
     n_kernels, n_structures = len(search.kernels), len(search.structures)
     stages = f"{n_kernels} kernel{'s' * (n_kernels > 1)} "
+    if search.learning is not None:
+        learned = f"learned from {search.learning.X.shape[0]} rows"
+        stages += f"{learned} " if n_kernels == 1 else f"(one of them {learned}) "
     if search.has_first_stage:
         stages += f"with independent outputs, then the best {search.n_finalists} "
     folds = search.second.folds
@@ -164,6 +174,26 @@ def _of_trial(
     of_folds = n_folds * (_unit() * work + each * n_alphas)
     at_once = min(effective_n_jobs(experiment.n_jobs), n_folds)
     return _unit() * (kernel_matrix + of_all_rows) + of_folds / at_once
+
+
+def _of_learning(learning: KernelLearning | None) -> float:
+    """Return the seconds that a kernel takes to be learned."""
+    if learning is None:
+        return 0.0
+    (n, m), weights = learning.observed.targets.shape, learning.observed.weights
+    if not learning.folds:
+        # one factorisation, or one for each output, which has rows of its own
+        sizes = np.array([n])
+        if weights is not None and weights.shape[1] > 1:
+            sizes = (weights > 0).sum(axis=0)
+        return _EVALUATIONS * (_FACTORISED * _unit() * float(np.sum(sizes**3.0)))
+    products = len(learning.folds) * _OF_FOLD * n**2 * max(m, _FEW)
+    return _EVALUATIONS_OF_FOLDS * _unit() * products * _PRODUCT
+
+
+def _memory_of_learning(learning: KernelLearning | None) -> float:
+    """Return the bytes at the peak while a kernel is learned."""
+    return 0.0 if learning is None else _FLOAT * ARRAYS * learning.X.shape[0] ** 2
 
 
 def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:

@@ -19,8 +19,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from okl.estimators.search.candidates import is_auto
+from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
 from okl.estimators.search.trials import Experiment, Step, Trial
+from okl.selection.learned_kernel import LearnedKernel
 from okl.structures import Identity, Structure
 
 # Kernels that get beyond the first stage, and the most kernels that it adds.
@@ -28,6 +31,8 @@ _FINALISTS, _ADDED = 2, 3
 # The rows that the first stage looks at, and its alphas where every one of them takes a
 # fit for each fold.
 FIRST_ROWS, FIRST_ALPHAS = 2000, 9
+# How far below the noise that a kernel was learned with the grid of alphas reaches.
+_BELOW = 0.1
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,8 @@ class Search:
 
     Attributes
     ----------
-    kernels : list of Kernel, PerOutput or "precomputed"
-        Resolved candidates.
+    kernels : list of Kernel, PerOutput, "precomputed" or "auto"
+        Resolved candidates; "auto" stands for one that is learned.
     structures : list of Structure
     first, second : Experiment
         What the candidates of each stage are tried on.
@@ -46,6 +51,8 @@ class Search:
     beyond : callable or None
         Of the best kernel of the first stage and all that were tried: another one to
         try, None for none.
+    learning : KernelLearning or None
+        What the kernel is learned from, if one is.
     """
 
     kernels: list[Any]
@@ -54,6 +61,7 @@ class Search:
     second: Experiment
     staged: bool
     beyond: Callable[[Any, Sequence[Any]], Any] | None = None
+    learning: KernelLearning | None = None
 
     @property
     def has_first_stage(self) -> bool:
@@ -69,7 +77,28 @@ class Search:
     def n_steps(self) -> int:
         """How many steps a run tells of."""
         before = len(self.kernels) * self.first.n_steps * self.has_first_stage
+        before += self.learning is not None
         return before + self.n_finalists * self.second.n_steps
+
+    def learn(self, step: Step) -> tuple[Search, LearnedKernel | None]:
+        """Learn the kernel, if one is to be learned; return the search with it.
+
+        Alphas that are counted, not given, then reach from the largest that matters to
+        below the noise that the kernel was learned with.
+        """
+        if self.learning is None:
+            return self, None
+        with step("kernel"):
+            found = self.learning.run()
+        eps = min(self.second.eps, _BELOW * found.smallest)
+        search = replace(
+            self,
+            kernels=[found.kernel if is_auto(k) else k for k in self.kernels],
+            first=replace(self.first, eps=eps),
+            second=replace(self.second, eps=eps),
+            learning=None,
+        )
+        return search, found
 
     def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:
         """Return the trial of the best kernel, and the scores of all candidates."""

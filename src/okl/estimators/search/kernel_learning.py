@@ -1,0 +1,154 @@
+"""What the kernel of a search is learned from: some of the rows.
+
+`okl.selection.learned_kernel` has the recipe, `learnable_targets.py` the targets.
+At most `MOST_ROWS` rows are used, drawn with the seed, as an evaluation costs the cube
+of their number; fewer where outputs were observed in different rows, each of which then
+takes a factorisation of its own, or where memory is short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+
+from okl.estimators.search.learnable_targets import (
+    Folds,
+    as_matrix,
+    folds_of,
+    learnable_in_all,
+    of_learnable_outputs,
+    with_likelihood,
+)
+from okl.estimators.targets import TrainingTargets
+from okl.problems import Observed
+from okl.selection.learned_kernel import LearnedKernel, learn_kernel
+from okl.selection.standard_columns import StandardColumns
+
+# Rows that a kernel is learned from, with the squared loss and by fits to folds.
+MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
+# Rows with targets that there must be.
+_FEWEST = 10
+# Arrays of the size of the kernel matrix that learning holds.
+ARRAYS = 16
+_FLOAT = 8  # bytes
+
+
+@dataclass(frozen=True)
+class KernelLearning:
+    """A kernel to be learned.
+
+    Attributes
+    ----------
+    X : array (n_some, n_features)
+        The rows it is learned from.
+    observed : Observed
+        Their targets, as a matrix, of a smooth loss.
+    folds : list of pairs of arrays
+        Row numbers to train on and to test; empty for the squared loss.
+    fit_intercept : bool
+    row_weights : array (n_some,) or None
+    share : float
+        The part of all rows that they are.
+    """
+
+    X: np.ndarray
+    observed: Observed
+    folds: Folds
+    fit_intercept: bool
+    row_weights: np.ndarray | None
+    share: float
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        targets: TrainingTargets,
+        *,
+        classes: bool,
+        fit_intercept: bool,
+        random_state: Any,
+        budget: float,
+    ) -> KernelLearning | None:
+        """Return what there is to learn from, None if nothing is.
+
+        That is so for sparse rows, a loss of numbers that is not smooth, fewer than ten
+        rows with targets, and where all columns or all targets are constant.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+        targets : TrainingTargets
+        classes : bool
+            Whether the targets are classes or labels.
+        fit_intercept : bool
+        random_state : int, RandomState or None
+        budget : float
+            Bytes that may be taken.
+        """
+        observed = with_likelihood(targets.observed) if classes else targets.observed
+        if issparse(X) or "smooth" not in observed.loss.capabilities:
+            return None
+        rows = _drawn(observed, budget, random_state)
+        kept, some = of_learnable_outputs(as_matrix(observed.restrict(rows)))
+        folds: Folds = []
+        if some is not None and "quadratic" not in some.loss.capabilities:
+            folds = folds_of(some, random_state)
+            some = learnable_in_all(some, folds)
+        if some is None or len(kept) < _FEWEST:
+            return None
+        rows = rows[kept]
+        weights = targets.row_weights
+        learning = cls(
+            X[rows],
+            some,
+            folds,
+            fit_intercept,
+            None if weights is None else weights[rows],
+            len(rows) / X.shape[0],
+        )
+        varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
+        return learning if varies.n_varying else None
+
+    def run(self) -> LearnedKernel:
+        """Learn the kernel."""
+        found = learn_kernel(
+            self.X,
+            self.observed,
+            self.folds,
+            fit_intercept=self.fit_intercept,
+            row_weights=self.row_weights,
+        )
+        # the eigenvalues of K grow with the number of rows
+        return replace(found, smallest=found.smallest * self.share)
+
+
+def _drawn(observed: Observed, budget: float, random_state: Any) -> np.ndarray:
+    """Return the numbers of some of the rows that count, sorted."""
+    weights = observed.weights
+    rows = np.arange(len(observed.targets))
+    if weights is not None:
+        rows = np.flatnonzero(weights.any(axis=1))
+    most = np.sqrt(budget / (_FLOAT * ARRAYS))
+    if "quadratic" in observed.loss.capabilities:
+        most = min(most, MOST_ROWS * _saved(observed))
+    else:
+        most = min(most, MOST_ROWS_OF_FOLDS)
+    if len(rows) <= most:
+        return rows
+    return np.sort(check_random_state(random_state).permutation(rows)[: int(most)])
+
+
+def _saved(observed: Observed) -> float:
+    """Return a factor for the number of rows, so that all factorisations cost the same.
+
+    There is one of all rows, or one for each output where these were observed in rows
+    of their own.
+    """
+    if observed.complete or observed.tasks is not None or observed.weights is None:
+        return 1.0
+    counts = (observed.weights > 0).sum(axis=0)
+    return float(min(1.0, np.sum((counts / counts.max()) ** 3.0) ** (-1 / 3)))

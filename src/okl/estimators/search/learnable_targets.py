@@ -1,0 +1,130 @@
+"""Targets that a kernel can be learned from: a matrix of outputs that vary.
+
+Data in long form become a target matrix with one observed entry a row. Outputs and
+classes with too few rows to learn from are left out. Classes are learned by their
+likelihood whatever the loss of the search: that of the softmax for one class of several
+a row, the logistic one otherwise.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from okl.losses import Logistic, Softmax
+from okl.problems import Observed
+from okl.selection.folds import N_FOLDS
+
+# Rows in which an output must have been observed.
+_FEWEST = 5
+
+Folds = list[tuple[np.ndarray, np.ndarray]]
+
+
+def with_likelihood(observed: Observed) -> Observed:
+    """Return labels as targets of a loss that has probabilities."""
+    if "probabilities" in observed.loss.capabilities:
+        return observed
+    present = observed.targets > 0
+    several = present.shape[1] > 1 and observed.complete
+    if several and np.all(present.sum(axis=1) == 1):
+        return replace(observed, targets=present.astype(float), loss=Softmax())
+    return replace(observed, loss=Logistic())
+
+
+def as_matrix(observed: Observed) -> Observed:
+    """Return data in long form as a target matrix with one observed entry a row."""
+    if observed.tasks is None:
+        return observed
+    present, columns = np.unique(observed.tasks.codes, return_inverse=True)
+    at = np.arange(len(columns)), columns
+    targets = np.zeros((len(columns), len(present)))
+    weights = np.zeros_like(targets)
+    targets[at] = observed.targets[:, 0]
+    weights[at] = 1.0 if observed.weights is None else observed.weights[:, 0]
+    return Observed(targets, observed.loss, weights)
+
+
+def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | None]:
+    """Return the numbers of rows to learn from, and their outputs that vary enough.
+
+    Of one class a row the rows of a class go with it.
+    """
+    targets = observed.targets
+    rows = np.arange(len(targets))
+    if _is_softmax(observed):
+        counts = targets.sum(axis=0)
+        outputs = np.flatnonzero(counts > 1)
+        rows = np.flatnonzero(targets[:, outputs].sum(axis=1) > 0)
+        enough = len(outputs) > 1
+    else:
+        outputs = np.flatnonzero(_varying(observed, _FEWEST))
+        if observed.weights is not None and observed.weights.shape[1] > 1:
+            rows = np.flatnonzero(observed.weights[:, outputs].any(axis=1))
+        enough = len(outputs) > 0
+    return rows, _of_outputs(observed.restrict(rows), outputs) if enough else None
+
+
+def _is_softmax(observed: Observed) -> bool:
+    """Tell whether the outputs are the classes of which each row has one."""
+    return "multilabel" not in observed.loss.capabilities and (
+        "probabilities" in observed.loss.capabilities
+    )
+
+
+def _varying(observed: Observed, fewest: int) -> np.ndarray:
+    """Tell which outputs have so many targets, not all the same."""
+    targets, weights = observed.targets, observed.weights
+    counted = np.ones(targets.shape, dtype=bool)
+    if weights is not None:
+        counted = np.broadcast_to(weights > 0, targets.shape)
+    lowest = np.where(counted, targets, np.inf).min(axis=0)
+    highest = np.where(counted, targets, -np.inf).max(axis=0)
+    return (counted.sum(axis=0) >= fewest) & (lowest < highest)
+
+
+def _of_outputs(observed: Observed, outputs: np.ndarray) -> Observed:
+    weights = observed.weights
+    if weights is not None and weights.shape[1] > 1:
+        weights = weights[:, outputs]
+    return replace(observed, targets=observed.targets[:, outputs], weights=weights)
+
+
+def folds_of(observed: Observed, random_state: Any) -> Folds:
+    """Return shuffled folds, with as much of each class where rows have one."""
+    targets, n = observed.targets, len(observed.targets)
+    if n < N_FOLDS:
+        return []
+    classes = "probabilities" in observed.loss.capabilities and (
+        targets.shape[1] == 1 or bool(np.all((targets > 0).sum(axis=1) == 1))
+    )
+    if not classes:
+        kind: Any = KFold
+        labels = np.zeros(n)
+    else:
+        labels = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1)
+        if np.unique(labels, return_counts=True)[1].max() < N_FOLDS:
+            return []
+        kind = StratifiedKFold
+    splitter = kind(N_FOLDS, shuffle=True, random_state=random_state)
+    with warnings.catch_warnings():
+        # a class with fewer rows than folds is in as many folds as it has rows
+        warnings.simplefilter("ignore", UserWarning)
+        return list(splitter.split(np.zeros((n, 1)), labels))
+
+
+def learnable_in_all(observed: Observed, folds: Folds) -> Observed | None:
+    """Return the outputs that can be learned from the training part of each fold."""
+    if not folds:
+        return None
+    known = np.ones(observed.targets.shape[1], dtype=bool)
+    for train, _ in folds:
+        known &= _varying(observed.restrict(train), 2)
+    if _is_softmax(observed) and not np.all(known):
+        return None
+    outputs = np.flatnonzero(known)
+    return _of_outputs(observed, outputs) if len(outputs) else None

@@ -1,0 +1,199 @@
+"""The kernel that is learned where the user leaves it to the data.
+
+*Squared loss.* A linear kernel plus a Matern 5/2 kernel with a width for each column of
+standardised rows: the weights of both against noise of variance one, and the widths,
+minimise the restricted likelihood of independent outputs that share the kernel. The
+search starts from one width for all columns, which it learns first, of many rows on
+some. With few rows for so many widths they fit too closely: the one width is kept where
+it predicts rows that are left out better, and is all there is above `MOST_WIDTHS`
+columns.
+
+*Other smooth losses*, those of classes among them: a Matern 5/2 kernel with one width
+for all standardised columns, and its weight, minimise the loss of the held-out rows of
+folds. A width for each column did not pay there.
+
+The priors are those of the kernels. Rows are those of dense arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from okl.kernels import Constant, Kernel, Linear, Matern, per_feature
+from okl.operators import Dense
+from okl.problems import Observed
+from okl.selection.criteria import (
+    Criterion,
+    FoldsLikelihood,
+    LeaveOneOutError,
+    RestrictedLikelihood,
+)
+from okl.selection.learning import learn
+from okl.selection.path import largest_alpha
+from okl.selection.sensitivity import shares_of_columns
+from okl.selection.standard_columns import StandardColumns
+from okl.solvers import solve
+from okl.structures import Identity
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+
+# With more columns than this all have the same width.
+MOST_WIDTHS = 500
+# With fewer rows than this for each width, one width for all columns may be better.
+_ROWS_PER_WIDTH = 5
+# Where the weights of the linear and of the other part start; noise is one.
+_LINEAR, _MATERN = 1.0, 10.0
+# Iterations of a search at most, of one that is only a start of another, and of one of
+# two parameters whose criterion is as exact as fits that end at a tolerance are.
+_ITERATIONS, _FIRST, _OF_FOLDS = 100, 10, 6
+# With at least twice as many rows the search that is only a start is on so many.
+_SOME_ROWS = 400
+# Of the fit that tells how much each column counts.
+_TOL, _MAX_ITER = 1e-4, 500
+# Of the fits to the folds.
+_FOLD_TOL = 1e-6
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """A kernel that was learned, in the units of X.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Resolved. At alpha = 1 it fits independent outputs best.
+    relevances : array (n_features,)
+        The share of each column in the squared derivatives of the predictions at
+        alpha = 1, times its variance; they sum to one, or are all zero.
+    smallest : float
+        That alpha as a part of the largest that matters for independent outputs.
+    """
+
+    kernel: Kernel
+    relevances: np.ndarray
+    smallest: float
+
+
+def learn_kernel(
+    X: np.ndarray,
+    observed: Observed,
+    folds: Folds,
+    *,
+    fit_intercept: bool,
+    row_weights: np.ndarray | None = None,
+) -> LearnedKernel:
+    """Learn a kernel for all outputs.
+
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+        Not all columns may be constant.
+    observed : Observed
+        The targets, normalised, of a smooth loss; not in long form.
+    folds : sequence of pairs of arrays
+        Row numbers to train on and to test, for losses that are not squared.
+    fit_intercept : bool
+    row_weights : array (n_samples,), optional
+        How much each row counts for means and variances.
+    """
+    columns = StandardColumns.of(X, row_weights, centred=fit_intercept)
+    search = _Search(columns.rows(X), observed, fit_intercept, row_weights)
+    if "quadratic" in observed.loss.capabilities:
+        kernel = search.of_squared_loss()
+    else:
+        kernel = search.of_folds(folds)
+    relevances, smallest = search.summary(kernel)
+    return LearnedKernel(columns.in_units(kernel), columns.of_all(relevances), smallest)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is learned from: standardised rows Z and their targets."""
+
+    Z: np.ndarray
+    observed: Observed
+    fit_intercept: bool
+    row_weights: np.ndarray | None
+
+    def of_squared_loss(self) -> Kernel:
+        """Return linear plus Matern, with a width for each column or one for all."""
+        n, d = self.Z.shape
+        several = 1 < d <= MOST_WIDTHS
+        compares = not several or n < _ROWS_PER_WIDTH * d
+        start = Linear(scales=_LINEAR / d) + Constant(_MATERN) * Matern(d**0.5, 2.5)
+        if compares:
+            one_width = self._likeliest(start, _ITERATIONS)
+        else:
+            one_width = self._some()._likeliest(start, _FIRST)
+        if not several:
+            return one_width
+        wider = one_width.left + per_feature(one_width.right, self.Z)
+        widths = self._likeliest(wider, _ITERATIONS)
+        if not compares:
+            return widths
+        return min((one_width, widths), key=self._left_out_error)
+
+    def of_folds(self, folds: Folds) -> Kernel:
+        """Return a weight times Matern with one width."""
+        start = Constant(_MATERN) * Matern(self.Z.shape[1] ** 0.5, 2.5)
+        criterion = FoldsLikelihood(
+            self.observed, folds, fit_intercept=self.fit_intercept, tol=_FOLD_TOL
+        )
+        return self._learned(start, criterion, _OF_FOLDS)
+
+    def summary(self, kernel: Kernel) -> tuple[np.ndarray, float]:
+        """Return the shares of columns, and alpha = 1 as a part of the largest."""
+        inputs = self.observed.inputs(
+            Dense(kernel(self.Z)), fit_intercept=self.fit_intercept
+        )
+        formulation = self.observed.formulate(inputs, Identity())
+        solution = solve(formulation.problem, 1.0, tol=_TOL, max_iter=_MAX_ITER)
+        coefficients = formulation.coefficients(solution.dual_coef)
+        shares = shares_of_columns(kernel, self.Z, coefficients)
+        return shares, 1.0 / largest_alpha(formulation.problem)
+
+    def _some(self) -> _Search:
+        """Return the search on every few rows, where there are many and all observed.
+
+        That is enough to see where to start on all of them.
+        """
+        n, weights = len(self.Z), self.row_weights
+        if n < 2 * _SOME_ROWS or not self.observed.complete:
+            return self
+        rows = np.arange(0, n, n // _SOME_ROWS)
+        some = self.Z[rows], self.observed.targets[rows]
+        if any(np.all(np.ptp(values, axis=0) == 0) for values in some):
+            return self
+        return _Search(
+            self.Z[rows],
+            self.observed.restrict(rows),
+            self.fit_intercept,
+            None if weights is None else weights[rows],
+        )
+
+    def _likeliest(self, start: Kernel, max_iter: int) -> Kernel:
+        criterion = RestrictedLikelihood(
+            self.observed, fit_intercept=self.fit_intercept
+        )
+        return self._learned(start, criterion, max_iter)
+
+    def _learned(self, start: Kernel, criterion: Criterion, max_iter: int) -> Kernel:
+        return learn(
+            self.Z,
+            self.observed,
+            start,
+            Identity(),
+            1.0,
+            criterion,
+            fit_intercept=self.fit_intercept,
+            parameters={"alpha": "fixed"},
+            row_weights=self.row_weights,
+            max_iter=max_iter,
+        ).kernel
+
+    def _left_out_error(self, kernel: Kernel) -> float:
+        criterion = LeaveOneOutError(self.observed, fit_intercept=self.fit_intercept)
+        return criterion.evaluate(Dense(kernel(self.Z)), 1.0, Identity()).value

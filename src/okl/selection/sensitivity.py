@@ -1,0 +1,80 @@
+"""How much a function changes along each column: what columns are worth to a model.
+
+Widths of a kernel alone do not say it: the linear part of a kernel has one weight for
+all columns, and where a part is not needed its widths are those of the prior. The
+function that was fitted does: of f(x) = sum_i k(x, x_i) c_i the mean squared derivative
+by each column, summed over outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from okl.kernels import Constant, Linear, Matern, Product, Sum
+from okl.numerics.arrays import eigh
+
+# Rows that derivatives are evaluated at, and directions of the outputs.
+_ROWS, _DIRECTIONS = 500, 16
+
+
+def shares_of_columns(
+    kernel: Any, Z: np.ndarray, coefficients: np.ndarray
+) -> np.ndarray:
+    """Return the share of each column in the squared derivatives, which sum to one.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A linear or Matern 5/2 kernel, or sums and multiples of these.
+    Z : array (n_samples, n_features)
+        Standardised training rows.
+    coefficients : array (n_samples, n_outputs)
+        Of the functions.
+    """
+    chosen = np.linspace(0, len(Z) - 1, min(len(Z), _ROWS)).round().astype(np.intp)
+    total = np.zeros(Z.shape[1])
+    for column in _main_directions(coefficients).T:
+        slopes = _slopes(kernel, Z[chosen], Z, column)
+        total += np.sum(slopes**2, axis=0)
+    largest = total.sum()
+    return total / largest if largest > 0 else total
+
+
+def _main_directions(coefficients: np.ndarray) -> np.ndarray:
+    """Return fewer functions of the same total, up to the least of its parts.
+
+    The sum of squares over outputs is the same in any orthonormal basis of them.
+    """
+    n, m = coefficients.shape
+    if m <= _DIRECTIONS:
+        return coefficients
+    if m <= n:
+        _, basis = eigh(coefficients.T @ coefficients)
+        return coefficients @ basis[:, -_DIRECTIONS:]
+    squares, basis = eigh(coefficients @ coefficients.T)
+    return basis[:, -_DIRECTIONS:] * np.sqrt(np.clip(squares[-_DIRECTIONS:], 0, None))
+
+
+def _slopes(
+    kernel: Any, at: np.ndarray, Z: np.ndarray, column: np.ndarray
+) -> np.ndarray:
+    """Return the derivatives of sum_i k(x, z_i) c_i by the features of x."""
+    if isinstance(kernel, Sum):
+        left = _slopes(kernel.left, at, Z, column)
+        return left + _slopes(kernel.right, at, Z, column)
+    if isinstance(kernel, Product) and isinstance(kernel.left, Constant):
+        return kernel.left.value * _slopes(kernel.right, at, Z, column)
+    if isinstance(kernel, Linear):
+        center = 0.0 if kernel.center is None else kernel.center
+        slopes = kernel.scales * (column @ (Z - center))
+        return np.broadcast_to(slopes, at.shape)
+    assert isinstance(kernel, Matern)
+    assert kernel.nu == 2.5
+    # dk / dx = -5 (x - z) (1 + r) exp(-r) / (3 length_scale^2)
+    r = 5.0**0.5 * cdist(at / kernel.length_scale, Z / kernel.length_scale)
+    M = (1.0 + r) * np.exp(-r) * column
+    differences = at * M.sum(axis=1, keepdims=True) - M @ Z
+    return -5.0 / 3.0 * differences / np.square(kernel.length_scale)

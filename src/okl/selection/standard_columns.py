@@ -1,0 +1,89 @@
+"""Columns in units of their own standard deviation, and kernels back in those of X.
+
+A kernel that is learned starts where all columns count alike, whatever their units. It
+is learned on standardised columns and then written in the units of X: widths are
+multiplied by standard deviations, weights of columns divided by variances. So nothing
+has to be standardised where it is used.
+
+A column that is constant on the rows tells nothing of what it does elsewhere, and the
+kernel does not look at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl.kernels import Columns, Kernel, Linear, Matern, Product, Sum
+from okl.operators.base import CENTERING_ROUNDING
+
+
+@dataclass(frozen=True)
+class StandardColumns:
+    """Means and standard deviations of the columns that vary.
+
+    Attributes
+    ----------
+    varying : array of bool (n_features,)
+    means, deviations : array (n_varying,)
+    """
+
+    varying: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+
+    @classmethod
+    def of(
+        cls, X: np.ndarray, weights: np.ndarray | None, *, centred: bool
+    ) -> StandardColumns:
+        """Measure the columns of X, around their means or around zero.
+
+        Standard deviations are around the means in either case.
+        """
+        first = X[0 if weights is None else np.argmax(weights)]
+        distances = X - first  # a constant column is zero without rounding
+        offsets = np.average(distances, axis=0, weights=weights)
+        variances = np.average((distances - offsets) ** 2, axis=0, weights=weights)
+        deviations = np.sqrt(variances)
+        rounding = CENTERING_ROUNDING * np.finfo(np.float64).eps
+        varying = deviations > rounding * np.abs(X).max(axis=0, initial=0.0)
+        means = first + offsets if centred else np.zeros(X.shape[1])
+        return cls(varying, means[varying], deviations[varying])
+
+    @property
+    def n_varying(self) -> int:
+        """How many columns vary."""
+        return len(self.means)
+
+    def rows(self, X: np.ndarray) -> np.ndarray:
+        """Return the standardised columns that vary (n_samples, n_varying)."""
+        return (X[:, self.varying] - self.means) / self.deviations
+
+    def in_units(self, kernel: Kernel) -> Kernel:
+        """Return the kernel on X that a kernel on standardised columns stands for.
+
+        Up to the point that a linear kernel is seen from, which is left to the fit.
+        """
+        inside = self._rescaled(kernel)
+        if np.all(self.varying):
+            return inside
+        return Columns(inside, np.flatnonzero(self.varying))
+
+    def of_all(self, values: np.ndarray) -> np.ndarray:
+        """Return one value for each column of X, zero for constant ones."""
+        result = np.zeros(self.varying.shape)
+        result[self.varying] = values
+        return result
+
+    def _rescaled(self, kernel: Any) -> Kernel:
+        if isinstance(kernel, Sum | Product):
+            return type(kernel)(
+                self._rescaled(kernel.left), self._rescaled(kernel.right)
+            )
+        if isinstance(kernel, Matern):
+            return Matern(kernel.length_scale * self.deviations, kernel.nu)
+        if isinstance(kernel, Linear):
+            return Linear(scales=kernel.scales / self.deviations**2)
+        return kernel

@@ -1,0 +1,375 @@
+"""kernel="auto": the kernel is learned, and nothing but the data moves it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
+from okl.estimators.search import kernel_learning
+from okl.estimators.search.candidates import default_kernels
+from okl.kernels import Columns, Linear, Matern, as_kernel
+from okl.losses import Huber
+from okl.operators import Dense
+from okl.parameters import HyperparameterSpace
+from okl.selection import learned_kernel
+from okl.selection.criteria import FoldsLikelihood, LeaveOneOutError
+from okl.selection.learned_kernel import learn_kernel
+from okl.selection.sensitivity import shares_of_columns
+from okl.structures import Identity
+
+RNG = np.random.default_rng(0)
+N = 48
+X = RNG.normal(size=(N, 3))
+Y = np.stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 0] ** 2 - X[:, 1]], axis=1)
+Y += 0.1 * RNG.normal(size=Y.shape)
+NEW = RNG.normal(size=(7, 3))
+LABELS = np.where(Y[:, 0] > 0.5, "b", np.where(Y[:, 1] > 0.5, "c", "a"))
+
+
+def regressor(**parameters):
+    given = {"kernel": "auto", "structures": "identity", "alphas": 4} | parameters
+    return OutputKernelRegressorCV(**given)
+
+
+def classifier(**parameters):
+    given = {"kernel": "auto", "structures": "identity", "alphas": 3, "cv": 3}
+    return OutputKernelClassifierCV(**given | parameters)
+
+
+MODEL = regressor().fit(X, Y)
+
+
+def numbers(kernel):
+    """Return all parameters of a kernel that are numbers, in one array."""
+    values = kernel.get_params().values()
+    found = [np.ravel(v) for v in values if np.size(v) and np.asarray(v).dtype == float]
+    return np.concatenate(found)
+
+
+def learning_of(model, X, y, **given):
+    *_, search = clone(model)._planned(X, y, None, given.get("task"), {})
+    return search.learning
+
+
+def test_units_of_the_columns_do_not_matter():
+    factors, offsets = np.array([1000.0, 1e-3, 1.0]), np.array([1e3, 0.0, -5.0])
+    model = regressor().fit(factors * X + offsets, Y)
+    assert_allclose(
+        model.predict(factors * NEW + offsets), MODEL.predict(NEW), rtol=1e-4, atol=1e-4
+    )
+    assert_allclose(model.feature_relevances_, MODEL.feature_relevances_, atol=1e-4)
+
+
+def test_units_of_the_targets_do_not_matter():
+    factors = np.array([1e4, 1e-2])
+    predictions = regressor().fit(X, Y * factors).predict(NEW) / factors
+    assert_allclose(predictions, MODEL.predict(NEW), rtol=1e-4, atol=1e-4)
+
+
+def test_the_order_of_the_columns_does_not_matter():
+    order = [2, 0, 1]
+    model = regressor().fit(X[:, order], Y)
+    assert_allclose(
+        model.predict(NEW[:, order]), MODEL.predict(NEW), rtol=1e-4, atol=1e-4
+    )
+    assert_allclose(
+        model.feature_relevances_, MODEL.feature_relevances_[order], atol=1e-4
+    )
+
+
+def test_a_column_that_does_nothing_counts_for_little():
+    slopes = np.zeros((2, N, 3))  # those of the functions behind Y
+    slopes[0, :, 0], slopes[0, :, 1] = 2 * np.cos(2 * X[:, 0]), 1.0
+    slopes[1, :, 0], slopes[1, :, 1] = 2 * X[:, 0], -1.0
+    slopes *= X.std(axis=0) / Y.std(axis=0)[:, None, None]
+    shares = np.sum(slopes**2, axis=(0, 1))
+    assert_allclose(MODEL.feature_relevances_, shares / shares.sum(), atol=0.05)
+    assert MODEL.feature_relevances_[2] < 0.02
+
+
+def test_also_where_everything_is_linear():
+    model = regressor().fit(X, X[:, :1] + 0.1 * RNG.normal(size=(N, 1)))
+    assert model.feature_relevances_[0] > 0.95
+
+
+def test_it_predicts_better_than_the_default_kernels():
+    fresh = np.random.default_rng(1).normal(size=(500, 3))
+    truth = np.stack(
+        [np.sin(2 * fresh[:, 0]) + fresh[:, 1], fresh[:, 0] ** 2 - fresh[:, 1]], axis=1
+    )
+    default = regressor(kernel=None).fit(X, Y)
+    errors = [np.mean((m.predict(fresh) - truth) ** 2) for m in (MODEL, default)]
+    assert errors[0] < 0.7 * errors[1]
+
+
+def test_the_kernel_is_one_of_numbers_that_gives_the_same_model():
+    assert np.all(np.isfinite(numbers(MODEL.kernel_)))
+    model = OutputKernelRegressor(MODEL.kernel_, "identity", MODEL.alpha_).fit(X, Y)
+    assert_allclose(model.predict(NEW), MODEL.predict(NEW), rtol=1e-6)
+
+
+def test_the_grid_reaches_below_the_noise():
+    exact = np.sin(X[:, :1])  # alpha = 1 is far below the largest there
+    model = regressor().fit(X, exact)
+    learned = learn_kernel(
+        X, learning_of(regressor(), X, exact).observed, [], fit_intercept=True
+    )
+    assert learned.smallest < 1e-5
+    ratio = model.alphas_.min() / model.alphas_.max()
+    assert_allclose(ratio, 0.1 * learned.smallest, rtol=1e-3)
+    given = regressor(alphas=[0.5]).fit(X, exact)
+    assert_array_equal(given.alphas_, [[0.5]])
+
+
+def test_a_constant_column_is_not_looked_at():
+    constant = np.insert(X, 1, 3.0, axis=1)
+    model = regressor().fit(constant, Y)
+    assert isinstance(model.kernel_, Columns)
+    assert model.feature_relevances_[1] == 0
+    assert_allclose(
+        model.predict(np.insert(NEW, 1, [8.0, -1, 0, 3, 3, 3, 3], axis=1)),
+        MODEL.predict(NEW),
+        rtol=1e-4,
+        atol=1e-4,
+    )
+
+
+def test_without_an_intercept():
+    model = regressor(fit_intercept=False).fit(X, Y)
+    assert model.score(X, Y) > 0.9
+    shown = regressor(fit_intercept=False).fit(X * 1000.0, Y)
+    assert_allclose(shown.predict(NEW * 1000.0), model.predict(NEW), rtol=1e-4)
+
+
+def test_one_kernel_of_several():
+    model = regressor(kernel=None, kernels=["linear", "auto"]).fit(X, Y)
+    assert_allclose(numbers(model.kernel_), numbers(MODEL.kernel_))
+    tried = model.cv_results_["param_kernel"]
+    assert len({repr(kernel) for kernel in tried}) == 2
+    line = regressor(kernel=None, kernels=["linear", "auto"]).fit(X, X @ np.eye(3, 2))
+    if isinstance(line.kernel_, Linear):
+        assert not hasattr(line, "feature_relevances_")
+
+
+def test_relevances_of_an_earlier_fit_are_forgotten():
+    model = clone(MODEL).fit(X, Y)
+    model.set_params(kernel="linear").fit(X, Y)
+    assert not hasattr(model, "feature_relevances_")
+
+
+def test_missing_targets():
+    missing = Y.copy()
+    missing[::3, 0] = np.nan
+    model = regressor(cv=3).fit(X, missing)
+    assert model.feature_relevances_[2] < 0.05
+    assert np.mean((model.predict(X) - Y) ** 2) < 0.1 * Y.var()
+
+
+def test_outputs_with_too_few_targets_are_left_out():
+    scarce = np.column_stack([Y, np.full(N, np.nan)])
+    scarce[:3, 2] = [1.0, 2.0, 4.0]
+    assert learning_of(regressor(), X, scarce).observed.targets.shape == (N, 2)
+
+
+def test_long_form_is_a_matrix_with_one_target_a_row():
+    task = np.arange(N) % 2
+    y = Y[np.arange(N), task]
+    matrix = np.where(np.arange(2) == task[:, None], Y, np.nan)
+    model = regressor(normalize_y=False)
+    long = learning_of(model, X, y, task=task).run()
+    wide = learning_of(model, X, matrix).run()
+    assert_allclose(numbers(long.kernel), numbers(wide.kernel), rtol=1e-3)
+    model = regressor(cv=3).fit(X, y, task=task)
+    assert hasattr(model, "feature_relevances_")
+
+
+def test_rows_without_weight_are_as_good_as_absent():
+    weights = np.ones(N)
+    weights[::4] = 0.0
+    some = regressor(cv=3).fit(X[weights > 0], Y[weights > 0])
+    wild = np.where(weights[:, None] > 0, X, 50.0)
+    model = regressor(cv=3).fit(wild, Y, sample_weight=weights)
+    for name in ("right__left__value", "right__right__length_scale"):
+        one, other = (m.kernel_.get_params()[name] for m in (model, some))
+        assert_allclose(one, other, rtol=1e-3)
+
+
+def test_sparse_rows_have_the_linear_kernel():
+    model = regressor().fit(csr_array(X), Y)
+    assert isinstance(model.kernel_, Linear)
+    assert not hasattr(model, "feature_relevances_")
+
+
+@pytest.mark.parametrize(
+    ("X", "Y"),
+    [(X[:8], Y[:8]), (X, np.ones((N, 2))), (np.ones_like(X), Y)],
+    ids=["few rows", "constant targets", "constant columns"],
+)
+def test_where_nothing_can_be_learned_the_default_kernels_are_tried(X, Y):
+    *_, search = regressor(cv=2)._planned(X, Y, None, None, {})
+    assert search.learning is None
+    assert list(map(repr, search.kernels)) == list(map(repr, default_kernels(X)))
+
+
+def test_many_rows_are_drawn_with_the_seed(monkeypatch):
+    monkeypatch.setattr(kernel_learning, "MOST_ROWS", 30)
+    first, again, other = (
+        learning_of(regressor(random_state=seed), X, Y).X for seed in (0, 0, 1)
+    )
+    assert first.shape == (30, 3)
+    assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert regressor().fit(X, Y).score(X, Y) > 0.9
+
+
+def test_fewer_rows_where_outputs_have_rows_of_their_own(monkeypatch):
+    monkeypatch.setattr(kernel_learning, "MOST_ROWS", 40)
+    missing = np.tile(Y, 4)
+    missing[np.arange(8), np.arange(8)] = np.nan
+    # eight inversions of half the size take as long as one
+    assert len(learning_of(regressor(), X, missing).X) == 20
+
+
+def test_where_the_search_starts_does_not_matter(monkeypatch):
+    monkeypatch.setattr(learned_kernel, "_SOME_ROWS", 12)
+    model = regressor().fit(X, Y)
+    assert_allclose(model.predict(NEW), MODEL.predict(NEW), rtol=1e-3, atol=1e-3)
+    rare = np.zeros(N)
+    rare[1] = 1.0  # is not among every fourth row
+    assert np.all(np.isfinite(regressor().fit(X, rare).predict(NEW)))
+
+
+def test_memory_bounds_the_rows():
+    learning = learning_of(regressor(max_memory=0.1), X, Y)
+    assert kernel_learning.ARRAYS * 8 * len(learning.X) ** 2 <= 0.1 * 2**20
+    assert len(learning.X) < N
+
+
+def test_one_width_for_many_columns(monkeypatch):
+    monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 2)
+    kernel = learning_of(regressor(), X, Y).run().kernel
+    widths = kernel.right.right.length_scale / X.std(axis=0)
+    assert_allclose(widths, widths[0])
+
+
+def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
+    wide = RNG.normal(size=(20, 8))
+    y = wide[:, :1] + 0.5 * RNG.normal(size=(20, 1))
+    learning = learning_of(regressor(), wide, y)
+
+    def error(kernel):
+        criterion = LeaveOneOutError(learning.observed, fit_intercept=True)
+        return criterion.evaluate(Dense(kernel(wide)), 1.0, Identity()).value
+
+    chosen = error(learning.run().kernel)
+    monkeypatch.setattr(learned_kernel, "_FIRST", learned_kernel._ITERATIONS)
+    others = []
+    monkeypatch.setattr(learned_kernel, "_ROWS_PER_WIDTH", 0)
+    others.append(error(learning.run().kernel))
+    monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 1)
+    others.append(error(learning.run().kernel))
+    assert_allclose(chosen, min(others), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax", "logistic", "hinge"])
+def test_classes(loss):
+    model = classifier(loss=loss).fit(X, LABELS)
+    weight, matern = model.kernel_.left, model.kernel_.right
+    assert weight.value > 0
+    assert isinstance(matern, Matern)
+    widths = matern.length_scale / X.std(axis=0)
+    assert_allclose(widths, widths[0])
+    assert model.score(X, LABELS) > 0.7
+    assert model.feature_relevances_.argmin() == 2
+    again = OutputKernelClassifier(model.kernel_, "identity", model.alpha_, loss=loss)
+    assert_array_equal(again.fit(X, LABELS).predict(NEW), model.predict(NEW))
+
+
+def test_the_kernel_of_classes_is_a_best_one_for_held_out_rows():
+    learning = learning_of(classifier(loss="softmax"), X, LABELS)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = learn_kernel(Z, learning.observed, learning.folds, fit_intercept=True)
+    criterion = FoldsLikelihood(learning.observed, learning.folds, fit_intercept=True)
+
+    def objective(weight, width):
+        kernel = (
+            weight
+            * found.kernel.left.value
+            * Matern(width * found.kernel.right.length_scale[0], 2.5)
+        )
+        space = HyperparameterSpace(kernel.hyperparameters(Z))
+        value = criterion.evaluate(Dense(kernel(Z)), 1.0, Identity()).value
+        return value - space.log_prior(space.start)[0]
+
+    best = objective(1.0, 1.0)
+    assert best < min(objective(1.5, 1.0), objective(1 / 1.5, 1.0))
+    assert best < min(objective(1.0, 1.3), objective(1.0, 1 / 1.3))
+
+
+def test_rare_classes_are_left_out_of_learning():
+    labels = LABELS.copy()
+    labels[0] = "rare"
+    learning = learning_of(classifier(loss="softmax"), X, labels)
+    assert learning.observed.targets.shape == (N - 1, 3)
+    several = np.stack([LABELS == "a", LABELS == "b", np.arange(N) == 0], axis=1)
+    learning = learning_of(classifier(loss="logistic"), X, several.astype(int))
+    assert learning.observed.targets.shape == (N, 2)
+
+
+def test_other_losses_of_numbers():
+    model = regressor(loss=Huber(1.0), alphas=2, cv=3).fit(X, Y[:, 0])
+    assert isinstance(model.kernel_.right, Matern)
+
+
+def test_shares_are_those_of_finite_differences():
+    kernel = Linear(scales=0.3) + 2.0 * Matern(np.array([1.0, 2.0, 3.0]), 2.5)
+    coefficients = RNG.normal(size=(N, 2))
+    step, slopes = 1e-5, []
+    for j in range(3):
+        up, down = X.copy(), X.copy()
+        up[:, j] += step
+        down[:, j] -= step
+        slopes.append((kernel(up, X) - kernel(down, X)) @ coefficients / (2 * step))
+    expected = np.sum(np.square(slopes), axis=(1, 2))
+    shares = shares_of_columns(kernel, X, coefficients)
+    assert_allclose(shares, expected / expected.sum(), rtol=1e-6)
+    # the same in fewer directions, where these hold all there is
+    turned = coefficients @ RNG.normal(size=(2, 30))
+    many = shares_of_columns(kernel, X, turned)
+    slopes = np.einsum(
+        "jnm,mk->jnk", slopes, np.linalg.lstsq(coefficients, turned, rcond=None)[0]
+    )
+    expected = np.sum(np.square(slopes), axis=(1, 2))
+    assert_allclose(many, expected / expected.sum(), rtol=1e-6)
+
+
+def test_a_forecast_learns_nothing(monkeypatch):
+    def fail(self):
+        raise AssertionError
+
+    monkeypatch.setattr(kernel_learning.KernelLearning, "run", fail)
+    said = regressor(cv=KFold(3)).forecast(X, Y)
+    assert "learned from 48 rows" in said.plan
+    assert said.memory >= kernel_learning.ARRAYS * 8 * N**2
+    more = regressor(kernel=None, kernels=["auto", "rbf"]).forecast(X, Y)
+    assert "one of them learned from 48 rows" in more.plan
+    assert regressor(kernel="rbf", cv=KFold(3)).forecast(X, Y).seconds < said.seconds
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="only the estimators that choose"):
+        OutputKernelRegressor("auto").fit(X, Y)
+    with pytest.raises(ValueError, match="only the estimators that choose"):
+        as_kernel("auto")
+    with pytest.raises(ValueError, match="both given"):
+        regressor(kernels=["auto"]).fit(X, Y)
+    with pytest.raises(ValueError, match="the choice is left to the fit"):
+        regressor().set_params(kernel__gamma=1.0)
