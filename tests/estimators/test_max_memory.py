@@ -86,13 +86,13 @@ def test_learned_output_kernels_agree(structure, loss):
 def test_the_hinge(structure, matrices):
     X, _, _ = draw(N, M)
     y = np.arange(N) % 3
-    options = {"structure": structure, "alpha": 1.0, "loss": "hinge", "tol": 1e-4}
+    options = {"structure": structure, "alpha": 1.0, "loss": "hinge", "tol": 1e-3}
     stored = OutputKernelClassifier(KERNEL, **options).fit(X, y)
     small = matrices * MATRIX
     products = OutputKernelClassifier(KERNEL, max_memory=small, **options).fit(X, y)
     assert products.certificate_.status == "optimal"
     assert products.certificate_.primal == pytest.approx(
-        stored.certificate_.primal, rel=2e-4
+        stored.certificate_.primal, rel=2e-3
     )
 
 
