@@ -82,7 +82,7 @@ def test_learned_output_kernels_agree(structure, loss):
 
 
 @pytest.mark.parametrize("structure", ["identity", "frobenius", "low_rank", Cluster(2)])
-@pytest.mark.parametrize("matrices", [0.5, 1.5])  # no matrix; no decomposition
+@pytest.mark.parametrize("matrices", [1.5, 0.5])  # no decomposition; no matrix
 def test_the_hinge(structure, matrices):
     X, _, _ = draw(N, M)
     y = np.arange(N) % 3
