@@ -260,22 +260,31 @@ def test_one_width_for_many_columns(monkeypatch):
     assert_allclose(widths, widths[0])
 
 
+def noise_of(learned, X):
+    """Return the variance of the noise that goes with a learned kernel."""
+    K = learned.kernel(X)
+    K = K - K.mean(axis=0)
+    K = K - K.mean(axis=1, keepdims=True)
+    return learned.smallest * np.linalg.eigvalsh(K)[-1]
+
+
 def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
     wide = RNG.normal(size=(20, 8))
     y = wide[:, :1] + 0.5 * RNG.normal(size=(20, 1))
     learning = learning_of(regressor(), wide, y)
 
-    def error(kernel):
+    def error(learned):
         criterion = LeaveOneOutError(learning.observed, fit_intercept=True)
-        return criterion.evaluate(Dense(kernel(wide)), 1.0, Identity()).value
+        noise = noise_of(learned, wide)
+        return criterion.evaluate(Dense(learned.kernel(wide)), noise, Identity()).value
 
-    chosen = error(learning.run().kernel)
+    chosen = error(learning.run())
     monkeypatch.setattr(learned_kernel, "_FIRST", learned_kernel._ITERATIONS)
     others = []
     monkeypatch.setattr(learned_kernel, "_ROWS_PER_WIDTH", 0)
-    others.append(error(learning.run().kernel))
+    others.append(error(learning.run()))
     monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 1)
-    others.append(error(learning.run().kernel))
+    others.append(error(learning.run()))
     assert_allclose(chosen, min(others), rtol=1e-6)
 
 
@@ -373,3 +382,32 @@ def test_errors():
         regressor(kernels=["auto"]).fit(X, Y)
     with pytest.raises(ValueError, match="the choice is left to the fit"):
         regressor().set_params(kernel__gamma=1.0)
+
+
+def test_the_kernel_has_the_size_of_the_outputs():
+    # so that standard deviations are those of the process: with K and that noise the
+    # outputs have the variance that their mean y'P y over n - 1 says, which is one
+    learning = learning_of(regressor(), X, Y)
+    learned, n = learning.run(), len(X)
+    inverse = np.linalg.inv(learned.kernel(X) + noise_of(learned, X) * np.eye(n))
+    ones = inverse.sum(axis=1)
+    P = inverse - np.outer(ones, ones) / ones.sum()
+    targets = learning.observed.targets
+    assert np.trace(targets.T @ P @ targets) / targets.shape[1] / (n - 1) == (
+        pytest.approx(1.0, rel=1e-3)
+    )
+
+
+@pytest.mark.parametrize("kernel", [None, "auto"])
+def test_columns_that_do_not_vary_leave_the_mean(kernel):
+    Y = np.random.default_rng(0).normal(size=(50, 2))
+    model = OutputKernelRegressorCV(kernel, "identity").fit(np.ones((50, 3)), Y)
+    assert_allclose(model.predict(np.ones((1, 3)))[0], Y.mean(axis=0), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [4, 7, 9])
+def test_few_rows_have_fewer_folds(n):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
+    model = OutputKernelRegressorCV("auto", "frobenius", alphas=3).fit(X, Y)
+    assert model.scores_.shape[-1] == n // 2

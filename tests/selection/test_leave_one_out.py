@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from sklearn.linear_model import RidgeCV
 
+from okl import OutputKernelRegressorCV
 from okl.kernels import Matern
 from okl.losses import Squared
 from okl.operators import Dense, Features
@@ -127,3 +128,16 @@ def test_flat_kernels(weighted):
         for alpha, residuals in zip(ALPHAS, found, strict=True):
             expected = refitted(K, Y[order], Identity(), True, alpha, own)
             assert_allclose(residuals, expected, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("factor", [2.0, 7.0])
+def test_a_weight_that_all_rows_share_chooses_nothing_else(factor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) + 0.3 * rng.normal(size=(40, 2))
+    one = OutputKernelRegressorCV("rbf", "identity").fit(X, Y)
+    same = OutputKernelRegressorCV("rbf", "identity").fit(
+        X, Y, sample_weight=np.full(40, factor)
+    )
+    assert_allclose(same.alpha_, factor * one.alpha_, rtol=1e-8)
+    assert_allclose(same.predict(X), one.predict(X), atol=1e-8)

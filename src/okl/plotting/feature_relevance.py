@@ -94,7 +94,10 @@ class FeatureRelevanceDisplay:
         FeatureRelevanceDisplay
             The display, drawn.
         """
-        advice = "fit it with kernel='auto' before drawing."
+        advice = (
+            "it has them where kernel='auto' learned a kernel, which takes dense rows, "
+            "ten of them at least, and columns that vary."
+        )
         estimator = fitted_model(estimator, "feature_relevances_", advice)
         if feature_names is None:
             feature_names = getattr(estimator, "feature_names_in_", None)

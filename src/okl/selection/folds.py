@@ -20,6 +20,9 @@ def splitter_of(
 ) -> Any:
     """Return a splitter: what the user gave, or five shuffled folds.
 
+    Fewer than five where that would leave one row to a fold, which has no R^2, or where
+    every class has fewer members.
+
     Parameters
     ----------
     cv : int, splitter, iterable or None
@@ -33,5 +36,11 @@ def splitter_of(
     """
     if cv is not None:
         return check_cv(cv, y, classifier=stratify)
+    n_folds = N_FOLDS
+    if y is not None:
+        n_folds = min(n_folds, len(y) // 2)
+    if stratify and y is not None:
+        _, counts = np.unique(y, return_counts=True)
+        n_folds = min(n_folds, int(counts.max()))
     folds = StratifiedKFold if stratify else KFold
-    return folds(N_FOLDS, shuffle=True, random_state=random_state)
+    return folds(max(n_folds, 2), shuffle=True, random_state=random_state)

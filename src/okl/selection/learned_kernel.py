@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,10 +65,12 @@ class LearnedKernel:
     Attributes
     ----------
     kernel : Kernel
-        Resolved. At alpha = 1 it fits independent outputs best.
+        Resolved. For the squared loss its size is that of the outputs: the alpha at
+        which it fits independent outputs best is the variance of their noise. For other
+        losses that alpha is one.
     relevances : array (n_features,)
-        The share of each column in the squared derivatives of the predictions at
-        alpha = 1, times its variance; they sum to one, or are all zero.
+        The share of each column in the squared derivatives of the predictions at that
+        alpha, times its variance; they sum to one, or are all zero.
     smallest : float
         That alpha as a part of the largest that matters for independent outputs.
     """
@@ -105,8 +108,41 @@ def learn_kernel(
         kernel = search.of_squared_loss()
     else:
         kernel = search.of_folds(folds)
-    relevances, smallest = search.summary(kernel)
-    return LearnedKernel(columns.in_units(kernel), columns.of_all(relevances), smallest)
+    fit = search.fit(kernel)
+    if "quadratic" in observed.loss.capabilities:
+        kernel = scaled(kernel, fit.variance)
+    return LearnedKernel(
+        columns.in_units(kernel), columns.of_all(fit.relevances), fit.smallest
+    )
+
+
+class _Fit(NamedTuple):
+    """A fit of independent outputs at alpha = 1.
+
+    Attributes
+    ----------
+    relevances : array (n_varying,)
+        The shares of the columns.
+    smallest : float
+        That alpha as a part of the largest that matters.
+    variance : float
+        What the kernel, and noise of variance one, is to be multiplied by to have the
+        size of the outputs: their mean y'P y over the degrees of freedom, which the
+        restricted likelihood profiles out.
+    """
+
+    relevances: np.ndarray
+    smallest: float
+    variance: float
+
+
+def scaled(kernel: Kernel, factor: float) -> Kernel:
+    """Return linear plus weighted Matern times a factor, zero left out."""
+    if not factor > 0:
+        return kernel
+    linear, rest = kernel.left, kernel.right
+    weight = Constant(rest.left.value * factor)
+    return Linear(scales=linear.scales * factor) + weight * rest.right
 
 
 @dataclass(frozen=True)
@@ -144,16 +180,23 @@ class _Search:
         )
         return self._learned(start, criterion, _OF_FOLDS)
 
-    def summary(self, kernel: Kernel) -> tuple[np.ndarray, float]:
-        """Return the shares of columns, and alpha = 1 as a part of the largest."""
+    def fit(self, kernel: Kernel) -> _Fit:
+        """Return what the fit at alpha = 1 tells."""
         inputs = self.observed.inputs(
             Dense(kernel(self.Z)), fit_intercept=self.fit_intercept
         )
         formulation = self.observed.formulate(inputs, Identity())
         solution = solve(formulation.problem, 1.0, tol=_TOL, max_iter=_MAX_ITER)
         coefficients = formulation.coefficients(solution.dual_coef)
-        shares = shares_of_columns(kernel, self.Z, coefficients)
-        return shares, 1.0 / largest_alpha(formulation.problem)
+        targets, weights = self.observed.targets, self.observed.weights
+        observed = np.ones_like(targets) * (1.0 if weights is None else weights > 0)
+        free = observed.sum(axis=0) - self.fit_intercept
+        variances = np.sum(targets * coefficients, axis=0) / np.maximum(free, 1.0)
+        return _Fit(
+            shares_of_columns(kernel, self.Z, coefficients),
+            1.0 / largest_alpha(formulation.problem),
+            float(np.mean(variances)),
+        )
 
     def _some(self) -> _Search:
         """Return the search on every few rows, where there are many and all observed.

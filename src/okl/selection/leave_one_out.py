@@ -14,7 +14,7 @@ products with U.
 A weight counts as so many copies of the row. Of a row with weight w > 1 one copy is
 left out, and w - 1 stay: the residual is divided by 1 - (1 - h_ij) / w instead. So
 weights and repeated rows give the same predictions. A row of weight below one is left
-out whole.
+out whole, and where all weights are larger than one the smallest counts as one copy.
 """
 
 from __future__ import annotations
@@ -89,14 +89,15 @@ def leave_one_out(
     of_intercept = np.zeros(n)
     if inputs.kernel_means is not None:
         of_intercept = (np.ones(n) if weights is None else weights) / np.sum(roots**2)
-    share = 1.0 if copies is None else 1.0 / np.clip(copies, 1.0, None)[:, None]
+    share = 1.0 if copies is None else 1.0 / counted_copies(copies)[:, None]
     # outputs with the same eigenvalue of L have the same shares
     distinct, which = np.unique(eigenvalues, return_inverse=True)
     at_once = max(1, _COLUMNS // len(distinct))
     for some in gen_batches(len(alphas), at_once):
         group = np.asarray(alphas[some])[:, None]
         shrunk = group / (d[:, None, None] * distinct + group)
-        shares = _shares(U, shrunk.reshape(len(d), -1), of_intercept)
+        columns = shrunk.reshape(len(d), len(group) * len(distinct))
+        shares = _shares(U, columns, of_intercept)
         for number in range(len(group)):
             own = shares[:, number * len(distinct) : (number + 1) * len(distinct)]
             divisor = roots * (1.0 - share + share * own)[:, which]
@@ -107,6 +108,17 @@ def leave_one_out(
             residuals = _in_outputs(residuals, known)
             basis = formulation.basis
             yield residuals if basis is None else residuals @ basis.T
+
+
+def counted_copies(weights: np.ndarray) -> np.ndarray:
+    """Return how many copies of a row its weight stands for, at least one.
+
+    Where all weights are larger than one the smallest stands for one: a factor that
+    they have in common says nothing of copies.
+    """
+    positive = weights[weights > 0]
+    unit = max(1.0, float(positive.min())) if positive.size else 1.0
+    return np.maximum(weights / unit, 1.0)
 
 
 def _in_eigenbasis(

@@ -70,11 +70,15 @@ class FoldsLikelihood(Criterion):
         rtol: float = 1e-4,
     ) -> None:
         if "smooth" not in observed.loss.capabilities or observed.tasks is not None:
-            form = "" if observed.tasks is None else " and data in long form"
+            if observed.tasks is not None:
+                raise ValueError(
+                    "No criterion is for data in long form: give y as a matrix, one "
+                    "column for each output and NaN where it was not observed, and no "
+                    "task."
+                )
             raise ValueError(
-                "The likelihood of folds needs a smooth loss and a target matrix; got "
-                f"the loss {observed.loss}{form}. Use loss='softmax', 'logistic', "
-                "'huber' or 'squared', and a column for each output."
+                f"The likelihood of folds needs a smooth loss, got {observed.loss}. "
+                "Use loss='softmax', 'logistic', 'huber' or 'squared'."
             )
         self.observed, self.fit_intercept = observed, fit_intercept
         self.tol, self.max_iter, self.rtol = tol, max_iter, rtol

@@ -24,6 +24,7 @@ from okl.selection.criteria.closed_form import (
     Derivative,
 )
 from okl.selection.criteria.projected_inverse import ProjectedInverse
+from okl.selection.leave_one_out import counted_copies
 
 
 class LeftOut(NamedTuple):
@@ -100,8 +101,8 @@ class LeaveOneOut(ClosedFormCriterion):
         copies, precisions = np.ones_like(residuals), np.ones_like(residuals)
         for block in model.blocks:
             at = np.ix_(block.rows, block.outputs)
-            v = np.maximum(block.weights, 1.0)
-            q = v - 1.0 + block.diagonal / v
+            v = counted_copies(block.weights)
+            q = block.weights * (1.0 - 1.0 / v) + block.diagonal / v
             residuals[at] = block.dual / q[:, None]
             copies[at], precisions[at] = v[:, None], q[:, None]
         return LeftOut(residuals, copies, precisions)
