@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from okl.certificates import Certificate
+from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.base import warn_unless_certified
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.regressor import OutputKernelRegressor
@@ -164,13 +165,19 @@ def output_kernel_path(
     formulation = observed.formulate(inputs, resolved)
     grid = alpha_grid(formulation.problem, alphas, eps)
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
-    certificates: list[Certificate] = []
-    path = OutputKernelPath(
+    # those of the models, which need not be built for them
+    certificates = [
+        certified_function(
+            training,
+            Agreement(formulation, solution, float(alpha), tol, max_iter),
+            targets,
+        )[1]
+        for alpha, solution in zip(grid, solutions, strict=True)
+    ]
+    warn_unless_certified(max(certificates, key=_by_failure), depth=2)
+    return OutputKernelPath(
         grid, certificates, estimator, training, formulation, solutions, targets
     )
-    certificates.extend(model.certificate_ for model in path)
-    warn_unless_certified(max(certificates, key=_by_failure), depth=2)
-    return path
 
 
 def _by_failure(certificate: Certificate) -> tuple[bool, float]:
