@@ -29,6 +29,8 @@ from okl.solvers import Solution
 
 # Rows that are looked at, and the part of the tolerance that they may differ by.
 _ROWS, _PART = 32, 0.1
+# Of more scores than this fewer rows are looked at, down to so many.
+_SCORES, _FEWEST = 10**6, 8
 # A model without a proof is not worse for a relative difference below this.
 _NOTICED = 1e-8
 
@@ -163,12 +165,14 @@ class Agreement:
     def _inspected(self) -> np.ndarray:
         """Return numbers of rows: those of the largest kernel values, and others."""
         operator = self.formulation.problem.operator
-        n = operator.n_samples
-        if n <= _ROWS:
+        n, basis = operator.n_samples, self.formulation.basis
+        n_outputs = self.formulation.problem.n_outputs if basis is None else len(basis)
+        half = min(_ROWS, max(_SCORES // n_outputs, _FEWEST)) // 2
+        if n <= 2 * half:
             return np.arange(n)
         diagonal = np.asarray(operator.diagonal()).reshape(n, -1).max(axis=1)
-        largest = np.argpartition(diagonal, n - _ROWS // 2)[n - _ROWS // 2 :]
-        spaced = np.linspace(0, n - 1, _ROWS // 2).astype(np.intp)
+        largest = np.argpartition(diagonal, n - half)[n - half :]
+        spaced = np.linspace(0, n - 1, half).astype(np.intp)
         return np.union1d(largest, spaced)
 
     def function(self, training: Training) -> ScoreFunction:
