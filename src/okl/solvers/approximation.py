@@ -7,7 +7,7 @@ and serves all alphas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -44,9 +44,14 @@ class Prepared(NamedTuple):
         return cls(problem, kernel, joint, approximation)
 
     def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
-        """Return the same K with another L; columns of K are chosen once."""
-        joint = problem.entries.joint(kernel)
-        return self._replace(problem=problem, kernel=kernel, joint=joint)
+        """Return the same K with another L.
+
+        Columns of K are chosen once. In long form L is a part of what is approximated.
+        """
+        joint, approximation = problem.entries.joint(kernel), self.approximation
+        if not problem.entries.every_output:
+            approximation = replace(approximation, joint=joint)
+        return Prepared(problem, kernel, joint, approximation)
 
 
 @dataclass(frozen=True)

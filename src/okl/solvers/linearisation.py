@@ -138,6 +138,8 @@ class AllColumns:
         the loss: with the bound a model is above phi everywhere.
     order : int
         The best f is found to a part of this power of the gap.
+    loosest : float
+        The largest relative gap that it is found to.
     memory : int
         The objective may rise, but not above those of so many rounds before.
     steeper : float
@@ -147,6 +149,7 @@ class AllColumns:
     first: float = 1.0
     most: float = 1.0
     order: ClassVar[int] = 2
+    loosest: ClassVar[float] = 1e-4
     memory: ClassVar[int] = 1
     steeper: ClassVar[float] = 4.0
 
@@ -181,7 +184,7 @@ class SomeColumns:
     first, most : float
         The first h, and the largest, relative to the bound: with that a model is above
         phi everywhere but for what R does not see of K.
-    order, memory, steeper
+    order, loosest, memory, steeper
         As with all; a closer f, whose products are the work here, saves too few rounds.
     columns : array (n_samples, k)
         R U.
@@ -197,6 +200,7 @@ class SomeColumns:
     values: Array
     rest: float
     order: ClassVar[int] = 1
+    loosest: ClassVar[float] = 1e-3
     memory: ClassVar[int] = 8
     steeper: ClassVar[float] = 1.5
 

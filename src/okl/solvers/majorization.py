@@ -43,7 +43,7 @@ from okl.solvers.solution import Solution, certified
 # solved to this part of the square of the last gap, f to that of the power of it that
 # the models ask for, within bounds; and both closer by another factor while the
 # objective does not fall.
-_SHARE, _LEAST, _MOST, _CLOSER = 1e-2, 1e-14, 1e-4, 0.1
+_SHARE, _LEAST, _CLOSER = 1e-2, 1e-14, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6
 # Most steps of f in one round.
@@ -271,7 +271,7 @@ class _Rounds:
     def _share(self, order: int) -> float:
         """Return how closely to solve, by a power of the last gap."""
         aim = self._tol if self._bounded else min(self.monitor.gap, 1.0) ** order
-        share = self._closer * min(_SHARE * aim, _MOST)
+        share = self._closer * min(_SHARE * aim, self.models.loosest)
         return max(share, min(_LEAST, _SHARE * self._tol))
 
     def _model(self, kernel: OutputKernel, scores: Scores) -> Linearisation:
