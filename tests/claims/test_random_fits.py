@@ -19,16 +19,26 @@ def test_a_number_is_a_case(number):
     np.testing.assert_array_equal(one.y, two.y)
 
 
+@pytest.fixture(scope="module")
+def outcomes():
+    return [fit(draw(number)) for number in range(605)]
+
+
 @pytest.mark.slow
-def test_random_fits_end_soon_and_with_a_proof(capsys):
-    outcomes = [fit(draw(number)) for number in range(605)]
+def test_random_fits_end_with_a_proof(outcomes, capsys):
     with capsys.disabled():
         print("\n" + report(outcomes, SLOW))
     failed = sum(outcome.status not in PROVED for outcome in outcomes)
-    long = sum(outcome.seconds > SLOW for outcome in outcomes)
     assert failed <= 0.005 * len(outcomes)
-    # wanted are 0.5 %; what is beyond is the hinge with a learned output kernel
-    assert long <= 0.04 * len(outcomes)
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(
+    strict=True,
+    reason="the hinge with a learned output kernel, above all of bounded rank, is slow",
+)
+def test_random_fits_end_soon(outcomes):
+    assert sum(outcome.seconds > SLOW for outcome in outcomes) <= 0.005 * len(outcomes)
 
 
 @pytest.mark.slow

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl.losses import Logistic, Softmax
+from okl.coding.tasks import Tasks
+from okl.losses import Logistic, Softmax, Squared
 from okl.operators import Dense, Kronecker, SeparableSum, Term
+from okl.output_kernels import SpectralKernel
+from okl.problems import Observed
 from okl.solvers import low_rank_preconditioner
+from okl.solvers.approximation import Prepared
 from okl.solvers.low_rank_preconditioner import _affordable, preconditioner
-from okl.structures import Fixed, Identity
+from okl.structures import Fixed, Frobenius, Identity
 from tests.samples import gaussian, psd
 
 N, M = 40, 3
@@ -84,3 +88,20 @@ def test_more_outputs_allow_fewer_columns():
     assert ranks == sorted(ranks, reverse=True)
     assert ranks[1] > 100
     assert ranks[-1] * 100 < 4000
+
+
+def test_in_long_form_the_columns_are_those_of_the_output_kernel():
+    # found for one L and kept for another they stand for nothing: products then took
+    # several times as many steps, to the same end
+    tasks = Tasks(np.arange(N) % M, M)
+    observed = Observed(RIGHT[:, :1], Squared(), tasks=tasks)
+    inputs = observed.inputs(shared(), fit_intercept=False)
+    problem = observed.formulate(inputs, Frobenius()).problem
+    first = SpectralKernel(np.ones(M))
+    prepared = Prepared.of(problem, first, N * M)
+    for L in (np.eye(M), psd(M, 5)):
+        kernel = SpectralKernel.from_matrix(L)
+        moved = prepared.under(problem, kernel)
+        (columns,) = moved.approximation.columns.factors
+        expected = gaussian(ROWS) * L[np.ix_(tasks.codes, tasks.codes)]
+        assert_allclose(columns @ columns.T, expected, atol=1e-6)
