@@ -25,6 +25,7 @@ NAMES = (
     "sparse_step",
     "joint_fit",
     "softmax",
+    "trees",
     "hinge",
     "missing",
     "long_form",
@@ -34,6 +35,8 @@ NAMES = (
     "decompositions",
     "criteria",
     "learning",
+    "imputation",
+    "several_kernels",
     "peak_memory",
 )
 # What does not depend on the number of threads is measured with the last one only.

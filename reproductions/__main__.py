@@ -18,10 +18,15 @@ NAMES = (
     "long_form",
     "rivals",
     "default_search",
-    "learned_kernels",
+    "output_alphas",
+    "multi_target_peers",
+    "class_peers",
     "attribute_detection",
     "satimage",
+    "class_trees",
     "mosaic",
+    "coverage",
+    "filling_in",
 )
 
 

@@ -99,6 +99,7 @@ def mean_nmse(Y: np.ndarray, P: np.ndarray, *, variance: np.ndarray) -> float:
 
 def search(scoring: Any) -> OutputKernelRegressorCV:
     return OutputKernelRegressorCV(
+        kernels="short_list",
         alphas=20,
         eps=1e-6,
         cv=KFold(5, shuffle=True, random_state=0),

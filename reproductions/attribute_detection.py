@@ -100,7 +100,14 @@ def labels_of(Y: np.ndarray, split: int) -> np.ndarray:
 
 def models(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
     search = OutputKernelClassifierCV(
-        kernel, alphas=8, eps=1e-4, cv=3, scoring=mean_average_precision, tol=1e-4
+        kernel,
+        "frobenius",
+        loss="squared",
+        alphas=8,
+        eps=1e-4,
+        cv=3,
+        scoring=mean_average_precision,
+        tol=1e-4,
     )
     families = candidates(Y.shape[1])
     found = best_of_each(search, {name: families[name] for name in NAMES}, X, Y)
@@ -122,6 +129,7 @@ def rivals(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
     search = OutputKernelClassifierCV(
         kernel,
         "identity",
+        loss="squared",
         alphas=8,
         eps=1e-4,
         cv=3,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from okl import ClassTree
 from okl.losses import (
     Envelope,
     Hinge,
@@ -30,6 +31,8 @@ from okl.solvers import (
     OutputKernelNewton,
     SemismoothNewton,
     Solver,
+    TermNewton,
+    TermProximal,
     TraceNewton,
 )
 from okl.structures import (
@@ -40,9 +43,11 @@ from okl.structures import (
     Identity,
     LowRank,
     Mean,
+    Scaled,
     Sparse,
     Structure,
     TraceBall,
+    Tree,
 )
 from tests.samples import psd
 
@@ -53,6 +58,19 @@ def ring(m):
     for i in range(m):
         A[i, (i + 1) % m] += 1 + 0.1 * i
     return (A + A.T) * (1 - np.eye(m))
+
+
+def units(m):
+    """Return what m outputs are multiplied by, all different."""
+    return np.linspace(0.7, 1.6, m)
+
+
+def comb(m, order=None):
+    """Return the deepest tree of m classes: each inner node has one more below it."""
+    order = range(m) if order is None else order
+    inner = {f"n{i}": f"n{i - 1}" for i in range(1, m - 1)}
+    leaves = {f"c{i}": f"n{min(depth, m - 2)}" for i, depth in enumerate(order)}
+    return ClassTree.from_dict({**inner, **leaves})
 
 
 class StructureCase(NamedTuple):
@@ -70,6 +88,9 @@ STRUCTURES = [
     ),
     StructureCase("mean", lambda m: Mean(gamma=2.5)),
     StructureCase("graph", lambda m: Graph(ring(m), gamma=0.5)),
+    StructureCase(
+        "tree", lambda m: Tree(comb(m), np.linspace(0.5, 2, max(m - 1, 1)), "level")
+    ),
     StructureCase("frobenius", lambda m: Frobenius()),
     StructureCase("low-rank", lambda m: LowRank()),
     StructureCase("low-rank-2", lambda m: LowRank(2)),
@@ -79,6 +100,8 @@ STRUCTURES = [
     StructureCase("cluster-wide", lambda m: Cluster(min(3, m), 50.0, 0.2, 2.0)),
     StructureCase("sparse", lambda m: Sparse(mu=0.3, eps=1e-2)),
     StructureCase("sparse-trace", lambda m: Sparse(mu=1.0)),
+    StructureCase("scaled-identity", lambda m: Scaled(Identity(), units(m))),
+    StructureCase("scaled-frobenius", lambda m: Scaled(Frobenius(), units(m))),
 ]
 
 LOSSES: list[Loss] = [
@@ -99,6 +122,8 @@ SOLVERS: list[Solver] = [
     BlockCoordinateDescent(),
     Imputation(),
     NewtonCG(),
+    TermNewton(),
+    TermProximal(),
     SemismoothNewton(),
     TraceNewton(),
     AugmentedLagrangian(),

@@ -18,8 +18,10 @@ from okl.structures import (
     Identity,
     LowRank,
     Mean,
+    Scaled,
     Sparse,
     TraceBall,
+    Tree,
 )
 from tests.samples import psd
 
@@ -42,7 +44,29 @@ def fixed_kernel(structure, m):
                     laplacian[s, s] += A[s, t]
                     laplacian[s, t] -= A[s, t]
         return np.linalg.inv(laplacian + structure.gamma * np.eye(m))
-    return None
+    if isinstance(structure, Scaled):
+        inside = fixed_kernel(structure.structure, m)
+        return None if inside is None else inside * pairs(structure)
+    return tree_kernel(structure) if isinstance(structure, Tree) else None
+
+
+def tree_kernel(structure):
+    """Return L from the nodes that any two leaves have above them."""
+    tree, by_depth = structure.class_tree, [structure.root, *structure.variances]
+    paths = []
+    for node in tree.leaves:
+        path = [node]
+        while path[-1] > 0:
+            path.append(tree.parents[path[-1]])
+        paths.append(set(path))
+    return np.array(
+        [[sum(by_depth[tree.depths[p]] for p in a & b) for b in paths] for a in paths]
+    )
+
+
+def pairs(structure):
+    """Return the products of two scales of a scaled structure (m, m)."""
+    return np.outer(structure.scales, structure.scales)
 
 
 def admissible(structure, m, seed):
@@ -50,6 +74,8 @@ def admissible(structure, m, seed):
     known = fixed_kernel(structure, m)
     if known is not None:
         return known
+    if isinstance(structure, Scaled):
+        return admissible(structure.structure, m, seed) * pairs(structure)
     L = psd(m, seed, structure.max_rank(m))
     if isinstance(structure, TraceBall):
         return L / (1.1 * np.trace(L))
@@ -68,6 +94,8 @@ def admissible(structure, m, seed):
 def penalty(structure, L):
     """Return R(L) by loops over its entries, for an L that is allowed."""
     m = len(L)
+    if isinstance(structure, Scaled):
+        return penalty(structure.structure, L / pairs(structure))
     if isinstance(structure, Frobenius):
         return sum(L[s, t] ** 2 for s in range(m) for t in range(m)) / 2
     trace = sum(L[s, s] for s in range(m))
@@ -92,6 +120,8 @@ def conjugate(structure, S):  # noqa: PLR0911 - one return per structure
     """Return R*(S), the bound on the rank aside."""
     m = len(S)
     s = np.linalg.eigvalsh(S)
+    if isinstance(structure, Scaled):
+        return conjugate(structure.structure, S * pairs(structure))
     if isinstance(structure, Frobenius):
         return sum(S[s, t] ** 2 for s in range(m) for t in range(m)) / 2
     if isinstance(structure, LowRank):
@@ -155,6 +185,9 @@ def sparse_penalty(structure, L):
 def conic_penalty(structure, L):
     """Return R(L) and its constraints for a PSD variable of a conic solver."""
     m = L.shape[0]
+    if isinstance(structure, Scaled):
+        D = np.diag(1 / np.asarray(structure.scales))
+        return conic_penalty(structure.structure, D @ L @ D)
     if isinstance(structure, Frobenius):
         return cp.sum_squares(L) / 2, []
     if isinstance(structure, LowRank):

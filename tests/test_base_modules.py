@@ -36,6 +36,13 @@ class TestArray:
         other, _ = arrays.eigh(strict.asarray(A))
         assert_allclose(np.asarray(other), values, atol=1e-12)
 
+    def test_column_inner(self):
+        left, right = np.random.default_rng(0).normal(size=(2, 7, 3))
+        expected = np.diag(left.T @ right)
+        assert_allclose(arrays.column_inner(left, right), expected, atol=1e-12)
+        there = arrays.column_inner(strict.asarray(left), strict.asarray(right))
+        assert_allclose(np.asarray(there), expected, atol=1e-12)
+
     @pytest.mark.parametrize("order", ["C", "F"])
     def test_solve_definite(self, order):
         A = np.array(psd(6) + np.eye(6), order=order)

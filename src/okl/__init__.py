@@ -3,7 +3,7 @@
 The estimators are here; the parts they are made of are in `okl.kernels`,
 `okl.losses`, `okl.structures` and `okl.solvers`, the search over their continuous
 parameters in `okl.model_selection`, scores of learned relations in `okl.metrics`, the
-pictures in `okl.plotting`.
+pictures in `okl.plotting`. `ClassTree` is a tree of classes.
 """
 
 from okl.certificates import Certificate
@@ -11,6 +11,7 @@ from okl.estimators import (
     KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelClassifierCV,
+    OutputKernelImputer,
     OutputKernelPath,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
@@ -20,14 +21,17 @@ from okl.estimators import (
     output_kernel_path,
 )
 from okl.solvers import solve
+from okl.trees import ClassTree
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Certificate",
+    "ClassTree",
     "KernelAutoencoder",
     "OutputKernelClassifier",
     "OutputKernelClassifierCV",
+    "OutputKernelImputer",
     "OutputKernelPath",
     "OutputKernelRegressor",
     "OutputKernelRegressorCV",

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Graph, LowRank
-from tests.instances import STRUCTURES, ring
+from okl.structures import Fixed, Graph, LowRank, Scaled, Tree
+from tests.instances import STRUCTURES, comb, ring
 from tests.samples import draw, orthogonal, psd
 
 each = pytest.mark.parametrize("case", STRUCTURES, ids=lambda case: case.label)
@@ -36,6 +36,10 @@ def test_permuting_outputs(case, intercept):
         permuted = Fixed(structure.output_kernel[np.ix_(order, order)])
     if isinstance(structure, Graph):
         permuted = Graph(ring(M)[np.ix_(order, order)], structure.gamma)
+    if isinstance(structure, Scaled):
+        permuted = Scaled(structure.structure, np.asarray(structure.scales)[order])
+    if isinstance(structure, Tree):
+        permuted = Tree(comb(M, order), structure.variances, structure.tied)
     one = fit(K, Y, structure, fit_intercept=intercept)
     two = fit(K, Y[:, order], permuted, fit_intercept=intercept)
     assert two.certificate_.primal == pytest.approx(one.certificate_.primal, rel=1e-8)

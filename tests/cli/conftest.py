@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 from okl.cli.app import app
 
 FEWER_ALPHAS = ["--set", "alphas=5"]
+# For what no choice of kernel or alpha changes.
+SMALL = ["--kernel", "rbf", "--set", "alphas=[1.0, 0.1]", "--cv", "3"]
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +56,7 @@ def fitted(okl, related, tmp_path_factory):
     result = okl(
         *("fit", folder / "table.csv", "--target", "y_*", "--out", folder / "out"),
         *("--structure", "low_rank", "--structure", "frobenius", *FEWER_ALPHAS),
+        *("--kernel", "rbf"),
     )
     assert result.exit_code == 0, result.stderr
     return folder, result

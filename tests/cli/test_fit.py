@@ -17,7 +17,7 @@ from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.cli.tables import read_table
 from okl.cli.verdict import answer, to_keep, verdict
-from tests.cli.conftest import FEWER_ALPHAS
+from tests.cli.conftest import FEWER_ALPHAS, SMALL
 
 
 def test_writes_exactly_the_files_it_promises(fitted):
@@ -172,6 +172,7 @@ def test_every_format_gives_the_model_of_the_csv(
     okl(
         *("fit", path, "--target", "y_*", "--out", tmp_path / "out"),
         *("--structure", "low_rank", "--structure", "frobenius", *FEWER_ALPHAS),
+        *("--kernel", "rbf"),
     )
     np.testing.assert_allclose(
         pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0),
@@ -186,7 +187,7 @@ def test_text_labels_come_back_as_they_were(okl, related, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "level"),
-        *("--out", tmp_path / "out", *FEWER_ALPHAS),
+        *("--out", tmp_path / "out", *SMALL),
     )
     assert "classification (the target is text)" in result.stderr
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
@@ -202,7 +203,7 @@ def test_truth_values_are_labels(okl, related, tmp_path):
     table.to_parquet(tmp_path / "table.parquet")
     result = okl(
         *("fit", tmp_path / "table.parquet", "--target", "above", "--target", "below"),
-        *("--out", tmp_path / "out", *FEWER_ALPHAS),
+        *("--out", tmp_path / "out", "--loss", "squared", *SMALL),
     )
     assert "classification (the targets are truth values)" in result.stderr
     predicted = load_model(tmp_path / "out" / "model.skops").predict(table)
@@ -217,9 +218,9 @@ def test_zeros_and_ones_are_labels_when_asked(okl, related, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "[ab]*", "--out", tmp_path / "o"),
-        *("--task", "classification", *FEWER_ALPHAS),
+        *("--task", "classification", *SMALL),
     )
-    assert "accuracy of whole rows" in result.stdout
+    assert "log likelihood of a label" in result.stdout
     predicted = load_model(tmp_path / "o" / "model.skops").predict(table)
     assert list(predicted.columns) == ["above", "below"]
     assert set(np.unique(predicted)) == {0, 1}
@@ -233,7 +234,8 @@ def test_two_classes_are_one_output(related, tmp_path):
         ["sign"],
         tmp_path / "out",
         task="classification",
-        assignments=["alphas=5"],
+        kernels=["rbf"],
+        assignments=["alphas=[1.0, 0.1]"],
     )
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
     assert list(L.columns) == ["1"]
@@ -247,7 +249,7 @@ def test_two_classes_are_one_output(related, tmp_path):
 def test_what_the_search_takes_is_said_before(fitted):
     folder, result = fitted
     data = take_apart(read_table(folder / "table.csv"), ["y_*"], None, None)
-    settings = parse_settings([], ["low_rank", "frobenius"], FEWER_ALPHAS[1:])
+    settings = parse_settings(["rbf"], ["low_rank", "frobenius"], FEWER_ALPHAS[1:])
     rows = encoder_for(data.feature_kinds).fit_transform(data.features)
     said = prepare(data, settings, None).forecast(rows, data.y)
     assert said.plan.endswith("with 3 structures at 5 alphas on 5 folds")
@@ -298,7 +300,7 @@ def test_a_second_fit_replaces_the_first_and_keeps_other_files(
     out.mkdir()
     (out / "notes.txt").write_text("mine")
     (out / "report.txt").write_text("old")
-    okl("fit", related_csv, "--target", "y_a", "--out", out, *FEWER_ALPHAS)
+    okl("fit", related_csv, "--target", "y_a", "--out", out, *SMALL)
     assert (out / "notes.txt").read_text() == "mine"
     assert "report of a fit" in (out / "report.txt").read_text()
     assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
@@ -318,3 +320,30 @@ def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
     assert estimator.loss == "hinge"
     assert np.abs(estimator.dual_point_).max() <= 1
     assert np.mean(model.predict(table)["kind"] == table["kind"]) > 0.7
+
+
+def test_an_alpha_for_each_output(okl, related, tmp_path):
+    related.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "y_*", "--target", "other"),
+        *("--out", tmp_path / "out", "--kernel", "rbf", "--set", "alphas=9"),
+        *("--structure", "mean", "--alpha-per-output"),
+    )
+    assert result.exit_code == 0, result.stderr
+    report = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
+    assert "9 for each structure, the geometric mean" in report
+    lines = report.split("Held-out scores of the outputs")[1].splitlines()
+    names = ["y_a", "y_b", "y_c", "other"]
+    rows = [words for words in map(str.split, lines) if words[:1] and words[0] in names]
+    alphas = {words[0]: float(words[-1]) for words in rows}
+    assert list(alphas) == names
+    # it has the most noise
+    assert alphas["other"] == max(alphas.values()) > min(alphas.values())
+    model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
+    np.testing.assert_allclose(model.alpha, list(alphas.values()), rtol=1e-2)
+    refused = okl(
+        *("fit", tmp_path / "table.csv", "--target", "town", "--alpha-per-output"),
+        *("--out", tmp_path / "other"),
+    )
+    assert refused.exit_code == 2
+    assert "alpha_per_output is for targets that are numbers" in refused.stderr

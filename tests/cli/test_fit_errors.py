@@ -45,7 +45,7 @@ def refused(okl, tmp_path):
         ),
         (["--target", "y_a", "--kernel", "foo"], "--kernel foo is unknown; expected"),
         (["--target", "y_a", "--kernel", "precomputed"], "--kernel precomputed is"),
-        (["--target", "y_a", "--set", "foo=1"], "knows: alphas, eps, fit_intercept"),
+        (["--target", "y_a", "--set", "foo=1"], "knows: alpha_per_output, alphas, eps"),
         (["--target", "y_a", "--set", "kernel__foo=1"], "kernel__gamma"),
         (["--target", "y_a", "--set", "structure__rank=2"], "not know structure__rank"),
         (["--target", "y_a", "--set", "cv=3"], "not know cv"),
@@ -62,6 +62,17 @@ def test_arguments(refused, related_csv, arguments, message):
     line = refused(related_csv, *arguments)
     assert message in line
     assert len(line) < 500
+
+
+def test_few_rows_have_few_folds(okl, related, tmp_path):
+    options = ("--target", "y_a", "--out", tmp_path / "out", "--kernel", "linear")
+    related.head(7).to_csv(tmp_path / "seven.csv", index=False)
+    result = okl("fit", tmp_path / "seven.csv", *options, "--set", "alphas=2")
+    assert result.exit_code == 0, result.stderr
+    assert "okl: folds: 3, as there are few rows" in result.stderr
+    related.head(3).to_csv(tmp_path / "three.csv", index=False)
+    result = okl("fit", tmp_path / "three.csv", *options)
+    assert "the table has 3 rows; to hold some out takes 4" in result.stderr
 
 
 def test_columns_of_other_kinds_are_named(refused, related, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from okl import OutputKernelRegressor
 from okl.cli.storage import load_model
-from tests.cli.conftest import FEWER_ALPHAS
+from tests.cli.conftest import FEWER_ALPHAS, SMALL
 
 
 def sample(n=90, seed=0):
@@ -69,8 +69,7 @@ def test_numbers_name_tasks_as_well_and_classes_may_be_learned(okl, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "mark", "--out", tmp_path / "out"),
-        *("--task-column", "school", "--loss", "logistic", *FEWER_ALPHAS),
-        *("--kernel", "rbf"),
+        *("--task-column", "school", "--loss", "logistic", *SMALL),
     )
     assert result.exit_code == 0, result.stderr
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)

@@ -11,7 +11,7 @@ from okl.cli.errors import UserError
 from okl.cli.fit import fit_table
 from okl.cli.preprocessing import encoder_for
 from okl.cli.storage import load_model
-from tests.cli.conftest import FEWER_ALPHAS
+from tests.cli.conftest import FEWER_ALPHAS, SMALL
 
 TARGETS = ["y_a", "y_b", "y_c"]
 
@@ -37,7 +37,8 @@ def test_regression(okl, holed, related, tmp_path, suffix):
     else:
         holed.to_parquet(path)
     result = okl(
-        *("fit", path, "--target", "y_*", "--out", tmp_path / "out", *FEWER_ALPHAS)
+        *("fit", path, "--target", "y_*", "--out", tmp_path / "out", *FEWER_ALPHAS),
+        *("--kernel", "rbf"),
     )
     assert result.exit_code == 0, result.stderr
     empty = holed[TARGETS].isna().sum()
@@ -80,7 +81,7 @@ def test_labels(okl, related, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "above", "--target", "below"),
-        *("--out", tmp_path / "out", "--kernel", "rbf", *FEWER_ALPHAS),
+        *("--out", tmp_path / "out", *SMALL),
     )
     assert result.exit_code == 0, result.stderr
     assert "classification (the targets are truth values)" in result.stderr
@@ -94,7 +95,7 @@ def test_labels(okl, related, tmp_path):
     with_holes(numbers, ["above", "below"]).to_csv(tmp_path / "n.csv", index=False)
     result = okl(
         *("fit", tmp_path / "n.csv", "--target", "[ab]*", "--out", tmp_path / "o"),
-        *("--task", "classification", "--kernel", "rbf", *FEWER_ALPHAS),
+        *("--task", "classification", *SMALL),
     )
     assert result.exit_code == 0, result.stderr
     again = load_model(tmp_path / "o" / "model.skops").predict(table)

@@ -13,7 +13,7 @@ from okl.cli import fit as fit_module
 from okl.cli import predict as predict_module
 from okl.cli import report as report_module
 from okl.cli.pictures import Relation
-from tests.cli.conftest import FEWER_ALPHAS
+from tests.cli.conftest import SMALL
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def test_a_fit_whose_files_do_not_fit(okl, related_csv, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "report.txt").write_text("old")
-    arguments = ("fit", related_csv, "--target", "y_*", "--out", out, *FEWER_ALPHAS)
+    arguments = ("fit", related_csv, "--target", "y_*", "--out", out, *SMALL)
     with files_of_at_most(5000):
         result = okl(*arguments)
     assert last_line(result) == (
@@ -142,7 +142,7 @@ def test_alphas_that_no_float_can_square(okl, related_csv, tmp_path, value):
     out = tmp_path / "out"
     result = okl(
         *("fit", related_csv, "--target", "y_*", "--out", out),
-        *("--set", f"alphas={value}"),
+        *("--kernel", "rbf", "--set", f"alphas={value}"),
     )
     if result.exit_code:  # a fit that succeeds is as good
         last_line(result)
@@ -157,7 +157,7 @@ def test_control_codes_are_spelt_out(okl, related, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "y*", "--out", tmp_path / "out"),
-        *FEWER_ALPHAS,
+        *SMALL,
     )
     assert result.exit_code == 0, result.stderr
     report = (tmp_path / "out" / "report.txt").read_text()

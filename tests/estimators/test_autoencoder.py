@@ -67,7 +67,7 @@ def test_a_linear_kernel_shrinks_the_principal_components(n, m, p, share):
     pca = PCA(p, svd_solver="full").fit(X)
     alpha = share * pca.singular_values_[0] ** 2
     factors = np.clip(1 - alpha / pca.singular_values_**2, 0, None)
-    model = KernelAutoencoder(p, "linear", alpha, tol=1e-10).fit(X)
+    model = KernelAutoencoder(p, "linear", alpha, tol=1e-13).fit(X)
     codes = pca.transform(X_new) * factors
     scale = np.abs(pca.transform(X)).max()
     left = factors > 0
@@ -294,6 +294,7 @@ X, _ = draw(10, 4)
         ({"kernel": "precomputed"}, "leaves no rows to reconstruct.*Pass the rows"),
         ({"kernel": "gauss"}, "Unknown kernel 'gauss'"),
         ({"alpha": 0.0}, "alpha must be a finite number > 0, got 0.0"),
+        ({"alpha": [1.0] * 4}, r"alpha must be a finite number > 0, got \[1.0"),
         ({"tol": 0.0}, "tol must be a finite number > 0, got 0.0"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
         ({"solver": "closed_form"}, "needs 'known'"),

@@ -71,7 +71,8 @@ def test_a_single_fit_is_one_task(cls, y):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_search_is_its_folds_and_the_refit(cls, y, n_jobs):
     callback = Counting()
-    options = {"kernel": "rbf", "alphas": 2, "cv": 4, "n_jobs": n_jobs}
+    options = {"kernel": "rbf", "structures": "identity", "loss": "squared"}
+    options |= {"alphas": 2, "cv": 4, "n_jobs": n_jobs}
     model = cls(**options).set_callbacks(callback).fit(X, y)
     root = callback.calls[1].removeprefix("begin ")
     assert callback.calls == [
@@ -88,7 +89,8 @@ def test_a_search_is_its_folds_and_the_refit(cls, y, n_jobs):
 
 def test_a_search_of_kernels_tells_of_both_stages():
     callback = Counting()
-    OutputKernelRegressorCV(alphas=2).set_callbacks(callback).fit(X, Y)
+    search = OutputKernelRegressorCV(kernels="short_list", alphas=2)
+    search.set_callbacks(callback).fit(X, Y)
     # of seven kernels two go on to five folds
     names = [c.removeprefix("end ") for c in callback.calls if c.startswith("end ")]
     assert names[:-1] == ["leave-one-out"] * 7 + ["fold"] * 10 + ["refit"]

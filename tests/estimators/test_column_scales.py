@@ -92,9 +92,9 @@ def test_what_is_no_column_of_numbers():
 @pytest.mark.parametrize(
     "fit",
     [
-        lambda: OutputKernelRegressorCV(alphas=2, cv=2).fit(X, Y),
+        lambda: OutputKernelRegressorCV("rbf", alphas=2, cv=2).fit(X, Y),
         lambda: OutputKernelClassifier().fit(X, Y[:, 0] > 0),
-        lambda: OutputKernelClassifierCV(alphas=2, cv=2).fit(X, Y[:, 0] > 0),
+        lambda: OutputKernelClassifierCV("rbf", alphas=2, cv=2).fit(X, Y[:, 0] > 0),
         lambda: KernelAutoencoder(1, kernel="laplacian").fit(X),
         lambda: output_kernel_path(X, Y, alphas=2),
         lambda: OutputKernelRegressor(

@@ -9,6 +9,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import RidgeCV
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GroupKFold,
@@ -24,9 +25,10 @@ from okl import (
     OutputKernelClassifierCV,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    certify,
     output_kernel_path,
 )
-from okl.estimators.search.candidates import checked_structures
+from okl.estimators.search.candidates import given_structures
 from okl.kernels import Gaussian
 from okl.structures import Fixed, LowRank
 from tests.samples import draw, gaussian, psd
@@ -88,7 +90,7 @@ def test_the_best_is_refitted():
     assert model.best_score_ == means.max()
     assert model.alpha_ == model.alphas_[row, column]
     assert repr(model.structure_) == repr(
-        LowRank(1) if row == 3 else checked_structures(STRUCTURES, 3)[row]
+        LowRank(1) if row == 3 else given_structures(STRUCTURES)[row]
     )
     assert_array_equal(model.alphas_, np.tile([5.0, 0.3, 0.01], (5, 1)))
     single = OutputKernelRegressor(
@@ -179,7 +181,12 @@ def test_classification(kind, scoring):
     elif kind == "multilabel":
         y = (np.median(Y, axis=0) < Y).astype(int)
     model = OutputKernelClassifierCV(
-        Gaussian(0.5), ["identity", "frobenius"], alphas=ALPHAS, cv=3, scoring=scoring
+        Gaussian(0.5),
+        ["identity", "frobenius"],
+        loss="squared",
+        alphas=ALPHAS,
+        cv=3,
+        scoring=scoring,
     ).fit(X, y)
     single = OutputKernelClassifier(Gaussian(0.5))
     expected = expected_scores(single, ["identity", "frobenius"], X, y, 3, scoring)
@@ -307,7 +314,7 @@ def test_weights_reach_the_scorer():
 
 def test_fits_of_the_folds_that_are_not_certified_are_reported():
     X, Y, _ = draw(24, 3)
-    model = OutputKernelRegressorCV(alphas=[1e-3], cv=2, max_iter=1)
+    model = OutputKernelRegressorCV("rbf", alphas=[1e-3], cv=2, max_iter=1)
     with pytest.warns(ConvergenceWarning, match="fits of the cross-validation ended"):
         model.fit(X, Y)
     with warnings.catch_warnings():
@@ -323,15 +330,68 @@ def test_fits_of_the_folds_that_are_not_certified_are_reported():
 def test_a_class_that_a_fold_has_not_seen():
     X, _, _ = draw(12, 1)
     y = np.array([0] * 6 + [1] * 5 + [2])
-    model = OutputKernelClassifierCV(alphas=ALPHAS, cv=KFold(3)).fit(X, y)
+    model = OutputKernelClassifierCV("rbf", alphas=ALPHAS, cv=KFold(3)).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
     assert_array_equal(model.classes_, [0, 1, 2])
 
 
 def test_search_inside_cross_validation_and_with_many_outputs():
     X, Y, _ = draw(18, 30)
-    model = OutputKernelRegressorCV(
-        structures=["frobenius", "low_rank"], alphas=3, cv=2
-    )
+    model = OutputKernelRegressorCV("rbf", ["frobenius", "low_rank"], alphas=3, cv=2)
     scores = cross_val_score(model, X, Y, cv=2)
     assert np.all(np.isfinite(scores))
+
+
+def with_noise():
+    """Return rows, and outputs whose noise is small, larger and large."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    F = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 1]), np.sin(X.sum(axis=1))])
+    return X, F + np.array([0.03, 0.3, 1.5]) * rng.normal(size=F.shape)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_alphas_of_outputs_are_in_the_ratios_of_rows_left_out(weighted):
+    X, Y = with_noise()
+    grid = np.geomspace(1e-3, 1e3, 13)
+    weights = np.linspace(0.2, 1.0, len(X)) if weighted else None
+    model = OutputKernelRegressorCV(
+        "linear", "identity", alphas=grid, alpha_per_output=True, normalize_y=False
+    ).fit(X, Y, sample_weight=weights)
+    ridge = RidgeCV(grid, alpha_per_target=True).fit(X, Y, sample_weight=weights)
+    ratios = model.alpha_ / ridge.alpha_
+    assert np.ptp(ridge.alpha_) > 0
+    assert_allclose(ratios, ratios[0], rtol=1e-9)
+    one = OutputKernelRegressorCV(
+        "linear", "identity", alphas=grid, normalize_y=False
+    ).fit(X, Y, sample_weight=weights)
+    assert model.best_score_ > one.best_score_
+    assert certify(model, X, Y, sample_weight=weights).status == "optimal"
+
+
+def test_alphas_of_related_outputs_keep_their_ratios():
+    X, Y = with_noise()
+    options = {"alphas": 13, "alpha_per_output": True}
+    model = OutputKernelRegressorCV("rbf", ["identity", "frobenius"], **options)
+    model.fit(X, Y)
+    assert model.alpha_[0] < model.alpha_[1] < model.alpha_[2]
+    again = OutputKernelRegressor(model.kernel_, model.structure_, model.alpha_)
+    assert_allclose(again.fit(X, Y).predict(X), model.predict(X), atol=1e-6)
+    table = model.cv_results_
+    best = table["param_alpha"][np.argmin(table["rank_test_score"])]
+    assert_array_equal(best, model.alpha_)
+    both = np.stack(list(table["param_alpha"]))
+    assert_allclose(both / both[:, :1], np.tile(best / best[0], (len(both), 1)))
+
+
+def test_alphas_of_outputs_need_rows_to_leave_out():
+    X, Y = with_noise()
+    message = "which needs loss='squared', all targets observed"
+    for options in ({"loss": "huber"}, {"structures": "low_rank"}):
+        targets = Y.copy()
+        if "loss" not in options:
+            targets[0, 0] = np.nan
+        with pytest.raises(ValueError, match=message):
+            OutputKernelRegressorCV(alpha_per_output=True, **options).fit(X, targets)
+    with pytest.raises(ValueError, match="alpha_per_output must be True or False"):
+        OutputKernelRegressorCV(alpha_per_output="yes").fit(X, Y)

@@ -278,9 +278,20 @@ def test_metadata_nobody_asked_for():
         OutputKernelRegressorCV(alphas=2, cv=2).fit(X, Y, colour=1)
 
 
+def test_classes_cannot_be_missing():
+    y = ["a", "b", None, "a", "b"] * 2
+    with pytest.raises(ValueError, match=r"class of row 2 of y is missing \(None\)"):
+        OutputKernelClassifier().fit(X, y)
+
+
+def test_too_few_rows_of_each_class_for_the_folds():
+    with pytest.raises(ValueError, match="most frequent class has 1 row: pass cv"):
+        OutputKernelClassifierCV(cv=2).fit(X[:4], [0, 1, 2, 3])
+
+
 def test_a_class_in_one_fold_only_is_an_error_of_nobody():
     y = np.array([0] * 5 + [1] * 4 + [2])
-    with pytest.warns(UserWarning, match="least populated class"):
+    with pytest.warns(UserWarning, match="fewer rows than the 3 folds.* Pass cv"):
         model = OutputKernelClassifierCV(alphas=2, cv=3).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
 

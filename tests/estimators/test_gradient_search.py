@@ -25,7 +25,7 @@ from okl import (
 from okl.kernels import Columns, Gaussian, Linear, PerOutput
 from okl.model_selection import GradientSearchCV
 from okl.parameters import Learn, Tied
-from okl.structures import Mean
+from okl.structures import Mean, Sparse
 from tests.estimators.test_callbacks import Counting
 from tests.samples import draw, draw_classes
 
@@ -73,6 +73,30 @@ def test_the_results_are_the_trace():
     # a start from a draw of the priors ends where the first one did, or lower
     assert last["value"].min() <= last["value"][0]
     assert np.ptp(table[table["iteration"] == 0]["value"]) > 0
+
+
+def test_products_are_counted():
+    closed = GradientSearchCV(ISOTROPIC, ["alpha"]).fit(X, Y).cv_results_
+    assert_array_equal(closed["products"], closed["evaluations"])
+    assert closed["products"].dtype.kind == "i"
+    results = {}
+    for cv in (2, 4):
+        search = cut(ISOTROPIC, criterion="folds_likelihood", cv=cv, parameters="alpha")
+        results[cv] = quiet(search, X, Y).cv_results_
+        # at least the fitted values of each fold
+        assert np.all(results[cv]["products"] >= cv * results[cv]["evaluations"])
+        assert np.all(np.diff(results[cv]["products"]) > 0)
+    assert results[4]["products"][0] > results[2]["products"][0]
+
+
+def test_the_sparsity_of_a_learned_output_kernel():
+    model = OutputKernelRegressor("rbf", Sparse(mu=0.4))
+    search = GradientSearchCV(model, ["alpha", "structure__mu"], cv=2, max_iter=2)
+    search = quiet(search, X, Y)
+    assert set(search.best_params_) == {"alpha", "structure__mu"}
+    assert search.best_params_["structure__mu"] == search.best_estimator_.structure.mu
+    assert search.best_estimator_.certificate_.status == "optimal"
+    assert search.cv_results_["value"][-1] < search.cv_results_["value"][0]
 
 
 def test_restarts_in_parallel_are_the_same():
@@ -251,9 +275,12 @@ def test_time_runs_out():
         (GradientSearchCV(ISOTROPIC, {"alpha": "x"}), TypeError, "alpha"),
         (GradientSearchCV(ISOTROPIC, []), ValueError, "nothing to learn"),
         (
-            GradientSearchCV(OutputKernelRegressor(structure="low_rank")),
+            GradientSearchCV(
+                OutputKernelRegressor(Gaussian(np.ones(3)), Sparse()),
+                {"structure__mu": (0.5, 2.0)},
+            ),
             ValueError,
-            "given structure",
+            "mu must be a number",
         ),
         (
             GradientSearchCV(
@@ -300,3 +327,59 @@ def test_one_output_has_no_relation_to_learn():
     search = GradientSearchCV(OutputKernelRegressor("rbf", Mean())).fit(X, Y[:, 0])
     assert set(search.best_params_) == {"kernel__gamma", "alpha"}
     assert search.predict(X).shape == (len(X),)
+
+
+def noisy(n=60):
+    """Return rows, and outputs whose noise is small, larger and large."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    F = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 1]), np.sin(X.sum(axis=1))])
+    return X, F + np.array([0.03, 0.2, 0.9]) * rng.normal(size=F.shape)
+
+
+def test_an_alpha_for_each_output():
+    X, Y = noisy()
+    model = OutputKernelRegressor("rbf", "identity")
+    several = GradientSearchCV(model, alpha_per_output=True).fit(X, Y)
+    alphas = several.best_params_["alpha"]
+    assert several.criterion_ == "RestrictedLikelihood"
+    assert alphas.shape == (3,)
+    assert alphas[0] < alphas[1] < alphas[2]
+    assert_array_equal(several.best_estimator_.alpha, alphas)
+    assert certify(several.best_estimator_, X, Y).status == "optimal"
+    one = GradientSearchCV(model).fit(X, Y)
+    assert several.best_score_ > one.best_score_ + 1
+    # an estimator with several keeps several
+    own = clone(model).set_params(alpha=[1.0, 1.0, 1.0])
+    again = GradientSearchCV(own).fit(X, Y)
+    assert_allclose(again.best_params_["alpha"], alphas, rtol=1e-6)
+
+
+def test_an_alpha_for_each_label_or_related_output():
+    X, Y = noisy(40)
+    classifier = OutputKernelClassifier("rbf", "identity", loss="logistic")
+    search = quiet(cut(classifier, alpha_per_output=True), X, (Y > 0).astype(int))
+    assert search.criterion_ == "FoldsLikelihood"
+    assert np.ptp(search.best_params_["alpha"]) > 0
+    related = GradientSearchCV(
+        OutputKernelRegressor("rbf", "frobenius"), alpha_per_output=True, max_iter=1
+    )
+    assert quiet(related, X, Y).criterion_ == "FoldsLikelihood"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "message"),
+    [
+        (
+            OutputKernelClassifier("rbf", loss="softmax"),
+            {"alpha_per_output": True},
+            "'softmax' is one of all outputs together",
+        ),
+        (OutputKernelClassifier("rbf", alpha=[1.0, 2.0]), {}, "alpha has 2 entries"),
+        (ISOTROPIC, {"alpha_per_output": 1}, "alpha_per_output must be True or False"),
+    ],
+)
+def test_alphas_that_cannot_be_learned(estimator, options, message):
+    y = LABELS if is_classifier(estimator) else ROWS
+    with pytest.raises(ValueError, match=message):
+        GradientSearchCV(estimator, **options).fit(ROWS, y)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, cross_val_score
 
 from okl import (
     OutputKernelClassifier,
@@ -14,13 +14,15 @@ from okl import (
     OutputKernelRegressorCV,
 )
 from okl.estimators.search import kernel_learning
-from okl.estimators.search.candidates import default_kernels
-from okl.kernels import Columns, Linear, Matern, as_kernel
+from okl.estimators.search.candidates import short_list
+from okl.kernels import Columns, Laplacian, Linear, Matern, as_kernel
 from okl.losses import Huber
+from okl.metrics import log_loss
 from okl.operators import Dense
 from okl.parameters import HyperparameterSpace
 from okl.selection import learned_kernel
 from okl.selection.criteria import FoldsLikelihood, LeaveOneOutError
+from okl.selection.folds import splitter_of
 from okl.selection.learned_kernel import learn_kernel
 from okl.selection.sensitivity import shares_of_columns
 from okl.structures import Identity
@@ -95,18 +97,29 @@ def test_a_column_that_does_nothing_counts_for_little():
     assert MODEL.feature_relevances_[2] < 0.02
 
 
+def test_steps_have_a_laplacian_kernel_and_smooth_functions_a_matern_kernel():
+    assert isinstance(MODEL.kernel_.right.right, Matern)
+    model = regressor().fit(X, np.sign(X[:, :2]) + 0.1 * Y)
+    kernel = model.kernel_.right.right
+    assert isinstance(kernel, Laplacian)
+    assert kernel.gamma.shape == (3,)
+    again = OutputKernelRegressor(model.kernel_, "identity", model.alpha_)
+    steps = again.fit(X, np.sign(X[:, :2]) + 0.1 * Y)
+    assert_allclose(steps.predict(NEW), model.predict(NEW), rtol=1e-6)
+
+
 def test_also_where_everything_is_linear():
     model = regressor().fit(X, X[:, :1] + 0.1 * RNG.normal(size=(N, 1)))
     assert model.feature_relevances_[0] > 0.95
 
 
-def test_it_predicts_better_than_the_default_kernels():
+def test_it_predicts_better_than_the_short_list():
     fresh = np.random.default_rng(1).normal(size=(500, 3))
     truth = np.stack(
         [np.sin(2 * fresh[:, 0]) + fresh[:, 1], fresh[:, 0] ** 2 - fresh[:, 1]], axis=1
     )
-    default = regressor(kernel=None).fit(X, Y)
-    errors = [np.mean((m.predict(fresh) - truth) ** 2) for m in (MODEL, default)]
+    listed = regressor(kernel=None, kernels="short_list").fit(X, Y)
+    errors = [np.mean((m.predict(fresh) - truth) ** 2) for m in (MODEL, listed)]
     assert errors[0] < 0.7 * errors[1]
 
 
@@ -119,9 +132,8 @@ def test_the_kernel_is_one_of_numbers_that_gives_the_same_model():
 def test_the_grid_reaches_below_the_noise():
     exact = np.sin(X[:, :1])  # alpha = 1 is far below the largest there
     model = regressor().fit(X, exact)
-    learned = learn_kernel(
-        X, learning_of(regressor(), X, exact).observed, [], fit_intercept=True
-    )
+    learning = learning_of(regressor(), X, exact)
+    learned = learn_kernel(learning.X, learning.observed, [], fit_intercept=True)
     assert learned.smallest < 1e-5
     ratio = model.alphas_.min() / model.alphas_.max()
     assert_allclose(ratio, 0.1 * learned.smallest, rtol=1e-3)
@@ -208,15 +220,72 @@ def test_sparse_rows_have_the_linear_kernel():
     assert not hasattr(model, "feature_relevances_")
 
 
+def test_copies_of_rows_are_weights():
+    # neither says that there is no noise, whatever the order
+    order = np.random.default_rng(2).permutation(2 * N)
+    once = learning_of(regressor(), X, Y).run()
+    twice = learning_of(
+        regressor(), np.tile(X, (2, 1))[order], np.tile(Y, (2, 1))[order]
+    )
+    assert len(twice.X) == N
+    assert_allclose(numbers(twice.run().kernel), numbers(once.kernel), rtol=1e-6)
+    assert_allclose(twice.run().smallest, once.smallest, rtol=1e-6)
+
+
+def test_only_ratios_of_weights_count():
+    light = regressor().fit(X, Y, sample_weight=np.full(N, 0.01))
+    assert_allclose(numbers(light.kernel_), numbers(MODEL.kernel_), rtol=1e-6)
+    assert_allclose(light.alpha_, 0.01 * MODEL.alpha_, rtol=1e-6)
+
+
+def test_the_kernel_is_learned_by_default():
+    assert_allclose(
+        numbers(regressor(kernel=None).fit(X, Y).kernel_), numbers(MODEL.kernel_)
+    )
+    with pytest.warns(UserWarning, match="No kernel was learned: 8 rows count"):
+        regressor(kernel=None).fit(X[:8], Y[:8])
+    weights = (np.arange(N) < 8).astype(float)
+    with pytest.warns(UserWarning, match="No kernel was learned: 8 rows count"):
+        regressor(kernel=None, structures="frobenius").fit(X, Y, sample_weight=weights)
+
+
+def test_classifiers_have_probabilities_by_default():
+    model = OutputKernelClassifierCV(alphas=3, cv=3)
+    for y, loss, structure in (
+        (LABELS, "softmax", "identity"),
+        (LABELS == "a", "logistic", "identity"),
+        (
+            np.stack([LABELS == "a", Y[:, 0] > 0], axis=1).astype(int),
+            "logistic",
+            "frobenius",
+        ),
+    ):
+        fitted = model.fit(X, y)
+        assert (fitted.loss_.name, fitted.structure_.name) == (loss, structure)
+        assert model.predict_proba(X).shape == (N, 3 if y is LABELS else 2)
+        assert fitted.certificate_.status == "optimal"
+        single = OutputKernelClassifier(
+            model.kernel_, structure, model.alpha_, loss=loss
+        )
+        scores = cross_val_score(
+            single,
+            X,
+            y,
+            cv=splitter_of(3, y, stratify=y.ndim == 1, random_state=0),
+            scoring=lambda m, rows, y: -log_loss(y, m.predict_proba(rows)),
+        )
+        assert_allclose(model.best_score_, scores.mean(), rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("X", "Y"),
     [(X[:8], Y[:8]), (X, np.ones((N, 2))), (np.ones_like(X), Y)],
     ids=["few rows", "constant targets", "constant columns"],
 )
-def test_where_nothing_can_be_learned_the_default_kernels_are_tried(X, Y):
+def test_where_nothing_can_be_learned_the_short_list_are_tried(X, Y):
     *_, search = regressor(cv=2)._planned(X, Y, None, None, {})
     assert search.learning is None
-    assert list(map(repr, search.kernels)) == list(map(repr, default_kernels(X)))
+    assert list(map(repr, search.kernels)) == list(map(repr, short_list(X)))
 
 
 def test_many_rows_are_drawn_with_the_seed(monkeypatch):
@@ -239,11 +308,13 @@ def test_fewer_rows_where_outputs_have_rows_of_their_own(monkeypatch):
 
 
 def test_where_the_search_starts_does_not_matter(monkeypatch):
-    monkeypatch.setattr(learned_kernel, "_SOME_ROWS", 12)
+    monkeypatch.setattr(learned_kernel, "_SOME_ROWS", 24)
+    monkeypatch.setattr(learned_kernel, "_ITERATIONS", 100)
+    monkeypatch.setattr(learned_kernel, "_LAST", 100)
     model = regressor().fit(X, Y)
     assert_allclose(model.predict(NEW), MODEL.predict(NEW), rtol=1e-3, atol=1e-3)
     rare = np.zeros(N)
-    rare[1] = 1.0  # is not among every fourth row
+    rare[1] = 1.0  # is not among every second row
     assert np.all(np.isfinite(regressor().fit(X, rare).predict(NEW)))
 
 
@@ -256,8 +327,15 @@ def test_memory_bounds_the_rows():
 def test_one_width_for_many_columns(monkeypatch):
     monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 2)
     kernel = learning_of(regressor(), X, Y).run().kernel
-    widths = kernel.right.right.length_scale / X.std(axis=0)
+    widths = relative_widths(kernel.right.right, X)
     assert_allclose(widths, widths[0])
+
+
+def relative_widths(kernel, X):
+    """Return the widths of a Matern or Laplacian kernel over standard deviations."""
+    if isinstance(kernel, Laplacian):
+        return 1 / (kernel.gamma * X.std(axis=0))
+    return kernel.length_scale / X.std(axis=0)
 
 
 def noise_of(learned, X):
@@ -272,6 +350,7 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
     wide = RNG.normal(size=(20, 8))
     y = wide[:, :1] + 0.5 * RNG.normal(size=(20, 1))
     learning = learning_of(regressor(), wide, y)
+    wide = learning.X
 
     def error(learned):
         criterion = LeaveOneOutError(learning.observed, fit_intercept=True)
@@ -291,7 +370,7 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
 @pytest.mark.parametrize("loss", ["squared", "softmax", "logistic", "hinge"])
 def test_classes(loss):
     model = classifier(loss=loss).fit(X, LABELS)
-    weight, matern = model.kernel_.left, model.kernel_.right
+    weight, matern = model.kernel_.right.left, model.kernel_.right.right
     assert weight.value > 0
     assert isinstance(matern, Matern)
     widths = matern.length_scale / X.std(axis=0)
@@ -302,17 +381,19 @@ def test_classes(loss):
     assert_array_equal(again.fit(X, LABELS).predict(NEW), model.predict(NEW))
 
 
-def test_the_kernel_of_classes_is_a_best_one_for_held_out_rows():
+def test_the_kernel_of_classes_is_a_best_one_for_held_out_rows(monkeypatch):
+    monkeypatch.setattr(learned_kernel, "_OF_FOLDS", 30)
     learning = learning_of(classifier(loss="softmax"), X, LABELS)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    Z = (learning.X - X.mean(axis=0)) / X.std(axis=0)
     found = learn_kernel(Z, learning.observed, learning.folds, fit_intercept=True)
     criterion = FoldsLikelihood(learning.observed, learning.folds, fit_intercept=True)
 
-    def objective(weight, width):
-        kernel = (
+    def objective(weight, width, slope=1.0):
+        line, matern = found.kernel.left, found.kernel.right
+        kernel = Linear(scales=slope * line.scales[0]) + (
             weight
-            * found.kernel.left.value
-            * Matern(width * found.kernel.right.length_scale[0], 2.5)
+            * matern.left.value
+            * Matern(width * matern.right.length_scale[0], 2.5)
         )
         space = HyperparameterSpace(kernel.hyperparameters(Z))
         value = criterion.evaluate(Dense(kernel(Z)), 1.0, Identity()).value
@@ -321,6 +402,7 @@ def test_the_kernel_of_classes_is_a_best_one_for_held_out_rows():
     best = objective(1.0, 1.0)
     assert best < min(objective(1.5, 1.0), objective(1 / 1.5, 1.0))
     assert best < min(objective(1.0, 1.3), objective(1.0, 1 / 1.3))
+    assert best < min(objective(1.0, 1.0, 2.0), objective(1.0, 1.0, 0.5))
 
 
 def test_rare_classes_are_left_out_of_learning():
@@ -335,11 +417,17 @@ def test_rare_classes_are_left_out_of_learning():
 
 def test_other_losses_of_numbers():
     model = regressor(loss=Huber(1.0), alphas=2, cv=3).fit(X, Y[:, 0])
-    assert isinstance(model.kernel_.right, Matern)
+    assert isinstance(model.kernel_.right.right, Matern)
 
 
-def test_shares_are_those_of_finite_differences():
-    kernel = Linear(scales=0.3) + 2.0 * Matern(np.array([1.0, 2.0, 3.0]), 2.5)
+WIDTHS = np.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "family", [Matern(WIDTHS, 2.5), Laplacian(1 / WIDTHS)], ids=repr
+)
+def test_shares_are_those_of_finite_differences(family):
+    kernel = Linear(scales=0.3) + 2.0 * family
     coefficients = RNG.normal(size=(N, 2))
     step, slopes = 1e-5, []
     for j in range(3):
@@ -380,16 +468,20 @@ def test_errors():
         as_kernel("auto")
     with pytest.raises(ValueError, match="both given"):
         regressor(kernels=["auto"]).fit(X, Y)
-    with pytest.raises(ValueError, match="the choice is left to the fit"):
-        regressor().set_params(kernel__gamma=1.0)
+    for kernel in ("auto", None):
+        with pytest.raises(ValueError, match="the choice is left to the fit"):
+            regressor(kernel=kernel).set_params(kernel__gamma=1.0)
+        with pytest.raises(ValueError, match="the kernel_ of a fitted estimator"):
+            regressor(kernel=kernel).set_params(kernel__left__scales=[1.0])
 
 
 def test_the_kernel_has_the_size_of_the_outputs():
     # so that standard deviations are those of the process: with K and that noise the
     # outputs have the variance that their mean y'P y over n - 1 says, which is one
     learning = learning_of(regressor(), X, Y)
-    learned, n = learning.run(), len(X)
-    inverse = np.linalg.inv(learned.kernel(X) + noise_of(learned, X) * np.eye(n))
+    learned, n, rows = learning.run(), len(X), learning.X
+    noise = noise_of(learned, rows) * np.eye(n)
+    inverse = np.linalg.inv(learned.kernel(rows) + noise)
     ones = inverse.sum(axis=1)
     P = inverse - np.outer(ones, ones) / ones.sum()
     targets = learning.observed.targets

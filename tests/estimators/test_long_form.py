@@ -439,7 +439,7 @@ def test_a_search_with_a_kernel_matrix_that_does_not_fit():
 def test_a_task_without_training_rows_in_a_fold():
     X, y, ids = sample()
     order = np.argsort(ids)  # folds are blocks of rows: whole tasks
-    search = OutputKernelRegressorCV(alphas=3, eps=1e-2, cv=3)
+    search = OutputKernelRegressorCV("rbf", alphas=3, eps=1e-2, cv=3)
     search.fit(X[order], y[order], task=ids[order])
     assert np.all(np.isfinite(search.scores_))
 
@@ -452,7 +452,8 @@ def test_routing():
         model.set_score_request(task=True).set_predict_request(task=True)
         scores = cross_val_score(model, X, y, params={"task": ids})
         assert np.all(scores > 0.3)
-        search = GridSearchCV(model, {"alpha": [0.01, 100.0]}).fit(X, y, task=ids)
+        grid = {"alpha": [0.01, 100.0]}
+        search = GridSearchCV(model, grid, cv=2).fit(X, y, task=ids)
         assert search.best_params_ == {"alpha": 0.01}
         chain = make_pipeline(StandardScaler(), model)
         chain.fit(X, y, task=ids)
@@ -467,16 +468,17 @@ def test_routing():
         scorer = make_scorer(r2_score).set_score_request(task=True)
         raw = {"normalize_y": False}  # a fold's own mean and scale are others
         chosen = OutputKernelRegressorCV(
-            alphas=[0.1], cv=GroupKFold(5), scoring=scorer, **raw
+            "rbf", alphas=[0.1], cv=GroupKFold(5), scoring=scorer, **raw
         ).fit(X, y, task=ids, groups=groups)
         fold = np.isin(np.arange(60), next(GroupKFold(5).split(X, y, groups))[1])
         alone = OutputKernelRegressor(chosen.kernel_, alpha=0.1, **raw)
         alone.fit(X[~fold], y[~fold], task=ids[~fold])
         mean = r2_score(y[fold], alone.predict(X[fold], task=ids[fold]), task=ids[fold])
         assert_allclose(chosen.scores_[0, 0, 0], mean, rtol=1e-3)
-        outer = OutputKernelRegressorCV(alphas=[0.1], cv=3).set_fit_request(task=True)
+        outer = OutputKernelRegressorCV("rbf", alphas=[0.1], cv=3)
+        outer.set_fit_request(task=True)
         outer.set_score_request(task=True)
-        assert np.all(cross_val_score(outer, X, y, params={"task": ids}) > 0.3)
+        assert np.all(cross_val_score(outer, X, y, cv=2, params={"task": ids}) > 0.3)
 
 
 def test_what_cannot_be_used():
@@ -526,7 +528,7 @@ def test_sparse_rows_are_the_dense_ones(structure, intercept, n_features):
     X = rng.normal(size=(40, n_features)) * (rng.random((40, n_features)) < 0.2)
     y, ids = X[:, 0] + 0.1 * rng.normal(size=40), np.arange(40) % 3
     search = OutputKernelRegressorCV(
-        "linear", structure, alphas=[0.5], cv=3, fit_intercept=intercept, tol=1e-9
+        "linear", structure, alphas=[1.0], cv=2, fit_intercept=intercept, tol=1e-9
     )
     dense = clone(search).fit(X, y, task=ids)
     sparse = clone(search).fit(scipy.sparse.csr_array(X), y, task=ids)

@@ -78,7 +78,7 @@ def test_data_frames_with_missing_cells():
 def test_a_search(cv):
     X, _, holed = sample(60)
     search = OutputKernelClassifierCV(
-        "rbf", ["identity", "frobenius"], alphas=4, eps=1e-2, cv=cv
+        "rbf", ["identity", "frobenius"], loss="squared", alphas=4, eps=1e-2, cv=cv
     ).fit(X, holed)
     assert np.all((search.scores_ >= 0) & (search.scores_ <= 1))
     found = OutputKernelClassifier(

@@ -182,7 +182,13 @@ def test_grids_and_held_out_scores(structure):
     repeated_folds = [
         (np.setdiff1d(np.arange(len(ROWS)), test), test) for test in places
     ]
-    options = {"structures": [structure], "alphas": 3, "eps": 1e-2, "tol": 1e-9}
+    options = {
+        "structures": [structure],
+        "kernels": "short_list",
+        "alphas": 3,
+        "eps": 1e-2,
+        "tol": 1e-9,
+    }
     one = OutputKernelRegressorCV(cv=folds, **options)
     one.fit(X, Y, sample_weight=COUNTS)
     two = OutputKernelRegressorCV(cv=repeated_folds, **options)
@@ -201,13 +207,19 @@ def test_grids_and_held_out_scores_of_classifiers(loss, structure):
     repeated_folds = [
         tuple(np.flatnonzero(np.isin(ROWS, part)) for part in fold) for fold in folds
     ]
-    options = {"structures": structure, "alphas": 3, "eps": 1e-2, "loss": loss}
+    options = {
+        "structures": structure,
+        "kernels": "short_list",
+        "alphas": 3,
+        "eps": 1e-2,
+        "loss": loss,
+    }
     one = OutputKernelClassifierCV(cv=folds, tol=1e-9, **options)
     one.fit(X, y, sample_weight=COUNTS)
     two = OutputKernelClassifierCV(cv=repeated_folds, tol=1e-9, **options)
     two.fit(X[ROWS], y[ROWS])
     assert_allclose(one.alphas_, two.alphas_, rtol=1e-7)
-    assert_allclose(one.scores_, two.scores_)
+    assert_allclose(one.scores_, two.scores_, atol=1e-4)
 
 
 def test_a_path():

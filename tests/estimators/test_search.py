@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_predict
 
 from okl import (
@@ -21,6 +22,7 @@ from okl.structures import Mean
 from tests.samples import draw
 
 ALPHAS = [3.0, 0.3, 0.03]
+SHORT = OutputKernelRegressorCV(structures="identity", kernels="short_list")
 KERNELS = [Gaussian(0.5), "linear", Gaussian(5.0), Matern(2.0, 2.5)]
 
 
@@ -50,7 +52,9 @@ def test_rows_are_left_out_one_by_one_where_that_is_exact(structure, intercept):
 def test_labels_are_left_out_one_by_one():
     X, Y, _ = draw(24, 3)
     y = np.array(["x", "a", "m"])[np.argmax(Y - Y.mean(axis=0), axis=1)]
-    model = OutputKernelClassifierCV(Gaussian(0.5), "identity", alphas=ALPHAS)
+    model = OutputKernelClassifierCV(
+        Gaussian(0.5), "identity", alphas=ALPHAS, loss="squared"
+    )
     model = quiet(model, X, y)
     for alpha, score in zip(ALPHAS, model.scores_[0, :, 0], strict=True):
         single = OutputKernelClassifier(Gaussian(0.5), "identity", alpha)
@@ -61,10 +65,11 @@ def test_labels_are_left_out_one_by_one():
 def test_leaving_out_does_not_see_the_order_of_rows():
     X, Y, _ = draw(30, 2)
     order = np.argsort(X[:, 0])
-    one = quiet(OutputKernelRegressorCV(structures="identity", alphas=5), X, Y)
-    two = quiet(
-        OutputKernelRegressorCV(structures="identity", alphas=5), X[order], Y[order]
+    search = OutputKernelRegressorCV(
+        structures="identity", kernels="short_list", alphas=5
     )
+    one = quiet(clone(search), X, Y)
+    two = quiet(search, X[order], Y[order])
     assert repr(one.kernel_)[:6] == repr(two.kernel_)[:6]
     assert_allclose(two.alpha_, one.alpha_, rtol=1e-9)
     assert_allclose(two.scores_, one.scores_, rtol=1e-6)
@@ -74,7 +79,7 @@ def test_weights_are_repeated_rows():
     X, Y, _ = draw(12, 2)
     counts = 1 + np.arange(12) % 3
     index = np.repeat(np.arange(12), counts)
-    search = {"structures": "identity", "alphas": ALPHAS}
+    search = {"structures": "identity", "kernels": "short_list", "alphas": ALPHAS}
     many = quiet(OutputKernelRegressorCV(**search), X[index], Y[index])
     few = quiet(OutputKernelRegressorCV(**search), X, Y, sample_weight=counts)
     assert_allclose(few.scores_, many.scores_, rtol=1e-6)
@@ -147,9 +152,12 @@ def test_all_kernels_in_full():
         )
 
 
-def test_the_default_kernels():
+def test_the_short_list():
     X, Y, _ = draw(30, 2)
-    model = quiet(OutputKernelRegressorCV(alphas=ALPHAS, structures="identity"), X, Y)
+    search = OutputKernelRegressorCV(
+        alphas=ALPHAS, structures="identity", kernels="short_list"
+    )
+    model = quiet(search, X, Y)
     tried = {repr(k): k for k in model.cv_results_["param_kernel"]}
     gammas = sorted(k.gamma for k in tried.values() if isinstance(k, Gaussian))
     lengths = sorted(k.length_scale for k in tried.values() if isinstance(k, Matern))
@@ -160,26 +168,24 @@ def test_the_default_kernels():
         assert np.all(np.isclose(np.divide.outer(least, found), 1 / unit).any(axis=1))
     assert all(k.nu == 2.5 for k in tried.values() if isinstance(k, Matern))
     rows = sp.csr_matrix(X)
-    sparse = quiet(
-        OutputKernelRegressorCV(alphas=ALPHAS, structures="identity"), rows, Y
-    )
+    sparse = quiet(clone(search), rows, Y)
     assert isinstance(sparse.kernel_, Linear)
 
 
 def test_the_width_is_found():
     x = np.linspace(0, 1, 120)[:, None]
     Y = np.hstack([np.sin(40 * x), np.cos(40 * x)])
-    model = quiet(OutputKernelRegressorCV(structures="identity"), x, Y)
+    model = quiet(SHORT, x, Y)
     assert not isinstance(model.kernel_, Linear)
     alone = quiet(OutputKernelRegressorCV("rbf", "identity"), x, Y)
     assert model.best_score_ > alone.best_score_
 
 
 @pytest.mark.parametrize("frequency", [0.3, 2.0, 60.0])
-def test_widths_beyond_the_default_ones_are_tried_while_they_win(frequency):
+def test_widths_beyond_the_listed_ones_are_tried_while_they_win(frequency):
     x = np.linspace(0, 1, 100)[:, None]
     Y = np.hstack([np.sin(frequency * x), np.cos(frequency * x)])
-    model = quiet(OutputKernelRegressorCV(structures="identity"), x, Y)
+    model = quiet(SHORT, x, Y)
     results = model.cv_results_
     first = results["stage"] == 1
     scores = {}

@@ -161,7 +161,12 @@ def test_scorers_of_classifiers(name, scorer):
     scores = cross_val_score(model, X, SEEN_LABELS, scoring=scorer, cv=KFold(3))
     assert np.isfinite(scores).all()
     search = OutputKernelClassifierCV(
-        loss="logistic", alphas=[10.0, 0.1], scoring=scorer, cv=KFold(3)
+        "rbf",
+        "identity",
+        loss="logistic",
+        alphas=[10.0, 0.1],
+        scoring=scorer,
+        cv=KFold(3),
     ).fit(X, SEEN_LABELS)
     assert np.isfinite(search.best_score_)
     with pytest.raises(
@@ -184,6 +189,8 @@ def test_searches_name_what_they_cannot_score():
         OutputKernelRegressorCV(scoring="neg_max_error").fit(X, SEEN)
     for scoring in ("neg_log_loss", ours.neg_log_loss_scorer):
         with pytest.raises(ValueError, match=r"needs predict_proba: .*loss='logistic'"):
-            OutputKernelClassifierCV(scoring=scoring).fit(X, LABELS[:, 0])
+            OutputKernelClassifierCV(loss="squared", scoring=scoring).fit(
+                X, LABELS[:, 0]
+            )
     with pytest.raises(ValueError, match="scoring must be one score, got"):
         OutputKernelRegressorCV(scoring=["r2"]).fit(X, Y)

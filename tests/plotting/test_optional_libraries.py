@@ -9,6 +9,7 @@ import pytest
 import okl.plotting
 
 DISPLAYS = {
+    "ClassTreeDisplay": (okl.ClassTree.from_paths(["a/b", "c"]),),
     "OutputKernelDisplay": (np.eye(2),),
     "OutputGraphDisplay": (np.eye(2),),
     "RegularizationPathDisplay": (np.ones((1, 2)), np.ones((1, 2, 3))),
@@ -55,3 +56,5 @@ def test_without_networkx(monkeypatch):
     message = r'requires networkx.*pip install "okl\[plot\]"'
     with pytest.raises(ImportError, match=message):
         okl.plotting.OutputGraphDisplay(np.eye(2)).plot()
+    with pytest.raises(ImportError, match=message):
+        okl.plotting.ClassTreeDisplay(okl.ClassTree.from_paths(["a", "b"])).plot()

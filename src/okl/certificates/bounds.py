@@ -15,6 +15,7 @@ from okl.losses import Loss
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure
+from okl.structures.base import DualBound
 
 # A relative gap above this is looked at again from other dual points: for a quadratic
 # loss from one, else from so many.
@@ -66,7 +67,7 @@ def bounds(
     scores = predictions + intercept
     primal = loss.value(targets, scores, weights) + alpha * (
         entries.squared_norm(theta, predictions, output_kernel) / 2
-        + _penalty(structure, output_kernel)
+        + structure.penalty_of(output_kernel)
     )
     point = _DualPoint(
         entries, targets, weights, output_kernel, alpha, structure, loss, free_intercept
@@ -176,7 +177,7 @@ class _DualPoint:
         Each direction is scaled up to its limit or to where, for a loss of the largest
         curvature, the dual value would be largest. None if there are no directions.
         """
-        bound = self.structure.dual_bound(self._half_gram(implied), self.output_kernel)
+        bound = self._bound(implied, self.output_kernel)
         if bound.directions is None:
             return None
         xp = namespace(implied)
@@ -189,15 +190,20 @@ class _DualPoint:
         scales = xp.minimum(xp.clip(1 + steep * slopes / safe, 0.0, None), limits)
         return self.gradient_near(self.entries.mixed(implied, vectors, scales))
 
-    def _half_gram(self, implied: Array) -> Array:
-        half_gram = self.entries.gram(implied, implied) / (2 * self.alpha**2)
-        return (half_gram + half_gram.T) / 2
+    def _bound(self, implied: Array, kernel: OutputKernel) -> DualBound:
+        """Return what R* is at most at S = C'KC / 2, for a tree without S."""
+        half, structure = 1 / (2 * self.alpha**2), self.structure
+        if kernel.nodes is not None and "known" in structure.capabilities:
+            return DualBound(half * self.entries.dual_norm(implied, kernel))
+        half_gram = half * self.entries.gram(implied, implied)
+        turned = namespace(half_gram).matrix_transpose(half_gram)
+        return structure.dual_bound((half_gram + turned) / 2, kernel)
 
     def value(self, implied: Array) -> float:
         """Return D at C = implied / alpha."""
         if self.exact:
             return self._exact_value(implied)
-        bound = self.structure.dual_bound(self._half_gram(implied), self.output_kernel)
+        bound = self._bound(implied, self.output_kernel)
         scaled = bound.factor * implied
         if bound.directions is not None:
             # one factor for all: to scale a direction would leave the domain of the
@@ -218,7 +224,7 @@ class _DualPoint:
             implied, targets, kernel = _compressed(
                 implied, targets, kernel, self.structure
             )
-        bound = self.structure.dual_bound(self._half_gram(implied), kernel)
+        bound = self._bound(implied, kernel)
         scaled, turned = bound.factor * implied, targets
         if bound.directions is not None:
             vectors, limits = bound.directions
@@ -240,14 +246,6 @@ def _is_balanced(entries: Entries, point: Array) -> bool:
     xp = namespace(point)
     sizes = entries.sums(xp.abs(point))
     return bool(xp.all(xp.abs(entries.sums(point)) <= _UNBALANCED * sizes))
-
-
-def _penalty(structure: Structure, kernel: OutputKernel) -> float:
-    if "known" in structure.capabilities:
-        return 0.0
-    if "rotation_invariant" in structure.capabilities:
-        kernel = SpectralKernel(kernel.spectral().eigenvalues)
-    return structure.penalty(kernel.matrix())
 
 
 def _compressed(

@@ -40,6 +40,10 @@ _MESSAGES = {
     "the objective could be lower by at most {gap:.2g} of it.",
     "max_iter": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
     "after the {n_iter} iterations that max_iter allows. Increase max_iter, or tol.",
+    "stationary": "Labels that are inner nodes of a tree make the whole problem not "
+    "convex. For the targets that this model expects itself the problem is, and there "
+    "the relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}; a fit from "
+    "another start may end with another model.",
     "stalled": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
     "and no step made it smaller: rounding is in the way, and more iterations do not "
     "help. Choose a larger alpha or tol, or scale the data: standardise the columns of "
@@ -69,10 +73,13 @@ class Certificate:
     relative_gap : float
         The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0, or at
         the best constant if there is an intercept).
-    status : {"optimal", "rank_limited", "max_iter", "stalled", "unproved"}
+    status : {"optimal", "rank_limited", "stationary", "max_iter", "stalled", \
+"unproved"}
         Whether the relative gap is at most the tolerance; if not, whether a bound on
         the rank, the end of the iterations or rounding is the reason. `okl.certify`,
         which sees a model and not how it was found, says ``"unproved"``.
+        ``"stationary"`` is optimal for the targets that the model expects itself, where
+        labels are inner nodes of a tree: the whole problem is not convex then.
     message : str
         The status in a sentence, with advice.
     """
@@ -119,7 +126,7 @@ class Certificate:
 
         Estimators warn then.
         """
-        return self.status not in ("optimal", "rank_limited")
+        return self.status not in ("optimal", "rank_limited", "stationary")
 
     def of_fit(self, n_iter: int, max_iter: int, tol: float) -> Certificate:
         """Return it with the reason why a fit ended above the tolerance, if it did."""
@@ -130,6 +137,13 @@ class Certificate:
             gap=self.relative_gap, tol=tol, n_iter=n_iter
         )
         return replace(self, status=status, message=message)
+
+    def of_expected_targets(self, tol: float) -> Certificate:
+        """Return it for a model whose targets are what it expects itself."""
+        if self.status != "optimal":
+            return self
+        message = _MESSAGES["stationary"].format(gap=self.relative_gap, tol=tol)
+        return replace(self, status="stationary", message=message)
 
     def limited_by_rounding(self, tol: float, change: float = 0.0) -> Certificate:
         """Return the certificate with rounding as the reason why it is not optimal.

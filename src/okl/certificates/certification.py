@@ -160,13 +160,14 @@ def judge(
     intercept: Array | float,
     free_intercept: bool,
     tol: float,
+    entries: type[EntryMatrix] = EntryMatrix,
     **options: Any,
 ) -> Certificate:
     """Return the certificate of arrays that were checked.
 
     The operator is K, centred if the intercept is free, where dual points sum to zero;
-    the products are K Theta of the model. Options are those of
-    `okl.certificates.bounds.bounds`.
+    the products are K Theta of the model; entries say how arrays are arranged. Options
+    are those of `okl.certificates.bounds.bounds`.
     """
     given = targets
     if free_intercept and "location" in loss.capabilities:
@@ -174,7 +175,7 @@ def judge(
         shift = loss.best_intercept(targets, 0.0 * targets, weights)
         targets, intercept = targets - shift, intercept - shift
     primal, dual = bounds(
-        EntryMatrix(operator),
+        entries(operator),
         targets,
         dual_coef,
         output_kernel,

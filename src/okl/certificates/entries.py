@@ -14,12 +14,8 @@ from typing import Any, ClassVar
 
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.losses import Loss
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, column_inner, inner, namespace
 from okl.output_kernels import OutputKernel
-
-# A coefficient matrix this far (relative) outside the range of L has an infinite
-# norm; below, it is what rounding leaves.
-_OUTSIDE_RANGE = 1e-6
 
 
 class Entries(ABC):
@@ -60,6 +56,10 @@ class Entries(ABC):
     @abstractmethod
     def gram(self, left: Array, right: Array) -> Array:
         """Return C'KD (n_outputs, n_outputs) for two sets of dual variables."""
+
+    def dual_norm(self, dual: Array, kernel: OutputKernel) -> float:
+        """Return tr(C'KC L)."""
+        return inner(self.gram(dual, dual), kernel.matrix())
 
     @abstractmethod
     def squared_norm(
@@ -129,24 +129,21 @@ class EntryMatrix(Entries):
         """Return C'KD (n_outputs, n_outputs)."""
         return left.T @ (self.operator @ right)
 
+    def dual_norm(self, dual: Array, kernel: OutputKernel) -> float:
+        """Return tr(C'KC L) by products, without C'KC."""
+        return inner(dual, kernel.multiply(self.operator @ dual))
+
     def squared_norm(
         self, theta: Any, predictions: Array, kernel: OutputKernel
     ) -> float:
         """Return tr(L^+ Theta'K Theta), infinite where Theta leaves the range of L."""
-        axes = kernel.spectral()
-        inside = axes.coordinates(theta)
-        total = inner(theta, theta)
-        if total - inner(inside, inside) > _OUTSIDE_RANGE**2 * total:
-            return float("inf")
-        return inner(inside / axes.eigenvalues, axes.coordinates(predictions))
+        return kernel.quotient(theta, predictions)
 
     def implied(
         self, theta: Any, outside: Array, kernel: OutputKernel, alpha: float
     ) -> Array:
         """Return alpha Theta L^+, and outside the range of L the array given."""
-        axes = kernel.spectral()
-        within = alpha * axes.coordinates(theta) / axes.eigenvalues
-        return outside + axes.from_coordinates(within - axes.coordinates(outside))
+        return kernel.solve(alpha * theta, outside)
 
     def along(
         self,
@@ -156,10 +153,8 @@ class EntryMatrix(Entries):
         vectors: Array,
     ) -> tuple[Array, Array]:
         """Turn both arrays, and sum over their rows."""
-        xp = namespace(dual)
         rows = dual @ vectors
-        squares = xp.sum(rows * rows, axis=0)
-        return squares, xp.sum(rows * (predictions @ vectors), axis=0)
+        return column_inner(rows, rows), column_inner(rows, predictions @ vectors)
 
     def mixed(self, dual: Array, vectors: Array, scales: Array) -> Array:
         """Return C V diag(scales) V'."""

@@ -11,6 +11,7 @@ from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.validation import (
     positive_part,
 )
+from okl.output_kernels import TermCoefficients
 
 
 def each_of(K: Any) -> Any:
@@ -29,6 +30,17 @@ class MatrixPerOutput:
     def __matmul__(self, right: Array) -> Array:
         products = [matrix @ right[:, j] for j, matrix in enumerate(self.matrices)]
         return namespace(right).stack(products, axis=1)
+
+
+@dataclass(frozen=True)
+class MatrixTerms:
+    """A matrix for each of several kernels, as something that multiplies Theta_q."""
+
+    terms: list[Any]
+
+    def __matmul__(self, theta: TermCoefficients) -> Array:
+        pairs = zip(self.terms, theta.parts, strict=True)
+        return sum(matrix @ part for matrix, part in pairs)
 
 
 def positive_gram(K: Array, *, centered: bool) -> tuple[Array, Array]:

@@ -1,28 +1,20 @@
 """The commands as typer sees them: arguments, help, exit codes.
 
 Each command imports what it needs when it runs, so ``okl --help`` is quick, and a
-missing library is noticed before any work. Results go to stdout, notes, warnings and
-errors to stderr. A `UserError` is one line, and exit code 2; so are too little memory
-and numbers that no float can hold, wherever they come up.
+missing library is noticed before any work.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from numpy.linalg import LinAlgError
 
 from okl import __version__
-from okl.cli.errors import UserError, one_line, refusing, shown
+from okl.cli.errors import shown
+from okl.cli.terminal import destination, note, refusals_and_warnings, say
 
 app = typer.Typer(
     name="okl",
@@ -47,60 +39,10 @@ class Demo(StrEnum):
     digits = "digits"
 
 
-def _note(text: object) -> None:
-    typer.echo(f"okl: {one_line(text)}", err=True)
-
-
-def _print(text: str) -> None:
-    """Print a result; a full disk behind stdout is no bug of ours."""
-    try:
-        typer.echo(text)
-    except OSError as error:
-        if error.errno == errno.EPIPE:  # the reader has seen enough; typer knows
-            raise
-        # What waits in the buffer must not fail once more when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise UserError(
-            f"cannot print: {error.strerror}. Files that were written are complete."
-        ) from error
-
-
-def _destination(text: str) -> Path:
-    """Read --out. An empty one, of a variable that is not set, is not this folder."""
-    if not text.strip():
-        raise UserError("--out is empty; give a name, or . for the current folder.")
-    return Path(text)
-
-
-@contextmanager
-def _refusals_and_warnings() -> Iterator[None]:
-    """Print what the user got wrong, and warnings, as one line each."""
-
-    def show(message: Any, *args: Any, **kwargs: Any) -> None:
-        _note(f"warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        try:
-            with (
-                refusing("not enough memory", MemoryError),
-                refusing(
-                    "a number is too large or too small to compute with; choose other "
-                    "alphas or parameters, or other units",
-                    OverflowError,
-                    LinAlgError,
-                ),
-            ):
-                yield
-        except UserError as error:
-            _note(f"error: {error}")
-            raise typer.Exit(2) from None
-
-
 def _version(asked: bool) -> None:
     if asked:
-        with _refusals_and_warnings():
-            _print(f"okl {__version__}")
+        with refusals_and_warnings():
+            say(f"okl {__version__}")
         raise typer.Exit
 
 
@@ -147,16 +89,25 @@ def fit(
     kernel: Annotated[
         list[str] | None,
         typer.Option(
-            help="Similarity of rows, a name of okl.kernels, or auto for a linear plus "
-            "a Matern kernel with a width for each column, learned from the table; "
-            "repeatable. By default linear, three Gaussian and three Matern kernels of "
-            "different widths are tried."
+            help="Similarity of rows, a name of okl.kernels; repeatable. By default "
+            "auto: a linear plus a Matern kernel with a width for each column, learned "
+            "from the table (classes: a Matern kernel). short_list tries linear, three "
+            "Gaussian and three Matern kernels of different widths."
         ),
     ] = None,
+    alpha_per_output: Annotated[
+        bool,
+        typer.Option(
+            "--alpha-per-output",
+            help="Give each output an alpha of its own, chosen by rows left out; for "
+            "targets that are numbers, all of them observed.",
+        ),
+    ] = False,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="How errors count, a name of okl.losses; squared by default."
+            help="How errors count, a name of okl.losses; by default squared, for "
+            "classes softmax, for several columns of labels logistic."
         ),
     ] = None,
     assignments: Annotated[
@@ -168,6 +119,16 @@ def fit(
             "tol=1e-5, ...; repeatable.",
         ),
     ] = None,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="For a target of classes that are the leaves of a tree: a table with "
+            "the columns child and parent, or the word paths if the classes are paths "
+            "such as animal/dog. The loss is then softmax by default, and the tree is "
+            "what relates the classes.",
+        ),
+    ] = None,
     cv: Annotated[
         int | None,
         typer.Option(
@@ -177,22 +138,27 @@ def fit(
     ] = None,
 ) -> None:
     """Fit a model to a table; write it, pictures and a report."""
-    with _refusals_and_warnings():
+    with refusals_and_warnings():
         from okl.cli.fit import fit_table
 
         fitted = fit_table(
             table,
             target,
-            _destination(out),
+            destination(out),
             task=task.value if task else None,
             task_column=task_column,
-            structures=structure or ["frobenius"],
+            structures=structure or ([] if tree else ["frobenius"]),
             kernels=kernel or [],
-            assignments=[*([f"loss={loss}"] if loss else []), *(assignments or [])],
+            assignments=[
+                *([f"loss={loss}"] if loss else []),
+                *(["alpha_per_output=True"] if alpha_per_output else []),
+                *(assignments or []),
+            ],
+            tree=tree,
             n_folds=cv,
-            note=_note,
+            note=note,
         )
-        _print(f"{fitted.report}\nWritten to {shown(out)}.")
+        say(f"{fitted.report}\nWritten to {shown(out)}.")
 
 
 @app.command()
@@ -207,14 +173,94 @@ def predict(
             "that a spreadsheet would run as a formula, such as =A1, begins with '.",
         ),
     ],
+    std: Annotated[
+        bool,
+        typer.Option(
+            "--std",
+            help="Add a column NAME_std for each target: the standard deviation of a "
+            "new target, its noise included.",
+        ),
+    ] = False,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            help="For classes in a tree: also the probabilities of the nodes of a "
+            "level, 1 for the children of the root."
+        ),
+    ] = None,
+    decision: Annotated[
+        str,
+        typer.Option(
+            metavar="DECISION",
+            help="Which errors of classes to keep low: accuracy, in a tree taxo (half "
+            "the length of the path to the true class) or parent, or a table of costs "
+            "with a row for each true class and a column for each answer.",
+        ),
+    ] = "accuracy",
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COST",
+            help="What no answer costs: cells are empty where the best is expected to "
+            "cost more.",
+        ),
+    ] = None,
+    min_probability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="For classes in a tree: answer with the deepest node that is as "
+            "probable.",
+        ),
+    ] = None,
 ) -> None:
     """Predict the targets of every row of a table."""
-    with _refusals_and_warnings():
+    with refusals_and_warnings():
+        from okl.cli.answers import Asked
         from okl.cli.predict import predict_table
 
-        predictions = predict_table(model, table, _destination(out), note=_note)
+        predictions = predict_table(
+            model,
+            table,
+            destination(out),
+            std=std,
+            asked=Asked(level, decision, reject, min_probability),
+            note=note,
+        )
         rows, columns = predictions.shape
-        _print(f"{shown(out)}: {rows} rows, {columns} predicted columns")
+        say(f"{shown(out)}: {rows} rows, {columns} predicted columns")
+
+
+@app.command()
+def impute(
+    table: Annotated[Path, typer.Argument(help="CSV (.gz), TSV or Parquet file.")],
+    target: Annotated[
+        list[str],
+        typer.Option(help="Column to fill, or a pattern like 'y_*'; repeatable."),
+    ],
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help="Table to write: CSV, TSV or Parquet.")
+    ],
+    std: Annotated[
+        bool,
+        typer.Option(
+            "--std",
+            help="Add a column NAME_std for each target: the standard deviation of "
+            "what was filled in, zero elsewhere.",
+        ),
+    ] = False,
+    inputs: Annotated[
+        bool, typer.Option(help="Whether the other columns explain the targets.")
+    ] = True,
+) -> None:
+    """Fill the empty cells of columns by the others of their row."""
+    with refusals_and_warnings():
+        from okl.cli.impute import impute_table
+
+        n_filled = impute_table(
+            table, target, destination(out), inputs=inputs, std=std, note=note
+        )
+        say(f"{shown(out)}: {n_filled} cells filled")
 
 
 @app.command()
@@ -231,13 +277,13 @@ def demo(
     ] = "okl-demo",
 ) -> None:
     """Show what learning the relations is worth, on data of scikit-learn."""
-    with _refusals_and_warnings():
+    with refusals_and_warnings():
         if name is Demo.mosaic:
             from okl.cli.demos.mosaic import run_mosaic
 
-            report = run_mosaic(_destination(out), note=_note)
+            report = run_mosaic(destination(out), note=note)
         else:
             from okl.cli.demos.digits import run_digits
 
-            report = run_digits(_destination(out), note=_note)
-        _print(report)
+            report = run_digits(destination(out), note=note)
+        say(report)

@@ -8,24 +8,29 @@ from pathlib import Path
 
 from sklearn.pipeline import Pipeline
 
+from okl.cli.class_tree import classes_in_tree
+from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.data import Data, take_apart
-from okl.cli.outputs import scores_of_outputs
-from okl.cli.pictures import draw
+from okl.cli.errors import listing
+from okl.cli.outputs import held_out_predictions, scores_of_outputs
+from okl.cli.pictures import draw, draw_class_tree
 from okl.cli.preprocessing import encoded_names, encoder_for
 from okl.cli.report import missing_cells, write_report
 from okl.cli.search import (
     Candidate,
     Outcome,
     forecast,
+    n_folds_that_fit,
     prepare,
     search_structures,
 )
-from okl.cli.settings import parse_settings
+from okl.cli.settings import label, parse_settings
 from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
 from okl.cli.tables import read_table, write_matrix
 from okl.cli.targets import Task
-from okl.cli.verdict import to_keep
+from okl.cli.verdict import by_likelihood, to_keep
+from okl.selection.folds import N_FOLDS
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ def fit_table(
     structures: Sequence[str] = ("frobenius",),
     kernels: Sequence[str] = (),
     assignments: Sequence[str] = (),
+    tree: str | None = None,
     n_folds: int | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> Fit:
@@ -83,6 +89,11 @@ def fit_table(
         output, it is of.
     structures, kernels, assignments
         What the options ``--structure``, ``--kernel`` and ``--set`` say.
+    tree : str, optional
+        For one target of classes that are the leaves of a tree: a table with the
+        columns child and parent, or ``"paths"`` where the classes are paths. Structures
+        are then compared with that of the tree, and the loss is softmax unless another
+        is set.
     n_folds : int, optional
         Folds of the cross-validation; by default 5 where structures are compared, and
         rows are left out one by one to compare kernels, where that is exact.
@@ -98,11 +109,31 @@ def fit_table(
     UserError
         For anything that the user can mend; then nothing is written.
     """
-    settings = parse_settings(kernels, structures, assignments)
+    settings = parse_settings(
+        kernels, structures, assignments, in_tree=tree is not None
+    )
+    class_tree = None
     with staged_folder(out) as folder:
-        data = take_apart(read_table(table), targets, task, task_column)
+        if tree is None:
+            data = take_apart(read_table(table), targets, task, task_column)
+        else:
+            cells = read_table(table, text_columns=targets)
+            task = task or "classification"
+            data = take_apart(cells, targets, task, task_column)
+            class_tree, data = classes_in_tree(tree, data)
+            settings.structures[0].set_params(class_tree=class_tree)
+            settings.search.setdefault("loss", "softmax")
+            unseen = set(class_tree.classes_.tolist()) - set(data.y.tolist())
+            if unseen and settings.search.setdefault("fit_intercept", False) is False:
+                note(
+                    f"no rows of {listing(sorted(unseen), 3)}: there is no intercept, "
+                    "so that their relatives speak for them"
+                )
         search = prepare(data, settings, n_folds)
         note(f"task: {data.task} ({data.reason})")
+        few = n_folds_that_fit(data)
+        if n_folds is None and few < N_FOLDS:
+            note(f"folds: {few}, as there are few rows, or few of each class")
         if data.missing:
             note(f"missing targets: {missing_cells(data)}")
         encoder = encoder_for(data.feature_kinds)
@@ -116,14 +147,28 @@ def fit_table(
                 data.feature_kinds,
                 data.target_kinds,
                 None if data.ids is None else (data.ids.name, data.ids.kind),
+                class_tree,
             )
             for candidate in outcome.candidates
         ]
         kept = to_keep(outcome)
-        outputs = output_names(data, outcome)
+        outputs = output_names(data, outcome, kept)
         score_name = name_of_score(data, outcome)
         save_model(models[outcome.candidates.index(kept)], folder / "model.skops")
         write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
+        compared = {outcome.baseline, kept}
+        if class_tree is not None:  # the accuracies of levels are those of all
+            compared = set(outcome.candidates)
+        held_out = {
+            c: held_out_predictions(data, X, outcome, c)
+            for c in outcome.candidates
+            if c in compared
+        }
+        classes = None
+        if class_tree is not None:
+            found = {label(c.structure): values for c, values in held_out.items()}
+            classes = HeldOutClasses(class_tree, data.y, found, label(kept.structure))
+            draw_class_tree(folder, classes)
         report = write_report(
             source=table.name,
             data=data,
@@ -132,30 +177,36 @@ def fit_table(
             encoded=encoded_names(encoder),
             outputs=outputs,
             scores={
-                candidate: scores_of_outputs(data, X, outcome, candidate)
+                candidate: scores_of_outputs(
+                    data, held_out[candidate], outcome.ids, outputs
+                )
                 for candidate in (outcome.baseline, kept)
             },
             relations=draw(folder, outcome, kept, outputs, score_name),
             score_name=score_name,
+            classes=classes,
         )
         (folder / "report.txt").write_text(report, encoding="utf-8")
     return Fit(data, outcome, kept, models, report)
 
 
-def output_names(data: Data, outcome: Outcome) -> list[str]:
-    """Name the outputs: tasks, targets, or classes; of two classes the second."""
+def output_names(data: Data, outcome: Outcome, kept: Candidate) -> list[str]:
+    """Name the outputs: tasks, targets, or classes; of one for two the second."""
     if data.ids is not None:
         return [str(name) for name in outcome.search.output_names_]
     if not data.single_classification:
         return list(data.target_kinds)
-    classes = [str(label) for label in outcome.search.classes_]
-    return classes[1:] if len(classes) == 2 else classes
+    classes = [str(name) for name in kept.model.classes_]
+    return classes[-len(kept.model.output_kernel_) :]
 
 
 def name_of_score(data: Data, outcome: Outcome) -> str:
     """Say what the scores of the search are."""
     if outcome.search.scoring is not None:
         return str(outcome.search.scoring)
+    if by_likelihood(outcome):
+        one = "row" if data.single_classification else "label"
+        return f"log likelihood of a {one}"
     if data.task == "regression":
         return "R^2 of the targets" if data.ids is None else "R^2 of all rows"
     return "accuracy" if data.single_classification else "accuracy of whole rows"

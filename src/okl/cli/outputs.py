@@ -7,6 +7,7 @@ and of each class the fraction of its rows that were recognised.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from okl.cli.search import Candidate, Outcome
 from okl.metrics import r2_score
 
 
-def scores_of_outputs(
+def held_out_predictions(
     data: Data, X: np.ndarray, outcome: Outcome, candidate: Candidate
-) -> np.ndarray:
-    """Return the scores (n_outputs,), in the order of the outputs' names.
+) -> Any:
+    """Return what is predicted for each row where it is held out, as y.
 
-    NaN for an output that was observed too rarely.
+    NaN where it could not be, as for a task that was not there in the fit.
     """
     predictions: Any = None
     for train, test in outcome.folds.split(X, data.y):
@@ -42,7 +43,7 @@ def scores_of_outputs(
         if predictions is None:
             predictions = np.full((len(X), *found.shape[1:]), np.nan, dtype=object)
         predictions[known] = found
-    return _scores(data, predictions, outcome.ids)
+    return predictions
 
 
 def name_of_scores(data: Data) -> str:
@@ -52,19 +53,24 @@ def name_of_scores(data: Data) -> str:
     return "rows recognised" if data.single_classification else "accuracy"
 
 
-def _scores(data: Data, predictions: Any, ids: Any) -> np.ndarray:
+def scores_of_outputs(
+    data: Data, predictions: Any, ids: Any, outputs: Sequence[str]
+) -> np.ndarray:
+    """Return the scores (n_outputs,), in the order of the outputs' names.
+
+    NaN for an output that was observed too rarely. Classes are told by these names.
+    """
     if data.single_classification:
         labels, found = np.asarray(data.y), predictions
         known = found == found  # noqa: PLR0124  (not NaN)
-        classes = np.unique(labels)
-        scores = recall_score(
+        scores: np.ndarray = recall_score(
             labels[known].astype(str),
             found[known].astype(str),
-            labels=classes.astype(str),
+            labels=list(outputs),
             average=None,
             zero_division=np.nan,
         )
-        return scores if len(classes) > 2 else scores[1:]
+        return scores
     y = np.asarray(data.y, dtype=np.float64)
     found = predictions.astype(np.float64).reshape(y.shape)
     if data.task == "classification":

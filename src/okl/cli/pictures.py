@@ -15,16 +15,20 @@ import matplotlib.pyplot as plt
 import networkx  # noqa: F401  (the graph needs it: found missing before the fit)
 import numpy as np
 
+from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.errors import shown
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.plotting import (
+    ClassTreeDisplay,
     OutputGraphDisplay,
     OutputKernelDisplay,
     RegularizationPathDisplay,
 )
 
 _DPI = 150
+# Nodes of a tree that can be read in one picture.
+_MOST_NODES = 300
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,18 @@ def draw(
         Relation(outputs[i], outputs[j], float(weight))
         for (i, j), weight in zip(graph.edges_, graph.weights_, strict=True)
     ]
+
+
+def draw_class_tree(folder: Path, classes: HeldOutClasses) -> None:
+    """Write the tree as text, and a picture of as many levels as can be read."""
+    (folder / "class_tree.txt").write_text(classes.drawing() + "\n", encoding="utf-8")
+    tree = classes.tree
+    sizes = np.cumsum(np.bincount(tree.depths))
+    level = max(1, int(np.searchsorted(sizes, _MOST_NODES, side="right")) - 1)
+    display = ClassTreeDisplay(
+        tree, values=classes.accuracies(), value_name="held-out accuracy"
+    )
+    _save(display.plot(level=level), folder / "class_tree.png")
 
 
 def _show_best_scores(path: Any) -> None:

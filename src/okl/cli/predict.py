@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from okl.cli.answers import Asked, answer_table
 from okl.cli.errors import UserError, listing
 from okl.cli.staging import staged_file
 from okl.cli.storage import load_model
 from okl.cli.tables import format_of, read_table, write_table
+
+_NOTHING = Asked()
 
 
 def predict_table(
@@ -18,6 +21,8 @@ def predict_table(
     table_path: Path,
     out: Path,
     *,
+    std: bool = False,
+    asked: Asked = _NOTHING,
     note: Callable[[str], None] = lambda line: None,
 ) -> pd.DataFrame:
     """Predict the targets of every row of a table, and write them.
@@ -31,13 +36,18 @@ def predict_table(
         other columns are not used.
     out : Path
         The table to write, its format told by its name.
+    std : bool
+        Whether to add the standard deviations of the targets of new rows.
+    asked : Asked
+        What more, or what else, to say of classes.
     note : callable
         Takes a line about columns that the model does not know.
 
     Returns
     -------
     DataFrame
-        One column per target, rows in the order of the table.
+        One column per target, with ``std`` one ``NAME_std`` for each, and one per node
+        that was asked for; rows in the order of the table.
 
     Raises
     ------
@@ -56,7 +66,10 @@ def predict_table(
         if model.task_column is not None:
             known.add(model.task_column[0])
         unknown = [name for name in table if name not in known]
-        predictions = model.predict(table)
+        if asked.nothing:
+            predictions = model.predict(table, std=std)
+        else:
+            predictions = answer_table(model, table, asked)
         if unknown:
             note(f"ignored columns that the model does not know: {listing(unknown)}")
         write_table(predictions, file)

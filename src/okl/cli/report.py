@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 import okl
+from okl.cli.class_tree_report import FILES as TREE_FILES
+from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.columns import Kind
 from okl.cli.data import Data
 from okl.cli.errors import listing, one_line, shown
@@ -33,6 +35,7 @@ FILES = {
     "report.txt": "this report",
 }
 _WIDTH, _LONGEST = 80, 100
+_PER_OUTPUT = ", the geometric mean; outputs differ by what rows left out say"
 _MOST_RELATIONS, _MOST_OUTPUTS = 10, 20
 
 
@@ -47,6 +50,7 @@ def write_report(
     scores: Mapping[Candidate, np.ndarray],
     relations: Sequence[Relation],
     score_name: str,
+    classes: HeldOutClasses | None = None,
 ) -> str:
     """Return the report.
 
@@ -70,13 +74,16 @@ def write_report(
         The strongest first.
     score_name : str
         What the scores are.
+    classes : HeldOutClasses, optional
+        For classes in a tree, the held-out rows.
     """
     search = outcome.search
     n_folds = search.scores_.shape[-1]
     tried = dict.fromkeys(kernel_label(k) for k in search.cv_results_["param_kernel"])
     settings = {
         "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
-        "alphas": f"{search.alphas_.shape[1]} for each structure",
+        "alphas": f"{search.alphas_.shape[1]} for each structure"
+        + _PER_OUTPUT * search.alpha_per_output,
         "folds": f"{n_folds}, shuffled, the same for all structures",
         "score": f"held-out {score_name}",
     } | _relevances(search, encoded)
@@ -94,7 +101,8 @@ def write_report(
         ),
         _section("Certificate of the saved model", _certificate(kept)),
         _section("Strongest relations", _strongest(relations)),
-        _section("Files", _pairs(FILES)),
+        *_of_classes(classes),
+        _section("Files", _pairs(FILES if classes is None else FILES | TREE_FILES)),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -170,7 +178,7 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
             [
                 f"{'*' if candidate is kept else ' '} {label(candidate.structure)}",
                 kernel_label(candidate.model.kernel),
-                f"{candidate.model.alpha:.3g}",
+                f"{candidate.alpha:.3g}",
                 with_error(Estimate.of(candidate.scores)),
                 "" if is_baseline else with_error(difference, signed=True),
                 f"{candidate.model.rank_}",
@@ -195,13 +203,27 @@ def _of_outputs(
         difference = own - columns[0][1]
         size = np.abs(np.nan_to_num(difference if difference.any() else own))
         order = np.sort(np.argsort(-size, kind="stable")[:_MOST_OUTPUTS])
-    rows = [["", *(label(candidate.structure) for candidate, _ in columns)]]
+    alphas = np.asarray(kept.model.alpha)
+    several = ["alpha"] if alphas.ndim else []
+    rows = [["", *(label(candidate.structure) for candidate, _ in columns), *several]]
     for j in order.tolist():
         numbers = (values[j] for _, values in columns)
         written = ["-" if np.isnan(number) else f"{number:.4f}" for number in numbers]
-        rows.append([shown(outputs[j]), *written])
+        alpha = [f"{alphas[j]:.3g}"] if several else []
+        rows.append([shown(outputs[j]), *written, *alpha])
     rest = len(own) - len(order)
     return [*_aligned(rows), *([f"and {rest} more, which differ less"] if rest else [])]
+
+
+def _of_classes(classes: HeldOutClasses | None) -> list[str]:
+    """Return the sections about classes in a tree."""
+    if classes is None:
+        return []
+    return [
+        _section("Classes, and how many held-out rows", classes.short_drawing()),
+        _section("Held-out accuracy by level", _aligned(classes.levels())),
+        _section("Largest confusions between relatives", classes.confusions()),
+    ]
 
 
 def _certificate(kept: Candidate) -> list[str]:

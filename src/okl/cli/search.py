@@ -30,10 +30,12 @@ from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.forecast import Forecast
-from okl.selection.folds import N_FOLDS
+from okl.selection.folds import splitter_of
 from okl.structures import Identity, Structure
 
-_SHARED = ("loss", "fit_intercept", "normalize_y", "tol", "max_iter", "max_memory")
+# Rows of the smallest table.
+_FEWEST = 4
+_SHARED = ("fit_intercept", "normalize_y", "tol", "max_iter", "max_memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class Candidate:
     structure : Structure
         The structure.
     alphas : array (n_alphas,)
-        The grid with the kernel.
+        The grid with the kernel; of alphas of outputs their geometric means.
     path : array (n_alphas, n_folds)
         The held-out scores there.
     column : int
@@ -59,6 +61,11 @@ class Candidate:
     path: np.ndarray
     column: int
     model: Any
+
+    @property
+    def alpha(self) -> float:
+        """The alpha, or the geometric mean of those of outputs."""
+        return float(self.alphas[self.column])
 
     @property
     def scores(self) -> np.ndarray:
@@ -98,9 +105,21 @@ class Outcome:
         return next(c for c in self.candidates if isinstance(c.structure, Identity))
 
 
+def n_folds_that_fit(data: Data) -> int:
+    """Return how many folds there are by default: five, or fewer with few rows."""
+    stratify = data.single_classification
+    folds = splitter_of(None, data.y, stratify=stratify, random_state=0)
+    return int(folds.get_n_splits())
+
+
 def splitter(data: Data, n_folds: int) -> KFold | StratifiedKFold:
     """Return the folds: shuffled, and stratified where there is one class a row."""
     n_samples = len(data.features)
+    if n_samples < _FEWEST:
+        raise UserError(
+            f"the table has {n_samples} rows; to hold some out takes {_FEWEST}, two "
+            "folds of two rows each."
+        )
     if not 2 <= n_folds <= n_samples // 2:
         raise UserError(
             f"--cv {n_folds} does not fit: expected at least 2 folds, of at least two "
@@ -129,14 +148,14 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
             f"--set {foreign[0]} is for targets that are numbers, and here the task is "
             f"{data.task}; leave it out."
         )
-    folds = splitter(data, n_folds or N_FOLDS)
+    folds = splitter(data, n_folds or n_folds_that_fit(data))
     # without a number of folds kernels are compared by leave-one-out where that is
     # exact, but structures on folds: they are compared pair by pair
-    alone = len(structures) == 1
+    given = all("known" in structure.capabilities for structure in structures)
     return estimator(
         structures=structures,
         kernels=settings.kernels,
-        cv=folds if n_folds or alone else None,
+        cv=folds if n_folds or given else None,
         **settings.search,
     )
 
@@ -210,8 +229,10 @@ def _candidate(
     model = kind(
         table["param_kernel"][places[0]],
         structure,
-        float(alphas[column]),
+        alphas[column],
+        loss=search.loss or search.loss_,
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
     model.fit(X, y, **ids)
-    return Candidate(structure, alphas, path, int(column), model)
+    overall = np.array([np.exp(np.mean(np.log(alpha))) for alpha in alphas])
+    return Candidate(structure, overall, path, int(column), model)

@@ -1,7 +1,8 @@
 """From words on the command line to kernels, structures and search parameters.
 
 ``--kernel`` and ``--structure`` are names of `okl.kernels` and `okl.structures`, or
-``--kernel auto`` for one that is learned;
+``--kernel auto`` for one that is learned, ``--kernel short_list`` for seven that are
+not;
 ``--set name=value`` sets any of their parameters, or one of the search, by
 scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
 ``alphas=10``. A value is read as a Python literal, and as text if it is none.
@@ -10,19 +11,21 @@ scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from okl import OutputKernelRegressorCV
 from okl.cli.errors import UserError, listing
-from okl.estimators.search.candidates import AUTO, is_auto
+from okl.estimators.search.candidates import AUTO, SHORT_LIST, is_auto
 from okl.kernels import KERNELS, Kernel, as_kernel
 from okl.parameters.component import required_parameters
-from okl.structures import STRUCTURES, Structure
+from okl.structures import STRUCTURES, Structure, Tree
 
 # Parameters of the search that have an option of their own.
 _OPTIONS = {"kernel", "kernels", "structures", "cv"}
+_TREE = re.compile(r"class_tree=ClassTree\([^)]*\)(, )?")
 
 
 @dataclass(frozen=True)
@@ -31,33 +34,56 @@ class Settings:
 
     Attributes
     ----------
-    kernels : list of Kernel or "auto", or None
-        Those to choose from, each once; None for the default ones.
+    kernels : list of Kernel or "auto", "short_list", or None
+        Those to choose from, each once; None for one that is learned.
     structures : list of Structure
         Those asked for, each once.
     search : dict
         Other parameters of the estimators that choose by cross-validation.
     """
 
-    kernels: list[Any] | None
+    kernels: list[Any] | str | None
     structures: list[Structure]
     search: dict[str, Any]
 
+    @property
+    def named_kernels(self) -> list[Kernel]:
+        """The kernels that have parameters to set."""
+        return [one for one in self.kernels or () if isinstance(one, Kernel)]
+
 
 def parse_settings(
-    kernels: Sequence[str], structures: Sequence[str], assignments: Iterable[str]
+    kernels: Sequence[str],
+    structures: Sequence[str],
+    assignments: Iterable[str],
+    *,
+    in_tree: bool = False,
 ) -> Settings:
-    """Build the settings; refuse unknown names, listing the known ones."""
+    """Build the settings; refuse unknown names, listing the known ones.
+
+    Where classes are in a tree its structure comes first; the tree itself is read with
+    the classes.
+    """
+    further = [_unset(Tree)] if in_tree else []
     assignments = list(assignments)
     if not kernels and any(text.startswith("kernel__") for text in assignments):
         kernels = ["rbf"]  # a parameter of the kernel that nobody named
-    known = {AUTO: None, **KERNELS}
+    known = {AUTO: None, SHORT_LIST: None, **KERNELS}
     named = [_known(name, known, "--kernel") for name in dict.fromkeys(kernels)]
+    if SHORT_LIST in named and len(named) > 1:
+        raise UserError(
+            f"--kernel {SHORT_LIST} is a list of its own; leave out the other kernels."
+        )
     settings = Settings(
-        [name if is_auto(name) else as_kernel(name) for name in named] or None,
+        SHORT_LIST
+        if named == [SHORT_LIST]
+        else [name if is_auto(name) else as_kernel(name) for name in named] or None,
         [
-            _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
-            for name in dict.fromkeys(structures)
+            *further,
+            *(
+                _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
+                for name in dict.fromkeys(structures)
+            ),
         ],
         {},
     )
@@ -69,7 +95,7 @@ def parse_settings(
                 "kernel__gamma=0.1."
             )
         _set(settings, name.strip(), _value(text.strip()))
-    for structure in settings.structures:
+    for structure in settings.structures[len(further) :]:
         missing = [
             p
             for p in required_parameters(type(structure))
@@ -92,15 +118,18 @@ def _unset(cls: type[Structure]) -> Structure:
 def label(structure: Structure) -> str:
     """Return a structure as the command line calls it: ``low_rank(rank=3)``."""
     arguments = repr(structure).removeprefix(type(structure).__name__)
-    return f"{structure.name}{arguments.removesuffix('()')}"
+    arguments = _TREE.sub("", arguments)  # of which there is one
+    name = structure.name or type(structure).__name__.lower()
+    return f"{name}{arguments.removesuffix('()')}"
 
 
 def _set(settings: Settings, name: str, value: Any) -> None:
     owner, nested, parameter = name.partition("__")
     objects: Sequence[Kernel | Structure] = []
     if nested and owner in ("kernel", "structure"):
-        kernels = [k for k in settings.kernels or [] if not is_auto(k)]
-        among = kernels if owner == "kernel" else settings.structures
+        among: Sequence[Kernel | Structure] = settings.structures
+        if owner == "kernel":
+            among = settings.named_kernels
         objects = [thing for thing in among if parameter in thing.get_params()]
     elif name in _search_parameters():
         settings.search[name] = value
@@ -120,7 +149,7 @@ def _search_parameters() -> set[str]:
 
 def _known_names(settings: Settings) -> list[str]:
     names: set[str] = set()
-    for kernel in (k for k in settings.kernels or [] if not is_auto(k)):
+    for kernel in settings.named_kernels:
         names |= {f"kernel__{name}" for name in kernel.get_params()}
     for structure in settings.structures:
         names |= {f"structure__{name}" for name in structure.get_params()}

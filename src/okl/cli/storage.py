@@ -13,27 +13,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import skops.io
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
-from okl import Certificate, OutputKernelClassifier, OutputKernelRegressor
+from okl import (
+    Certificate,
+    ClassTree,
+    OutputKernelClassifier,
+    OutputKernelRegressor,
+)
 from okl.cli.columns import Kind, plain
+from okl.cli.deviations import with_deviations
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.label_coder import LabelCoder
+from okl.estimators.process import Process
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import KERNELS, Columns, Constant, Product, Sum
 from okl.losses import LOSSES
-from okl.output_kernels import SpectralKernel
+from okl.output_kernels import SpectralKernel, TreeKernel
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
-from okl.structures import STRUCTURES
+from okl.structures import STRUCTURES, Tree
+from okl.trees import Levels, NodeNames
 
 # Of the files that `save_model` writes; one more whenever an older file would be read
 # wrongly, or not at all. The first format had no number.
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,8 @@ class TableModel:
         The columns and what they hold, in order.
     task_column : tuple of two str, or None
         For a model of tables in long form, the column of the tasks and what it holds.
+    class_tree : ClassTree or None
+        What the classes are leaves of.
     format : int
         That of the file.
     """
@@ -57,28 +69,57 @@ class TableModel:
     features: dict[str, Kind]
     targets: dict[str, Kind]
     task_column: tuple[str, Kind] | None = None
+    class_tree: ClassTree | None = None
     # not a class attribute, which a model read from an older file would have as well
     format: int = field(default_factory=lambda: FORMAT)
 
-    def predict(self, table: pd.DataFrame) -> pd.DataFrame:
+    def predict(self, table: pd.DataFrame, *, std: bool = False) -> pd.DataFrame:
         """Predict the targets of each row of a table that has all features.
+
+        With ``std`` the standard deviations of new targets are in columns of their own.
 
         Raises
         ------
         UserError
-            If a column of features is missing or unlike the one of the fit, or a task
-            was not there in the fit.
+            If a column of features is missing or unlike the one of the fit, a task was
+            not there in the fit, or classes are asked for standard deviations.
         """
-        features, ids = plain(table, self.features), {}
+        if std and not is_regressor(self.pipeline):
+            raise UserError(
+                "--std is for numbers; this model predicts classes. Leave it out."
+            )
+        features = plain(table, self.features)
+        ids: dict[str, Any] = {}
         if self.task_column is not None:
             ids["task"] = ids_in(table, *self.task_column)
+        if std:
+            ids |= {"return_std": True, "include_noise": True}
         with refusing("cannot predict", ValueError):
             predictions = self.pipeline.predict(features, **ids)
+        if std:
+            predictions, deviations = predictions
         predicted = pd.DataFrame(
             predictions.reshape(len(table), -1), columns=list(self.targets)
         )
         truths = [name for name, kind in self.targets.items() if kind == "boolean"]
-        return predicted.astype(dict.fromkeys(truths, bool))
+        predicted = predicted.astype(dict.fromkeys(truths, bool))
+        if std:
+            of_targets = deviations.reshape(len(table), -1)
+            predicted = with_deviations(predicted, list(self.targets), of_targets)
+        return predicted
+
+    def probabilities(self, table: pd.DataFrame) -> np.ndarray:
+        """Return the probabilities of the classes (n_samples, n_classes).
+
+        Raises
+        ------
+        UserError
+            If a column of features is missing or unlike the one of the fit.
+        """
+        features = plain(table, self.features)
+        with refusing("cannot predict", ValueError):
+            probabilities: np.ndarray = self.pipeline.predict_proba(features)
+        return probabilities
 
 
 def save_model(model: TableModel, path: Path) -> None:
@@ -133,17 +174,23 @@ def trusted_types() -> set[str]:
         *LOSSES.values(),
         *(type(loss.coding) for loss in LOSSES.values() if loss.coding is not None),
         Certificate,
+        ClassTree,
         LabelCoder,
+        Levels,
+        NodeNames,
         LongCoefficients,
         SpectralKernel,
         OutputKernelClassifier,
         OutputKernelRegressor,
         PredictiveVariance,
+        Process,
         ScoreFunction,
         SeparateVariances,
         TableModel,
         TaskVariances,
         Tasks,
+        Tree,
+        TreeKernel,
         Units,
     ]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in types}

@@ -46,13 +46,20 @@ def gain(candidate: Candidate, baseline: Candidate) -> Estimate:
     return Estimate.of(candidate.scores - baseline.scores)
 
 
+def by_likelihood(outcome: Outcome) -> bool:
+    """Tell whether the scores are log likelihoods: those of losses that have them."""
+    return outcome.search.scoring is None and hasattr(outcome.search, "predict_proba")
+
+
 def left_to_explain(outcome: Outcome) -> float:
     """Return what identity falls short of the best possible score.
 
-    That is one for fractions such as R^2 and the accuracy, zero for negative errors.
+    That is one for fractions such as R^2 and the accuracy, zero for log likelihoods and
+    negative errors.
     """
     scoring = outcome.search.scoring
     negative = isinstance(scoring, str) and scoring.startswith("neg_")
+    negative = negative or by_likelihood(outcome)
     return max((0.0 if negative else 1.0) - outcome.baseline.score, 0.0)
 
 

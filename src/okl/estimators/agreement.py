@@ -6,6 +6,10 @@ kernel values are large, or all alike, the digits of one are not those of the ot
 Hence a model is compared with its solution in a few rows. Where they differ by more
 than the tolerance allows, all scores of `predict` are evaluated and certified instead.
 
+With the term of a `Row`, what is certified is more than `predict` gives: on training
+rows the model has the row's own term besides, which no new row has. The comparison is
+then of the sum of both, and checks that the other terms are those of `predict`.
+
 There is one remedy. A kernel with features has, with the squared loss and L given, a
 closed form for their coefficients, which keep the digits that a product of features and
 rounded dual coefficients loses.
@@ -57,7 +61,7 @@ def certified_function(
     def scores(rows: Any) -> np.ndarray:
         X = training.X[rows]
         if tasks is None:
-            found = function(X)
+            found = function.of_training_rows(X, rows)
             return found if units is None else units.scores(found)
         asked = tasks.restrict(rows)
         own = function.of_own_tasks(X, asked)

@@ -34,7 +34,7 @@ from okl.estimators.single_fit import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
 from okl.losses import Loss
-from okl.numerics.validation import check_count
+from okl.numerics.validation import check_alpha, check_count
 from okl.problems import Observed
 from okl.solvers import Solver
 from okl.structures import LowRank
@@ -155,7 +155,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         self.max_memory = max_memory
 
     @property
-    def structure(self) -> LowRank:  # type: ignore[override]
+    def structure(self) -> LowRank:
         """An output kernel of rank at most ``n_components``."""
         return LowRank(self.n_components)
 
@@ -189,6 +189,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         MemoryError
             If the kernel matrix cannot fit.
         """
+        check_alpha(self.alpha)  # axes of features that count alike
         loss = self._checked_loss()
         n_components = check_count(self.n_components, "n_components")
         if is_precomputed(self.kernel):

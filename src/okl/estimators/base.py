@@ -8,12 +8,13 @@ scores to predictions after it.
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     check_array,
@@ -23,22 +24,20 @@ from sklearn.utils.validation import (
 )
 
 from okl.certificates import Certificate
-from okl.coding.tasks import LongCoefficients, Tasks
+from okl.coding.tasks import Tasks
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.components import ComponentParameters
+from okl.estimators.learned_arrays import LearnedArrays
 from okl.estimators.long_form import codes_of
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.training import (
-    Training,
-    is_precomputed,
-    predictive_variance,
-)
+from okl.estimators.training import Training, is_precomputed
 from okl.estimators.units import Units
+from okl.kernels import KernelTerms
 from okl.losses import LOSSES, Loss, as_loss
-from okl.numerics.memory import require_memory
-from okl.output_kernels import OutputKernel
 from okl.problems import Formulation
 from okl.solvers import Solution
+from okl.structures import Structure
+from okl.structures.scaled import unscaled
 
 # From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
 # scikit-learn's callbacks put around it.
@@ -54,7 +53,7 @@ def warn_unless_certified(certificate: Certificate, depth: int) -> None:
         warnings.warn(certificate.message, ConvergenceWarning, stacklevel=depth + 1)
 
 
-class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
+class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters):
     """Base of the estimators: from rows to scores.
 
     Shapes: X is (n_samples, n_features), targets and scores are
@@ -90,6 +89,15 @@ class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
         tags.input_tags.sparse = not is_precomputed(self.kernel)
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+    @abstractmethod
+    def _given_structures(self) -> list[Structure]:
+        """Return copies of what was given as a structure, or as several."""
+
+    @property
+    def _names_of_outputs(self) -> np.ndarray | None:
+        """What outputs are called, None if nothing; known after `_enter`."""
+        return getattr(self, "output_names_", None)
 
     def _validate_rows(self, X: Any, *, reset: bool, **check_params: Any) -> Any:
         """Check X (and y, if it is among the parameters) as scikit-learn does."""
@@ -140,13 +148,17 @@ class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
         agreement = Agreement(formulation, solution, alpha, self.tol, self.max_iter)
         function, self.certificate_ = certified_function(training, agreement, targets)
         self._function = function
-        self.kernel_ = function.kernel
+        kernel: Any = function.kernel
+        structure: Any = formulation.problem.structure
+        if targets.shown_units is not None:  # of outputs divided by their own alphas
+            structure = unscaled(structure)
+        if isinstance(kernel, KernelTerms):
+            kernel, structure = kernel.kernels, list(structure.structures)
+        self.kernel_, self.structure_ = kernel, structure
         self.X_fit_ = function.rows
-        self.structure_ = formulation.problem.structure
-        self._variance = predictive_variance(
-            training, formulation, self._output_kernel, alpha, targets.observed
-        )
-        self.rank_ = self._output_kernel.rank
+        self.loss_ = formulation.problem.loss
+        # a factor may have more columns than that
+        self.rank_ = min(self._output_kernel.rank, self._output_kernel.n_outputs)
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history
         point = solution.dual_point
@@ -161,39 +173,6 @@ class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
             self.intercept_: Any = 0.0
         else:
             self.intercept_ = float(intercept[0]) if one_dimensional else intercept
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """C L D (n_samples, n_outputs) or (n_samples,); in long form computed here."""
-        self._fitted_output_kernel()
-        return self._theta.dense() if self._has_tasks else self._theta
-
-    @property
-    def output_kernel_(self) -> np.ndarray:
-        """D L D (n_outputs, n_outputs), computed when asked for."""
-        kernel = self._fitted_output_kernel()
-        n_outputs = 1 if len(self._theta.shape) == 1 else self._theta.shape[1]
-        require_memory(
-            2 * 8 * n_outputs**2,
-            f"The output kernel of {n_outputs} outputs",
-            "Use output_kernel_factor_, which has n_outputs x rank_ entries.",
-        )
-        return self._units.output_kernel(kernel.matrix())
-
-    @property
-    def output_kernel_factor_(self) -> np.ndarray:
-        """D B (n_outputs, rank_) with L = B B', computed when asked for."""
-        factor = self._fitted_output_kernel().factor()
-        factor *= self._units.scale[:, None]
-        return factor
-
-    def _fitted_output_kernel(self) -> OutputKernel:
-        try:
-            return self._output_kernel
-        except AttributeError:
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
-            ) from None
 
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets.
@@ -215,11 +194,6 @@ class OutputKernelModel(CallbackSupportMixin, ComponentParameters):
             )
         names = self.output_names_
         return Tasks(codes_of(names, task, X), len(names))
-
-    @property
-    def _has_tasks(self) -> bool:
-        """Whether the fit was to data in long form."""
-        return isinstance(self._theta, LongCoefficients)
 
     def _require_task(self, task: Any) -> None:
         """Raise ValueError if a score of a fit in long form is asked without tasks."""

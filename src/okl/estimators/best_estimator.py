@@ -58,9 +58,14 @@ class ByBestEstimator(MetaEstimatorMixin, BaseEstimator):
         return self._best.predict(X, **options)
 
     @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the classes, where the loss has them."""
-        return self._best.predict_proba(X)
+    def predict_proba(self, X: Any, **options: Any) -> np.ndarray:
+        """Return the probabilities of the classes; options are the estimator's."""
+        return self._best.predict_proba(X, **options)
+
+    @available_if(_estimator_has("predict_node"))
+    def predict_node(self, X: Any, min_probability: float = 0.9) -> np.ndarray:
+        """Predict the deepest node of the tree of classes that is probable enough."""
+        return self._best.predict_node(X, min_probability)
 
     @available_if(_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:

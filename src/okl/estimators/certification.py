@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from okl.certificates import Certificate
 from okl.certificates.certification import certify as certify_arrays
 from okl.certificates.certification import judge, output_kernel_of
-from okl.certificates.matrices import MatrixPerOutput, positive_gram
+from okl.certificates.matrices import MatrixPerOutput, MatrixTerms, positive_gram
+from okl.certificates.terms import EntryTerms, StructureTerms
 from okl.estimators.base import OutputKernelModel
 from okl.estimators.units import Units
-from okl.kernels import PerOutput
-from okl.losses import as_loss
+from okl.kernels import KernelTerms, PerOutput
+from okl.output_kernels import OutputKernelTerms, SpectralKernel, TermCoefficients
+from okl.problems import OutputAlphas
 
 
 @wraps(certify_arrays)
@@ -64,12 +66,15 @@ def certify_model(
         If X are not the rows, or y not the classes or tasks, of the fit.
     """
     check_is_fitted(model)
-    loss = as_loss(model.loss)
+    loss = model.loss_
     # checks set attributes, those of a copy
     seen = copy(model)
     X, _, targets = seen._enter(X, y, loss, sample_weight, task)
     _check_same(model, seen, X)
     observed = targets.observed
+    chosen = "alpha_" if "alpha_" in vars(model) else "alpha"
+    alphas = OutputAlphas.of(getattr(model, chosen), observed)
+    observed = alphas.weighted(observed)
     tasks, Y, weights = observed.tasks, observed.targets, observed.weights
     dual_point = getattr(model, "dual_point_", None)
     if dual_point is not None:
@@ -79,6 +84,34 @@ def certify_model(
         Y = tasks.scatter(Y)
         dual_point = None if dual_point is None else tasks.scatter(dual_point)
     units = targets.units or Units.as_given(observed.n_outputs)
+    intercept = np.zeros(Y.shape[1])
+    if model.fit_intercept:
+        intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]
+    several = isinstance(model._function.kernel, KernelTerms)
+    given = _of_several(model, X, Y, units) if several else _of_one(model, X, Y, units)
+    if targets.candidates is not None:
+        Y, _ = loss.expected(targets.candidates, given["scores"], weights)
+    certificate = judge(
+        targets=Y,
+        products=given.pop("scores") - intercept,
+        alpha=alphas.overall,
+        loss=loss,
+        weights=weights,
+        intercept=intercept,
+        free_intercept=model.fit_intercept,
+        dual_point=dual_point,
+        tol=model.tol,
+        **given,
+    )
+    if targets.candidates is None:
+        return certificate
+    return certificate.of_expected_targets(model.tol)
+
+
+def _of_one(
+    model: OutputKernelModel, X: Any, Y: np.ndarray, units: Units
+) -> dict[str, Any]:
+    """Return what `judge` asks of a model of one kernel, or one for each output."""
     structure = model.structure_
     matrix = factor = None
     if "known" not in structure.capabilities:
@@ -86,25 +119,36 @@ def certify_model(
             factor = model.output_kernel_factor_ / units.scale[:, None]
         else:
             matrix = model.output_kernel_ / np.outer(units.scale, units.scale)
-    scores = units.scores(model._scores(X).reshape(Y.shape))
-    intercept = np.zeros(Y.shape[1])
-    if model.fit_intercept:
-        intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]
-    return judge(
-        _operator(model, X),
-        Y,
-        model.dual_coef_.reshape(Y.shape) / units.scale,
-        output_kernel_of(matrix, factor, Y, structure),
-        scores - intercept,
-        alpha=getattr(model, "alpha_", None) or model.alpha,
-        structure=structure,
-        loss=loss,
-        weights=weights,
-        intercept=intercept,
-        free_intercept=model.fit_intercept,
-        dual_point=dual_point,
-        tol=model.tol,
-    )
+    return {
+        "operator": _operator(model, X),
+        "dual_coef": model.dual_coef_.reshape(Y.shape) / units.scale,
+        "output_kernel": output_kernel_of(matrix, factor, Y, structure),
+        "structure": structure,
+        "scores": units.scores(model._scores(X).reshape(Y.shape)),
+    }
+
+
+def _of_several(
+    model: OutputKernelModel, X: Any, Y: np.ndarray, units: Units
+) -> dict[str, Any]:
+    """Return what `judge` asks of a model of several kernels.
+
+    The scores are those of `predict`, with the own terms of training rows.
+    """
+    free, scales = model.fit_intercept, np.outer(units.scale, units.scale)
+    kernels: Any = model.kernel_
+    matrices = [positive_gram(one(X), centered=free)[1] for one in kernels]
+    parts = [part.reshape(Y.shape) / units.scale for part in model.dual_coef_]
+    found = [SpectralKernel.from_matrix(L / scales) for L in model.output_kernels_]
+    scores = model._function.of_training_rows(X, slice(None))
+    return {
+        "operator": MatrixTerms(matrices),
+        "dual_coef": TermCoefficients(tuple(parts)),
+        "output_kernel": OutputKernelTerms(tuple(found)),
+        "structure": StructureTerms(tuple(model.structure_)),
+        "scores": units.scores(scores),
+        "entries": EntryTerms,
+    }
 
 
 def _operator(model: OutputKernelModel, X: Any) -> Any:
@@ -138,7 +182,7 @@ class _OfFeatures(NamedTuple):
 def _check_same(model: OutputKernelModel, seen: OutputKernelModel, X: Any) -> None:
     """Raise ValueError if data are not those of the fit."""
     rows = model.X_fit_
-    same = X.shape[0] == model.dual_coef_.shape[0]
+    same = X.shape[0] == model._theta.shape[0]
     if same and rows is not None:
         same = X.shape == rows.shape and issparse(X) == issparse(rows)
         if same:

@@ -10,18 +10,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.coding.labels import Kind
 from okl.coding.tasks import Tasks
+from okl.decisions import deepest_nodes
+from okl.decisions.nodes import check_min_probability
 from okl.estimators.base import OutputKernelModel
+from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
+from okl.estimators.known_classes import classes_of, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.long_form import enter_long_form
+from okl.estimators.partial_labels import PartialLabels
 from okl.estimators.probabilities import where_probable
 from okl.estimators.targets import (
     TrainingTargets,
+    check_classes,
     classification_kind,
     label_weights,
     set_output_names,
 )
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
-from okl.losses import LOSSES, Loss, as_loss
+from okl.losses import LOSSES, Loss
 from okl.metrics.missing import accuracy_score, partly_observed
 from okl.problems import Observed
 
@@ -38,14 +44,20 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         tags = super().__sklearn_tags__()
         loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
         capabilities: frozenset[str] = getattr(loss, "capabilities", frozenset())
-        tags.classifier_tags.multi_label = "multilabel" in capabilities
+        several = self.loss is None or "multilabel" in capabilities
+        tags.classifier_tags.multi_label = several
         return tags
 
+    def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:
+        """Return the loss, given whether each output decides between two classes."""
+        return loss
+
     def _validate_labels(
-        self, X: Any, y: Any, task: Any
+        self, X: Any, y: Any, task: Any, loss: Loss
     ) -> tuple[Any, np.ndarray, Kind, Tasks | None]:
         """Check X, y and task; return X, the labels, their kind and the tasks."""
         names = y
+        check_classes(y)
         if partly_observed(y):
             X, y = self._validate_numbers(X, y)
         else:
@@ -59,7 +71,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
                 f"With task every row has one of two classes; got {kind} y. Leave task "
                 "out, or fit one classifier for each class."
             )
-        loss = as_loss(self.loss)
+        loss = self._loss_of(loss, by_output=True)
         if "multilabel" not in loss.capabilities:
             raise ValueError(
                 f"The loss {loss.name or loss!r} has several outputs for two classes, "
@@ -73,11 +85,25 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
     ) -> tuple[Any, np.ndarray, TrainingTargets]:
         """Check what was given to fit, set the classes; return X, labels, targets."""
-        X, labels, kind, tasks = self._validate_labels(X, y, task)
+        X, labels, kind, tasks = self._validate_labels(X, y, task, loss)
+        loss = self._loss_of(loss, by_output=kind != "multiclass")
         weights = label_weights(labels, kind, sample_weight)
         assert loss.coding is not None  # it is for classification
-        coder = LabelCoder.of(labels, kind, loss.coding, weights)
-        targets = coder.targets(labels)
+        classes, partial = None, None
+        if kind != "multilabel" and tasks is None:
+            structures = self._given_structures()
+            partial = PartialLabels.of(structures, labels)
+            if partial is not None:
+                partial.check(loss, self.class_weight)
+                labels = partial.stand_ins
+            classes, labels = classes_of(structures, labels)
+        coder = LabelCoder.of(labels, kind, loss.coding, weights, classes)
+        targets, candidates = coder.targets(labels), None
+        if partial is not None:
+            candidates = partial.candidates
+            targets = candidates / candidates.sum(axis=1, keepdims=True)
+        if classes is not None and self.fit_intercept:
+            warn_of_unseen(classes, labels, of_rows(weights), candidates)
         self._coder, self.classes_ = coder, coder.classes
         of_classes = class_weights(
             self.class_weight, labels, coder.classes, coder.kind, weights
@@ -92,8 +118,16 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
                 one_dimensional=one,
                 row_weights=of_rows(weights),
                 score_weights=of_rows(combined(given, of_classes)),
+                candidates=candidates,
             ),
         )
+
+    @property
+    def _names_of_outputs(self) -> np.ndarray | None:
+        """The classes, or the names of labels or tasks."""
+        one_label = self._coder.kind != "multilabel"
+        names = getattr(self, "output_names_", None)
+        return self.classes_ if one_label and names is None else names
 
     def _coded_scores(self, X: Any, task: Any) -> tuple[LabelCoder, np.ndarray]:
         """Return the scores, and what reads them."""
@@ -123,7 +157,9 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         return coder.decision(scores)
 
     @where_probable
-    def predict_proba(self, X: Any, task: Any = None) -> np.ndarray:
+    def predict_proba(
+        self, X: Any, task: Any = None, *, level: int | None = None, nodes: Any = None
+    ) -> np.ndarray:
         """Return the probabilities of the classes, where the loss has them.
 
         Parameters
@@ -132,14 +168,28 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
         task : array (n_samples,), optional
             As in `decision_function`.
+        level : int, optional
+            Where the structure has a tree of the classes, ``class_tree``: those of the
+            nodes ``class_tree.nodes(level)`` instead, 1 for the children of the root.
+            They are the sums over the classes below each node.
+        nodes : array (n,), optional
+            Those of the nodes with these names.
 
         Returns
         -------
         array (n_samples, n_classes), (n_samples, n_labels) or (n_samples, n_tasks)
             In the order of ``classes_``; for label indicators the probability that
-            each label is present, for all tasks that of ``classes_[1]``.
+            each label is present, for all tasks that of ``classes_[1]``. With ``level``
+            or ``nodes`` a column for each node.
+
+        Raises
+        ------
+        ValueError
+            For nodes without a tree, or that it does not have.
         """
-        return np.exp(self.predict_log_proba(X, task))
+        of_nodes = nodes_asked(self, level, nodes)
+        probabilities = np.exp(self.predict_log_proba(X, task))
+        return probabilities if of_nodes is None else of_nodes(probabilities)
 
     @where_probable
     def predict_log_proba(self, X: Any, task: Any = None) -> np.ndarray:
@@ -148,7 +198,14 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         coder, scores = self._coded_scores(X, task)
         return coder.log_probabilities(scores)
 
-    def predict(self, X: Any, task: Any = None) -> np.ndarray:
+    def predict(
+        self,
+        X: Any,
+        task: Any = None,
+        *,
+        decision: Any = "accuracy",
+        reject: float | None = None,
+    ) -> np.ndarray:
         """Predict the class, or the label indicators, of each row.
 
         Parameters
@@ -157,6 +214,17 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
         task : array (n_samples,), optional
             As in `decision_function`.
+        decision : {"accuracy", "taxo", "parent"} or array, default="accuracy"
+            What an error costs: the class of least expected cost is predicted.
+            ``"taxo"`` is half the length of the path in the tree of the structure from
+            the true class, ``"parent"`` 1 for a wrong parent, an array (n_classes,
+            n_classes) has a row for each true class and a column for each answer, in
+            the order of ``classes_``. All but ``"accuracy"`` need a loss with
+            probabilities. See `okl.decisions.decide`.
+        reject : float, optional
+            What no answer costs: None is predicted where the least expected cost is
+            larger. With ``"accuracy"`` and 0.2 that is where no class has probability
+            0.8. The array is then of dtype object.
 
         Returns
         -------
@@ -165,11 +233,45 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         Raises
         ------
         ValueError
-            For a task that was not there in the fit.
+            For a task that was not there in the fit; a decision that needs
+            probabilities, a tree or one class a row where there is none; or costs that
+            do not fit the classes.
         """
         check_is_fitted(self)
+        rule = rule_asked(self, decision, reject, task)
         coder, scores = self._coded_scores(X, task)
-        return coder.labels(scores)
+        if rule is None:
+            return coder.labels(scores)
+        return rule(np.exp(coder.log_probabilities(scores)))
+
+    @where_probable
+    def predict_node(self, X: Any, min_probability: float = 0.9) -> np.ndarray:
+        """Predict the deepest node of the tree of classes that is probable enough.
+
+        A class where that is safe, else a node above the likely ones.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
+        min_probability : float, default=0.9
+            What the probability of the node must be at least, in (0, 1].
+
+        Returns
+        -------
+        array (n_samples,)
+            Classes and names of nodes; the root where no other is as probable.
+
+        Raises
+        ------
+        ValueError
+            If the structure has no tree, or ``min_probability`` is out of range.
+        """
+        check_min_probability(min_probability)
+        tree = tree_of(self, f"predict_node(min_probability={min_probability})")
+        return deepest_nodes(
+            self.predict_proba(X), min_probability, classes=self.classes_, tree=tree
+        )
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
@@ -190,4 +292,5 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """
         self._require_task(task)
         predictions = self.predict(X, task=task)
+        y, predictions = reached(self, y, predictions)
         return float(accuracy_score(y, predictions, sample_weight=sample_weight))

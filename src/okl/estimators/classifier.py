@@ -8,7 +8,6 @@ from okl.estimators.classification import ClassificationMixin
 from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
 from okl.solvers import Solver
-from okl.structures import Structure
 
 
 class OutputKernelClassifier(ClassificationMixin, SingleFit):
@@ -26,11 +25,15 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     kernel : str, Kernel or callable, default="rbf"
         The input kernel: a name or object of `okl.kernels`, a function of two
         matrices, a kernel of `sklearn.gaussian_process.kernels`, or
-        ``"precomputed"`` (X is the kernel matrix).
+        ``"precomputed"`` (X is the kernel matrix). A list of kernels, the last perhaps
+        `okl.kernels.Row`, for a sum of functions each with its own output kernel.
     structure : str or Structure, default="frobenius"
-        The penalty R on the output kernel, see `okl.structures`.
-    alpha : float, default=1.0
-        Strength of the regularisation, > 0.
+        The penalty R on the output kernel, see `okl.structures`; of several kernels a
+        list with one for each.
+    alpha : float or array (n_outputs,), default=1.0
+        Strength of the regularisation, > 0. With one for each class (label, task) the
+        loss of output j is divided by alpha_j; not for ``"softmax"``, which is no sum
+        over outputs.
     loss : str or Loss, default="squared"
         The loss V: ``"squared"``, ``"logistic"``, ``"softmax"`` (not for label
         indicators), ``"hinge"`` or ``"squared_hinge"``, see `okl.losses`.
@@ -54,19 +57,25 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     ----------
     classes_ : array (n_classes,)
         The classes; ``arange(n_labels)`` for label indicators.
-    dual_coef_, intercept_, output_kernel_, output_kernel_factor_, rank_
+    dual_coef_, intercept_, output_kernel_, output_kernels_, residual_kernel_,
+    output_kernel_factor_, rank_
         As in `OutputKernelRegressor`, with one output per class or label; for two
         classes there is one output, ``dual_coef_`` is (n_samples,) and
         ``output_kernel_`` is (1, 1).
     certificate_, history_, n_iter_, kernel_, structure_, X_fit_
         As in `OutputKernelRegressor`.
-    dual_point_ : array of the shape of dual_coef_
+    dual_point_ : array of the shape of ``dual_coef_``
         Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
         support vector where it is not zero; in long form (n_samples,). `okl.certify`
         takes it as ``dual_point``. ``dual_coef_`` is ``dual_point_ @ output_kernel_ /
         alpha``, zeros included; only with a learned L, where ``tol`` is near to
         rounding or the rank is bounded, it may be a model without zeros nearer to the
         optimum.
+    completion_ : Completion
+        Only where labels of the fit are inner nodes of the structure's tree: the rounds
+        of expectation-maximisation, with ``objectives``, the observed penalised
+        negative log likelihood after each, which never increases, and
+        ``certificates``, that of each M step.
     output_names_ : array (n_labels,) or (n_tasks,)
         The column names of y, if it was a DataFrame of label indicators; in long form
         the ids of the tasks.
@@ -85,10 +94,19 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     half as many iterations again where L is known; where it is learned it can take many
     more, and end with a warning.
 
+    With ``structure=okl.structures.Tree(class_tree)`` and ``loss="softmax"`` a label
+    may be an inner node: the class is known to be below it. Its loss is minus the log
+    of the sum of the probabilities of the leaves there. The problem is then not convex.
+    It is solved by expectation-maximisation, each of whose steps is a certified fit;
+    ``certificate_`` is that of the problem with the targets that the model expects
+    itself, and its status is ``"stationary"``.
+
     References
     ----------
     Dinuzzo, Ong, Gehler & Pillonetto (2011), Learning output kernels with block
     coordinate descent. ICML, section 2.2.
+    Seeger (2006), Cross-validation optimization for structured Hessian kernel methods,
+    sections 4 and 7.3.
 
     Examples
     --------
@@ -105,8 +123,8 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     def __init__(
         self,
         kernel: Any = "rbf",
-        structure: str | Structure = "frobenius",
-        alpha: float = 1.0,
+        structure: Any = "frobenius",
+        alpha: Any = 1.0,
         *,
         loss: str | Loss = "squared",
         class_weight: Any = None,

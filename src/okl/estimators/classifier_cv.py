@@ -12,8 +12,10 @@ from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
-from okl.losses import Loss, as_loss
+from okl.losses import Logistic, Loss, Softmax
+from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
+from okl.structures import Frobenius, Identity, Structure
 
 
 class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
@@ -38,29 +40,44 @@ class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
         return self.coder.labels(X)
 
     def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
-        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+        weights = {"sample_weight": sample_weight}
+        if "probabilities" not in self.loss.capabilities:
+            return accuracy_score(y, self.predict(X), **weights)
+        chances = self.predict_proba(X)
+        return -float(log_loss(y, chances, labels=self.classes_, **weights))
 
 
 class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     """`OutputKernelClassifier` that chooses kernel, structure and alpha by itself.
 
     As `OutputKernelRegressorCV`; folds are stratified by class, except for label
-    indicators, and the default score is the accuracy (of whole rows for label
-    indicators; with ``class_weight`` rows are weighted). Rows are left out one by one
-    in closed form for the squared loss only: with another loss the first stage takes a
-    fit for each of at most 9 alphas, each fold and each kernel, and a search with one
-    ``kernel`` is several times cheaper.
+    indicators. The default score is minus the log loss of `okl.metrics`, and for losses
+    without probabilities the accuracy (of whole rows for label indicators); with
+    ``class_weight`` rows are weighted. Rows are left out one by one in closed form for
+    the squared loss only: with another loss, of several kernels, the first stage takes
+    a fit for each of at most 9 alphas, each fold and each kernel.
 
-    ``kernel="auto"`` learns weight and width of a Matern kernel with nu 5/2 on
-    standardised columns, by the log likelihood of five stratified folds: that of the
-    loss where it has probabilities, else of the softmax for one of several classes, and
-    of the logistic loss otherwise. Classes of a single row have no say in it.
+    The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
+    kernel with nu 5/2, and one width, on standardised columns, by the log likelihood of
+    five stratified folds: that of the loss where it has probabilities, else of the
+    softmax for one of several classes, and of the logistic loss otherwise. Classes of a
+    single row have no say in it.
 
     Parameters
     ----------
-    kernel, structures, kernels, alphas, eps, cv, scoring, search, random_state, n_jobs
+    kernel, kernels, alphas, eps, cv, search, random_state, n_jobs
         As in `OutputKernelRegressorCV`.
-    loss, class_weight, fit_intercept, tol, max_iter, max_memory
+    structures : str, Structure or list of them, default=None
+        The structures to try. None is ``"identity"`` where each row has one class, as
+        relations between classes that are all observed hardly help and take several
+        times as long, and ``"frobenius"`` for label indicators and with ``task``.
+    scoring : str or callable, default=None
+        As there; None for the score said above.
+    loss : str or Loss, default=None
+        As in `OutputKernelClassifier`; None is ``"softmax"`` for one class a row, and
+        ``"logistic"`` for label indicators, with ``task``, and for two classes, where
+        it is the same model with one output for two.
+    class_weight, fit_intercept, tol, max_iter, max_memory
         As in `OutputKernelClassifier`.
 
     Attributes
@@ -68,6 +85,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     alpha_, structure_, kernel_, alphas_, scores_, best_score_, cv_results_, \
     feature_relevances_
         As in `OutputKernelRegressorCV`.
+    loss_ : Loss
+        The loss of the fit.
     classes_, dual_coef_, intercept_, output_kernel_, certificate_, ...
         Those of `OutputKernelClassifier` refitted on all rows.
 
@@ -76,7 +95,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     >>> from sklearn.datasets import load_iris
     >>> from okl import OutputKernelClassifierCV
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OutputKernelClassifierCV(alphas=10).fit(X, y)
+    >>> model = OutputKernelClassifierCV().fit(X, y)
     >>> model.score(X, y) > 0.95
     True
     """
@@ -84,7 +103,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     def __init__(
         self,
         kernel: Any = None,
-        structures: Any = "frobenius",
+        structures: Any = None,
         *,
         kernels: Any = None,
         alphas: int | Sequence[float] = 25,
@@ -94,7 +113,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         search: str = "staged",
         random_state: Any = 0,
         n_jobs: int | None = None,
-        loss: str | Loss = "squared",
+        loss: str | Loss | None = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
@@ -120,6 +139,24 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         )
         self.class_weight = class_weight
 
-    def _stand_in(self, y: np.ndarray) -> _HeldOutClassifier:
+    def _loss_for_the_task(self) -> Loss:
+        """Return the loss, that of one class a row until labels were seen."""
+        return Softmax() if self.loss is None else super()._loss_for_the_task()
+
+    def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:
+        """Return the logistic loss for labels, tasks and two classes, for None."""
+        return Logistic() if self.loss is None and by_output else loss
+
+    def _given_structures(self) -> list[Structure]:
+        """Return, for None, learned relations of labels and tasks, none of classes."""
+        if self.structures is not None:
+            return super()._given_structures()
+        # outputs other than classes have names in long form
+        coder = getattr(self, "_coder", None)
+        labels = coder is not None and coder.kind == "multilabel"
+        related = labels or hasattr(self, "output_names_")
+        return [Frobenius() if related else Identity()]
+
+    def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
         """Return a classifier with the classes of this one."""
-        return _HeldOutClassifier(self._coder, as_loss(self.loss))
+        return _HeldOutClassifier(self._coder, loss)

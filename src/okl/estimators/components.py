@@ -47,6 +47,7 @@ _AXES = {
 _NO_OBJECT = {
     "precomputed": "X is the kernel matrix itself",
     "auto": "the choice is left to the fit",
+    None: "the choice is left to the fit",
 }
 
 
@@ -113,13 +114,25 @@ class ComponentParameters(BaseEstimator):
             kind, names, _ = _AXES[name]
             return from_name(given, names, kind, parameters=parameters)
         inner, value = next(iter(parameters.items()))
-        reason = _NO_OBJECT.get(given) if isinstance(given, str) else None
+        if name in ("kernel", "structure") and isinstance(given, list | tuple):
+            raise ValueError(
+                f"{name}={given!r} is a list, whose entries have no names to set their "
+                f"parameters by: got {name}__{inner}. Set {name} to another list."
+            )
+        reason = None
+        if isinstance(given, str) or (given is None and name == "kernel"):
+            reason = _NO_OBJECT.get(given)
         owner = _owner(name, inner, value)
         raise ValueError(
             f"{name}={given!r} has no parameters to set"
             + (f", {reason}" if reason else "")
             + f": got {name}__{inner}. "
-            + (f"Set {name}={owner} instead." if owner else f"Set {name} first.")
+            + (
+                f"Set {name}={owner} instead."
+                if owner
+                else f"Set {name} to an object that has it first, such as the "
+                f"{name}_ of a fitted estimator."
+            )
         )
 
 

@@ -15,36 +15,24 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    clone,
-    is_classifier,
-)
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from okl.estimators.base import (
-    FIT_DEPTH,
-    OutputKernelModel,
-    warn_unless_certified,
-)
+from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.known_classes import structures_for
 from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import (
     beyond,
-    candidates,
     check_candidates,
-    checked_structures,
-    has_auto,
+    given_structures,
     is_open,
 )
 from okl.estimators.search.forecast import Forecast
 from okl.estimators.search.judge import Judge
-from okl.estimators.search.kernel_learning import KernelLearning
+from okl.estimators.search.kernels_to_try import KernelsToTry
 from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
@@ -55,13 +43,16 @@ from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag
-from okl.selection.folds import splitter_of
+from okl.selection.folds import split, splitter_of
 from okl.selection.path import check_alphas
 from okl.solvers import solve_path
+from okl.structures import Structure
 
 
 class CrossValidated(OutputKernelModel):
     """Base of the estimators that choose their alpha and structure."""
+
+    alpha_per_output: bool = False
 
     def __init__(
         self,
@@ -76,7 +67,7 @@ class CrossValidated(OutputKernelModel):
         search: str = "staged",
         random_state: Any = 0,
         n_jobs: int | None = None,
-        loss: str | Loss = "squared",
+        loss: str | Loss | None = "squared",
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -185,8 +176,11 @@ class CrossValidated(OutputKernelModel):
         return Forecast.of(search)
 
     @abstractmethod
-    def _stand_in(self, y: np.ndarray) -> BaseEstimator:
+    def _stand_in(self, y: np.ndarray, loss: Loss) -> BaseEstimator:
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
+
+    def _given_structures(self) -> list[Structure]:
+        return given_structures(self.structures)
 
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
@@ -194,28 +188,17 @@ class CrossValidated(OutputKernelModel):
         """Check what was given to fit; return rows, targets and what is searched."""
         loss = self._checked_loss()
         X, y, targets = self._enter(X, y, loss, sample_weight, task)
+        targets.require_classes(self)
         observed = targets.observed
-        if X.shape[0] < 2:
+        if len(observed.counted()) < 2:
             raise ValueError(
-                f"{type(self).__name__} holds rows out and needs two at least; got "
-                f"n_samples = {X.shape[0]}."
+                f"{type(self).__name__} holds rows out and needs two at least, with "
+                f"targets and weights that are not zero; got n_samples = "
+                f"{len(observed.counted())}."
             )
-        structures = checked_structures(self.structures, observed.n_outputs)
-        names = getattr(self, "feature_names_in_", None)
+        structures = structures_for(self, observed)
         budget = memory_budget(self.max_memory)
-        learning = None
-        if has_auto(self.kernel, self.kernels):
-            learning = KernelLearning.of(
-                X,
-                targets,
-                classes=is_classifier(self),
-                fit_intercept=self.fit_intercept,
-                random_state=self.random_state,
-                budget=budget,
-            )
-        given, weights = (self.kernel, self.kernels), targets.row_weights
-        learns = learning is not None
-        kernels = candidates(*given, X, weights, names, learns=learns)
+        kernels, learning, unlearned = KernelsToTry.of(self, X, targets, budget)
         for kernel in kernels:
             check_kernel_per_output(kernel, structures, observed)
         scorer = check_scoring(self, scoring=self.scoring)
@@ -223,14 +206,11 @@ class CrossValidated(OutputKernelModel):
         tasks = observed.tasks
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
         splitting, scoring = routed(self, params, scorer, targets.score_weights, ids)
-        stratify = is_classifier(self) and y.ndim == 1
-        splitter = splitter_of(
-            self.cv, y, stratify=stratify, random_state=self.random_state
-        )
+        stand_in = self._stand_in(y, observed.loss)
         one_out = Experiment(
             X,
             targets,
-            Judge(scorer, self._stand_in(y), y, scoring, tasks, targets.units),
+            Judge(scorer, stand_in, y, scoring, tasks, targets.units),
             folds=None,
             alphas=self.alphas,
             eps=self.eps,
@@ -239,12 +219,22 @@ class CrossValidated(OutputKernelModel):
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             budget=budget,
+            alpha_per_output=self.alpha_per_output,
         )
         first = second = one_out
         in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
         known = all("known" in s.capabilities for s in structures)
         if not (in_closed_form and known):
-            second = replace(one_out, folds=list(splitter.split(X, y, **splitting)))
+            folds = split(
+                self.cv,
+                X,
+                y,
+                observed.counted(),
+                stratify=is_classifier(self) and y.ndim == 1,
+                random_state=self.random_state,
+                metadata=splitting,
+            )
+            second = replace(one_out, folds=folds)
             first = one_out if in_closed_form else second
         search = Search(
             kernels,
@@ -254,6 +244,7 @@ class CrossValidated(OutputKernelModel):
             staged=self.search == "staged",
             beyond=beyond if is_open(self.kernel, self.kernels) else None,
             learning=learning,
+            unlearned=unlearned,
         )
         return X, y, targets, search
 
@@ -278,20 +269,21 @@ class CrossValidated(OutputKernelModel):
             self.feature_relevances_ = learned.relevances
         row, column = trial.chosen
         self.best_score_ = trial.best
-        self.alpha_ = float(trial.alphas[row, column])
+        overall = float(trial.alphas[row, column])
+        self.alpha_ = trial.alpha(overall)
 
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)
         formulation = trial.formulations[row]
         (solution,) = solve_path(
-            formulation.problem, [self.alpha_], tol=self.tol, max_iter=self.max_iter
+            formulation.problem, [overall], tol=self.tol, max_iter=self.max_iter
         )
         self._adopt(
-            trial.training, formulation, solution, alpha=self.alpha_, targets=targets
+            trial.training, formulation, solution, alpha=overall, targets=trial.targets
         )
         weights = targets.row_weights
         warn_of_column_scales(self, trial.training.kernel, X, weights, FIT_DEPTH)
-        said = notes(self, trial, results.largest_gap, search.second, y)
+        said = notes(self, trial, results.largest_gap, search, y)
         for category, message in said:
             warnings.warn(message, category, stacklevel=FIT_DEPTH)
         warn_unless_certified(solution.certificate, FIT_DEPTH)

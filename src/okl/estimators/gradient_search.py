@@ -8,23 +8,18 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from okl.estimators.best_estimator import ByBestEstimator
-from okl.estimators.gradient_starts import Starts, trace_table, warn_of_end
-from okl.estimators.search.routing import of_splitter
+from okl.estimators.gradient_starts import starts_of, trace_table, warn_of_end
 from okl.estimators.single_fit import SingleFit
-from okl.estimators.training import check_rows, resolved_kernel
-from okl.kernels import Kernel
-from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_count, check_flag, check_positive
-from okl.selection.criteria import NAMES, choose_criterion
+from okl.selection.criteria import NAMES
 from okl.selection.folds import splitter_of
-from okl.selection.learning import Learned, Record, check_n_samples
-from okl.structures import as_structure
+from okl.selection.learning import Learned, Record
 
 # From the code that warns to the user's: over `fit` and its wrapper for callbacks.
 _DEPTH = 3
@@ -47,8 +42,12 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         `okl.kernels.per_feature`, learns one for each.
     parameters : mapping, iterable of str, or None, default=None
         What is learned, by scikit-learn's names: ``alpha``, ``kernel__gamma``,
-        ``kernel__left__value``, ``structure__gamma`` (of ``Mean`` and ``Graph``, where
-        there are several outputs). None is all of them; names are these only; a mapping
+        ``kernel__left__value``, and where there are several outputs
+        ``structure__gamma`` (of ``Mean`` and ``Graph``), ``structure__variances``
+        (``Tree``), ``structure__mu`` and ``structure__eps`` (``Sparse``),
+        ``structure__eps`` (``TraceBall``), ``structure__within`` and
+        ``structure__mean`` (``Cluster``), unless zero (see Notes).
+        None is all of them; names are these only; a mapping
         says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all entries
         of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or
         ``Learn(...)`` of `okl.parameters`; what it does not name is learned.
@@ -56,8 +55,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         What is minimised. With the squared loss and a given output kernel
         ``"restricted_likelihood"``, ``"leave_one_out_error"``,
         ``"leave_one_out_likelihood"`` or ``"folds_error"``, each in closed form; with
-        any smooth loss and a given output kernel, or ``"frobenius"``,
-        ``"folds_likelihood"``, by fits to the folds. ``"auto"`` is the likelihood, or
+        any smooth loss and structure ``"folds_likelihood"``, by fits to the folds.
+        ``"auto"`` is the likelihood, or
         with more than a fifth as many features as rows the leave-one-out error, where
         they are in closed form, else the likelihood of folds.
     cv : int, splitter, iterable or None, default=None
@@ -67,6 +66,10 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         as in the common scale of a kernel and alpha.
     n_restarts : int, default=0
         Further searches, from draws of the priors. The least end counts.
+    alpha_per_output : bool, default=False
+        Whether each output has an alpha of its own, from where the estimator's starts;
+        one that is an array is learned as such in any case. Not for ``"softmax"``,
+        which is no sum over outputs.
     max_iter : int, default=100
         Most iterations of each search.
     max_time : float or None, default=None
@@ -93,13 +96,28 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         One row for each iteration of each search: ``start`` (0 is the one from the
         given values), ``iteration``, ``value`` (what is minimised), ``criterion`` (it
         without the priors), ``gradient_norm`` (the largest entry that does not lead out
-        of the bounds), ``seconds`` and ``evaluations`` since the start.
+        of the bounds), and since the start ``seconds``, ``evaluations`` and
+        ``products``: those of kernel matrices, of all rows or of the training rows of a
+        fold, with matrices of any number of columns. Factorisations and decompositions
+        are none; an evaluation without products, as in closed form, counts as one.
     n_iter_ : int
         Iterations of the search that counts, one at least.
     best_start_ : int
         The start that counts; restarts that failed have no number.
     n_features_in_, feature_names_in_, classes_, output_names_
         Those of ``best_estimator_``.
+
+    Notes
+    -----
+    With a given output kernel, or ``"frobenius"``, a gradient costs about as much as
+    the criterion, however many parameters there are. Other learned output kernels
+    (``"low_rank"``, ``"trace_ball"``, ``"sparse"``, ``"cluster"``) have no derivative
+    where an entry or an eigenvalue reaches zero: then the gradient, that of alpha and
+    of the kernel included, is by central differences of the likelihood of folds, 2 p +
+    1 times the fits of all folds for p numbers, without warm starts. At most 8 are
+    learned so; name few, as ``["alpha", "structure__mu"]``, and with other losses than
+    the squared one, or an alpha for each output, expect it to be slow. An end is a
+    local one, as that of any search here.
 
     References
     ----------
@@ -128,6 +146,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         cv: Any = None,
         priors: bool = True,
         n_restarts: int = 0,
+        alpha_per_output: bool = False,
         max_iter: int = 100,
         max_time: float | None = None,
         random_state: Any = 0,
@@ -139,6 +158,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         self.cv = cv
         self.priors = priors
         self.n_restarts = n_restarts
+        self.alpha_per_output = alpha_per_output
         self.max_iter = max_iter
         self.max_time = max_time
         self.random_state = random_state
@@ -205,7 +225,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
 
         running: list[Any] = []
         random_state = check_random_state(self.random_state)
-        starts = self._starts(X, y, sample_weight, task, params)
+        starts = starts_of(self, X, y, sample_weight, task, params)
         found = starts.run(self.n_restarts, random_state, watch, step)
         self.criterion_ = type(starts.criterion).__name__
         self._keep(found)
@@ -229,66 +249,13 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
                 f"{self.criterion!r}."
             )
         check_flag(self.priors, "priors")
+        check_flag(self.alpha_per_output, "alpha_per_output")
         n = self.n_restarts
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
             raise ValueError(f"n_restarts must be an integer >= 0, got {n!r}.")
         check_count(self.max_iter, "max_iter")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
-
-    def _starts(
-        self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
-    ) -> Starts:
-        """Check what was given to fit; return what is searched."""
-        model = clone(self.estimator)
-        loss = model._checked_loss()
-        X, y, targets = model._enter(X, y, loss, sample_weight, task)
-        check_n_samples(X.shape[0])
-        check_rows(X)
-        structure = clone(as_structure(model.structure))
-        structure.validate(targets.observed.n_outputs)
-        if not isinstance(model.kernel, str | Kernel) and not callable(model.kernel):
-            raise ValueError(
-                "GradientSearchCV learns one kernel for all outputs, got "
-                f"kernel={model.kernel!r}. Give one kernel, or search for each output."
-            )
-        if get_tags(model).input_tags.pairwise:
-            raise ValueError(
-                "kernel='precomputed' has no parameters to learn. Use "
-                "OutputKernelRegressorCV or OutputKernelClassifierCV to choose alpha."
-            )
-        names, weights = getattr(model, "feature_names_in_", None), targets.row_weights
-        kernel = resolved_kernel(model.kernel, X, weights, names)
-        labels = is_classifier(model) and y.ndim == 1
-        seed = self.random_state
-        splitter = splitter_of(self.cv, y, stratify=labels, random_state=seed)
-        criterion = choose_criterion(
-            self.criterion,
-            targets.observed,
-            structure,
-            list(splitter.split(X, y, **of_splitter(self, params))),
-            n_features=X.shape[1],
-            fit_intercept=model.fit_intercept,
-        )
-        options = {
-            "fit_intercept": model.fit_intercept,
-            "parameters": self.parameters,
-            "priors": self.priors,
-            "row_weights": weights,
-            "max_iter": self.max_iter,
-            "budget": memory_budget(model.max_memory),
-        }
-        return Starts(
-            X,
-            targets.observed,
-            kernel,
-            structure,
-            model.alpha,
-            criterion,
-            options,
-            self.max_time,
-            self.n_jobs,
-        )
 
     def _keep(self, found: list[Learned]) -> None:
         """Set the attributes of the best of several searches, and warn of its end."""

@@ -10,13 +10,20 @@ from time import time
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
+from okl.estimators.known_classes import structures_for
+from okl.estimators.search.routing import of_splitter
+from okl.estimators.training import check_rows, resolved_kernel
 from okl.kernels import Kernel
-from okl.problems import Observed
-from okl.selection.criteria import Criterion
-from okl.selection.learning import Learned, Watch, learn
+from okl.numerics.memory import memory_budget
+from okl.problems import Observed, OutputAlphas
+from okl.selection.criteria import Criterion, choose_criterion
+from okl.selection.folds import splitter_of
+from okl.selection.learning import Learned, Watch, check_n_samples, learn
 from okl.structures import Structure
 
 Step = Callable[..., AbstractContextManager[None]]
@@ -29,7 +36,7 @@ class Starts:
     Attributes
     ----------
     X, observed, kernel, structure, alpha, criterion
-        As in `learn`.
+        As in `learn`, alpha one for each output or for all.
     options : dict
         Further ones of `learn`.
     max_time : float or None
@@ -42,7 +49,7 @@ class Starts:
     observed: Observed
     kernel: Kernel
     structure: Structure
-    alpha: float
+    alpha: Any
     criterion: Criterion
     options: dict[str, Any]
     max_time: float | None
@@ -110,6 +117,89 @@ def _again(starts: Starts, seed: int, end: float | None) -> Learned | None:
     return starts.again(seed, end)
 
 
+def starts_of(
+    search: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    task: Any,
+    params: dict[str, Any],
+) -> Starts:
+    """Check what was given to fit of a search; return what is searched.
+
+    Parameters
+    ----------
+    search : GradientSearchCV
+        With parameters that were checked.
+    X, y, sample_weight, task, params
+        As its `fit` takes them.
+    """
+    model = clone(search.estimator)
+    loss = model._checked_loss()
+    X, y, targets = model._enter(X, y, loss, sample_weight, task)
+    targets.require_classes(search)
+    check_n_samples(X.shape[0])
+    check_rows(X)
+    (structure,) = structures_for(model, targets.observed)
+    if not isinstance(model.kernel, str | Kernel) and not callable(model.kernel):
+        raise ValueError(
+            "GradientSearchCV learns one kernel for all outputs, got "
+            f"kernel={model.kernel!r}. Give one kernel, or search for each output."
+        )
+    if get_tags(model).input_tags.pairwise:
+        raise ValueError(
+            "kernel='precomputed' has no parameters to learn. Use "
+            "OutputKernelRegressorCV or OutputKernelClassifierCV to choose alpha."
+        )
+    alpha = _starting_alpha(model.alpha, targets.observed, search.alpha_per_output)
+    names, weights = getattr(model, "feature_names_in_", None), targets.row_weights
+    kernel = resolved_kernel(model.kernel, X, weights, names)
+    labels = is_classifier(model) and y.ndim == 1
+    seed = search.random_state
+    splitter = splitter_of(search.cv, y, stratify=labels, random_state=seed)
+    criterion = choose_criterion(
+        search.criterion,
+        targets.observed,
+        structure,
+        list(splitter.split(X, y, **of_splitter(search, params))),
+        n_features=X.shape[1],
+        fit_intercept=model.fit_intercept,
+    )
+    options = {
+        "fit_intercept": model.fit_intercept,
+        "parameters": search.parameters,
+        "priors": search.priors,
+        "row_weights": weights,
+        "max_iter": search.max_iter,
+        "budget": memory_budget(model.max_memory),
+    }
+    return Starts(
+        X,
+        targets.observed,
+        kernel,
+        structure,
+        alpha,
+        criterion,
+        options,
+        search.max_time,
+        search.n_jobs,
+    )
+
+
+def _starting_alpha(alpha: Any, observed: Observed, per_output: bool) -> Any:
+    """Return the alpha that a search starts from, an array if each output has one.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each output, or the loss is no sum over outputs.
+    """
+    if per_output and np.ndim(alpha) == 0:
+        alpha = np.full(observed.n_outputs, float(alpha))
+    OutputAlphas.of(alpha, observed)
+    return np.asarray(alpha, dtype=np.float64) if np.ndim(alpha) else float(alpha)
+
+
 def trace_table(found: Sequence[Learned]) -> dict[str, np.ndarray]:
     """Return the records of all searches, one column each, as ``cv_results_``."""
     rows = [
@@ -118,8 +208,8 @@ def trace_table(found: Sequence[Learned]) -> dict[str, np.ndarray]:
         for iteration, record in enumerate(learned.trace)
     ]
     table = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
-    table["evaluations"] = table["evaluations"].astype(np.intp)
-    return table
+    counts = ("evaluations", "products")
+    return table | {name: table[name].astype(np.intp) for name in counts}
 
 
 def warn_of_end(best: Learned, depth: int) -> None:

@@ -36,6 +36,7 @@ class LabelCoder:
         kind: Kind,
         coding: LabelCoding,
         weights: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
     ) -> LabelCoder:
         """Return the coder of training labels.
 
@@ -48,6 +49,8 @@ class LabelCoder:
         coding : LabelCoding
         weights : array, optional
             Of the rows, (n_samples, 1), or of each label.
+        classes : array (n_classes,), optional
+            All classes, sorted, where labels are not all that is known of them.
 
         Raises
         ------
@@ -57,12 +60,13 @@ class LabelCoder:
         if kind == "multilabel":
             return cls(np.arange(labels.shape[1]), kind, coding)
         rows = of_rows(weights)
-        classes = np.unique(labels if rows is None else labels[rows > 0])
+        if classes is None:
+            classes = np.unique(labels if rows is None else labels[rows > 0])
         if len(classes) < 2:
             weighted = "" if rows is None else " where sample_weight is not zero"
             raise ValueError(
-                f"y has one class only{weighted}, {classes[0]!r}; a classifier needs "
-                "at least two classes."
+                f"y has one class only{weighted}, {classes.tolist()[0]!r}; a "
+                "classifier needs at least two classes."
             )
         return cls(classes, "binary" if len(classes) == 2 else "multiclass", coding)
 

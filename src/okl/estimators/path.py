@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,16 @@ from okl.certificates import Certificate
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.base import warn_unless_certified
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.known_classes import structures_for
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import TrainingTargets
+from okl.estimators.terms import check_terms, kernel_and_structure
 from okl.estimators.training import Training, check_kernel_per_output
 from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_fit_parameters
 from okl.problems import Formulation
 from okl.selection.path import alpha_grid, check_alphas
 from okl.solvers import Solution, solve_path
-from okl.structures import Structure, as_structure
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ class OutputKernelPath(Sequence[OutputKernelRegressor]):
     """
 
     alphas: np.ndarray
-    certificates: list[Certificate]
-    _estimator: OutputKernelRegressor
-    _training: Training
-    _formulation: Formulation
-    _solutions: list[Solution]
-    _targets: TrainingTargets
+    certificates: list[Certificate] = field(repr=False)
+    _estimator: OutputKernelRegressor = field(repr=False)
+    _training: Training = field(repr=False)
+    _formulation: Formulation = field(repr=False)
+    _solutions: list[Solution] = field(repr=False)
+    _targets: TrainingTargets = field(repr=False)
 
     def __len__(self) -> int:
         return len(self._solutions)
@@ -79,7 +80,7 @@ def output_kernel_path(
     sample_weight: Any = None,
     task: Any = None,
     kernel: Any = "rbf",
-    structure: str | Structure = "frobenius",
+    structure: Any = "frobenius",
     alphas: int | Sequence[float] = 25,
     eps: float = 1e-5,
     fit_intercept: bool = True,
@@ -149,9 +150,10 @@ def output_kernel_path(
     loss = estimator._checked_loss()
     X, _, targets = estimator._enter(X, Y, loss, sample_weight, task)
     observed = targets.observed
-    resolved = clone(as_structure(structure))
-    resolved.validate(observed.n_outputs)
+    kernel, _ = kernel_and_structure(kernel, structure)
+    (resolved,) = structures_for(estimator, observed)
     check_kernel_per_output(kernel, [resolved], observed)
+    check_terms(kernel, resolved, observed)
     training = Training.of(
         kernel,
         X,

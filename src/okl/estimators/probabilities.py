@@ -13,8 +13,8 @@ class where_probable:
     """Decorator of a method that needs a loss with probabilities.
 
     With another loss there is no such attribute, so that ``hasattr`` is False and
-    scikit-learn looks for other methods; the error names the losses that have it. On
-    the class it is the plain function.
+    scikit-learn looks for other methods; the error names the losses that have it. None
+    stands for one that has. On the class it is the plain function.
     """
 
     def __init__(self, method: Callable[..., Any]) -> None:
@@ -31,6 +31,8 @@ class where_probable:
         """
         if estimator is None:
             return self.method
+        if estimator.loss is None:
+            return MethodType(self.method, estimator)
         name = self.method.__name__
         try:
             loss = as_loss(estimator.loss)

@@ -9,15 +9,23 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okl.estimators.base import OutputKernelModel
+from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
+from okl.estimators.process import Process
 from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
-from okl.estimators.training import is_for_one_output, is_precomputed
+from okl.estimators.training import (
+    Training,
+    is_for_one_output,
+    is_precomputed,
+    predictive_variance,
+)
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, of_rows
 from okl.losses import Loss
 from okl.metrics import r2_score
 from okl.numerics.validation import check_flag
-from okl.problems import Observed
+from okl.problems import Formulation, Observed
+from okl.solvers import Solution
 
 
 class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
@@ -61,10 +69,28 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             ),
         )
 
-    def _adopt(self, *fitted: Any, targets: TrainingTargets, **given: Any) -> None:
-        """Set the fitted attributes, those of the units among them."""
-        super()._adopt(*fitted, targets=targets, **given)
-        mean, scale = self._units.mean, self._units.scale
+    def _adopt(
+        self,
+        training: Training,
+        formulation: Formulation,
+        solution: Solution,
+        *,
+        alpha: float,
+        targets: TrainingTargets,
+    ) -> None:
+        """Set the fitted attributes, those of units and of the process among them."""
+        super()._adopt(training, formulation, solution, alpha=alpha, targets=targets)
+        self._process = Process.of(
+            predictive_variance(
+                training, formulation, self._output_kernel, alpha, targets.observed
+            ),
+            self._function,
+            targets.observed,
+            alpha,
+            self._units,
+        )
+        shown = targets.shown_units or self._units
+        mean, scale = shown.mean, shown.scale
         one = targets.one_dimensional
         self.y_mean_ = float(mean[0]) if one else mean
         self.y_scale_ = float(scale[0]) if one else scale
@@ -91,17 +117,41 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         self._require_task(task)
         return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
 
-    def predict(self, X: Any, return_std: bool = False, task: Any = None) -> Any:
+    @property
+    def noise_variance_(self) -> Any:
+        """The variance of the noise of each output (n_outputs,) or float."""
+        variance = self._gaussian_process().noise_variance()
+        return variance if len(self._theta.shape) == 2 else float(variance[0])
+
+    @property
+    def residual_covariance_(self) -> np.ndarray:
+        """The covariance of the noise of the outputs of a row."""
+        return self._gaussian_process().residual_covariance()
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        task: Any = None,
+        *,
+        return_cov: bool = False,
+        include_noise: bool = False,
+        given: Any = None,
+    ) -> Any:
         """Predict the targets, and say how sure that is.
 
         The standard deviation is that of f + b in the Gaussian process whose mean the
-        model is, in the units of the targets: f has the prior covariance k(x, x')
-        ``output_kernel_``, taken as given (a learned one is not certain, so that the
-        true spread is larger), targets have noise of variance ``alpha * y_scale_**2``
-        / weight, and the intercept a flat prior. Noise is not added: a new target has
-        the variance ``std**2 + alpha * y_scale_**2``. Where the noise of an output is
-        known to have the variance s2, multiply its ``std`` by ``sqrt(s2 / alpha) /
-        y_scale_``, which leaves the predictions as they are.
+        model is, in the units of the targets: f of output j has the prior variance
+        k(x, x) L_jj, taken as given (a learned L is not certain, so that the true
+        spread is larger), targets have noise of variance alpha / weight and the
+        intercept a flat prior, and all three are multiplied by ``noise_variance_ /
+        (alpha * y_scale_**2)``, which puts signal and noise in proportion to the errors
+        in rows left out. A new target has the variance ``std**2 +
+        noise_variance_``, which is what ``include_noise`` takes the root of.
+
+        With ``given`` the targets known in the same rows are used too: the prediction
+        is the mean of the others given them, with the covariance that ``return_cov``
+        gives with noise.
 
         The first call decomposes the kernel matrix of the training rows; targets
         observed in different rows, as they are in long form, take a larger system for
@@ -116,46 +166,134 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         task : array (n_samples,), optional
             After a fit in long form, the one task to predict in each row; None for all
             tasks.
+        return_cov : bool, default=False
+            Whether to return the covariance of the outputs of each row; see the notes.
+        include_noise : bool, default=False
+            Whether standard deviation and covariance are those of new targets of weight
+            one rather than of f + b.
+        given : array or DataFrame (n_samples, n_outputs), optional
+            The targets that are known in these rows, NaN elsewhere; of a DataFrame
+            those outputs that it has. They are returned as they are, without variance.
+            For ``loss="squared"``.
 
         Returns
         -------
         prediction : array (n_samples, n_outputs) or (n_samples,)
         std : array of the same shape
             Only if ``return_std``.
+        cov : array (n_samples, n_outputs, n_outputs)
+            Only if ``return_cov``.
 
         Raises
         ------
         ValueError
-            For a task that was not there in the fit; or if the standard deviation is
-            asked of another loss, or of a precomputed kernel, which does not know
-            k(x, x) of new rows.
+            For a task that was not there in the fit; for ``given`` of another shape or
+            with columns that are no outputs; or if anything beside the prediction
+            itself is asked of another loss, or of a precomputed kernel, which does not
+            know k(x, x) of new rows.
         MemoryError
-            If what the standard deviation needs cannot fit.
-        """
-        if return_std:
-            deviation = self._standard_deviation(X, task)
-            return self._scores(X, task), deviation
-        return self._scores(X, task)
+            If what the standard deviation needs cannot fit, or the covariance.
 
-    def _standard_deviation(self, X: Any, task: Any = None) -> np.ndarray:
-        """Return the standard deviation of f + b, of the dimension of the targets."""
+        Notes
+        -----
+        If L has entries beside its diagonal, the covariance of f + b is the posterior
+        one with L, and the noise has the covariance ``residual_covariance_``. Outputs
+        that L leaves independent have their errors' correlations R from rows left out,
+        for signal and noise alike: with every target observed, f of covariance k(x, x')
+        R_jk and noise of covariance alpha R_jk give the predictions of independent
+        outputs for every R. With ``kernel=[k, Row()]`` and complete targets, noise has
+        the covariance L_2 + alpha I that was learned, each output in proportion to its
+        errors in rows left out. See `okl.posterior.calibration`.
+        """
+        asked = sum([bool(return_std), bool(return_cov)])
+        if asked == 2:
+            raise ValueError("Ask for one of return_std and return_cov, not for both.")
+        if given is None and not asked:
+            return self._scores(X, task)
+        process = self._gaussian_process()
+        if task is not None and (given is not None or return_cov):
+            raise ValueError(
+                "return_cov and given are about all tasks of a row; leave task out."
+            )
+        tasks = None if task is None else self._tasks_of(task, X)
+        rows = self._validate_rows(X, reset=False)
+        shape = (-1, *self._theta.shape[1:])
+        if given is not None:
+            names = getattr(self, "output_names_", None)
+            m = len(self._units.scale)
+            known = given_targets(given, rows.shape[0], m, names)
+            if return_cov:
+                found = process.conditioned(rows, known, include_noise=include_noise)
+                return found.mean.reshape(shape), found.covariance
+            mean, std = process.conditional(rows, known, include_noise=include_noise)
+            mean = mean.reshape(shape)
+            return (mean, std.reshape(shape)) if return_std else mean
+        prediction = self._scores(X, task)
+        if return_cov:
+            return prediction, process.covariance(rows, include_noise=include_noise)
+        deviation = process.deviation(rows, tasks, include_noise=include_noise)
+        return prediction, deviation.reshape(shape if tasks is None else -1)
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.95, *, task: Any = None, given: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predict intervals that hold new targets with a given probability.
+
+        They are the prediction plus and minus its standard deviation with noise times a
+        quantile, which is not that of a normal distribution but that of the rows left
+        out, for each output: the size of their standardised residuals that the share
+        ``coverage`` of n + 1 rows does not exceed. Errors with many small and a few
+        large values are covered as well. An output of fewer rows than that takes has
+        the quantile of all outputs together.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        coverage : float, default=0.95
+            The probability, between 0 and 1, for each target by itself.
+        task, given
+            As in `predict`.
+
+        Returns
+        -------
+        lower, upper : array (n_samples, n_outputs) or (n_samples,)
+
+        Raises
+        ------
+        ValueError, MemoryError
+            As `predict` for standard deviations, and for a coverage out of range.
+        """
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
+        options = {"return_std": True, "include_noise": True, "given": given}
+        mean, std = self.predict(X, task=task, **options)
+        tasks = None if task is None else self._tasks_of(task, X)
+        quantiles = self._gaussian_process().quantiles(coverage, tasks)
+        width = (std.reshape(len(std), -1) * quantiles).reshape(std.shape)
+        return mean - width, mean + width
+
+    def _gaussian_process(self) -> Process:
+        """Return the process whose mean the model is."""
         check_is_fitted(self)
         if is_precomputed(self.kernel_):
             raise ValueError(
-                "return_std=True needs k(x, x) of new rows, which "
+                "The standard deviation needs k(x, x) of new rows, which "
                 "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
                 "okl.kernels, the matrix over training and new rows, and row numbers "
                 "as X."
             )
-        if self._variance is None:
+        if self._process is None and isinstance(self.kernel_, list):
             raise ValueError(
-                "return_std=True is for loss='squared', the loss of Gaussian noise; "
-                f"this model was fitted with loss={self.loss!r}."
+                "return_std, return_cov, given and noise_variance_ are for one kernel, "
+                "or kernel=[k, Row()] with complete targets, without weights and with "
+                "one number for alpha; this model was fitted with "
+                f"kernel={self.kernel_}, alpha={self.alpha}."
             )
-        X = self._validate_rows(X, reset=False)
-        if task is None:
-            deviation = self._units.deviations(np.sqrt(self._variance(X)))
-            return deviation.reshape(-1, *self._theta.shape[1:])
-        tasks = self._tasks_of(task, X)
-        deviation = np.sqrt(self._variance(X, tasks))
-        return self._units.deviations(deviation, tasks)[:, 0]
+        if self._process is None:
+            raise ValueError(
+                "return_std, return_cov, given and noise_variance_ are for "
+                "loss='squared', the loss of Gaussian noise; this model was fitted "
+                f"with loss={self.loss!r}."
+            )
+        return self._process

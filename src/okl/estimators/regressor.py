@@ -8,7 +8,6 @@ from okl.estimators.regression import RegressionMixin
 from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
 from okl.solvers import Solver
-from okl.structures import Structure
 
 
 class OutputKernelRegressor(RegressionMixin, SingleFit):
@@ -36,14 +35,18 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     kernel : str, Kernel or callable, default="rbf"
         The input kernel: a name or object of `okl.kernels`, a function of two
         matrices, a kernel of `sklearn.gaussian_process.kernels`, or
-        ``"precomputed"`` (X is the kernel matrix).
+        ``"precomputed"`` (X is the kernel matrix). A list of kernels, the last perhaps
+        `okl.kernels.Row`, for a sum of functions each with its own output kernel.
     structure : str or Structure, default="frobenius"
-        The penalty R on the output kernel, see `okl.structures`. ``"identity"``
+        The penalty R on the output kernel, see `okl.structures`; of several kernels a
+        list with one for each. ``"identity"``
         is kernel ridge regression of each output by itself.
-    alpha : float, default=1.0
+    alpha : float or array (n_outputs,), default=1.0
         Strength of the regularisation, > 0; for ``"identity"`` that of
         `sklearn.kernel_ridge.KernelRidge`, whose predictions the unit of a target does
-        not change.
+        not change. With one for each output (task), in normalised units, the loss of
+        output j is divided by alpha_j, and its noise is of variance alpha_j; the
+        objective, as certified, is that times the geometric mean of the alphas.
     loss : str or Loss, default="squared"
         The loss V: ``"squared"`` or ``"huber"``, see `okl.losses`.
     fit_intercept : bool, default=True
@@ -70,14 +73,20 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     dual_coef_ : array (n_samples, n_outputs) or (n_samples,)
         Predictions are ``kernel_(X, X_fit_) @ dual_coef_ + intercept_``, in the units
         of the targets: C L D, with D the diagonal matrix of ``y_scale_``. In long form
-        computed when asked for.
+        computed when asked for. Of several kernels the list of the C L_q D.
     intercept_ : array (n_outputs,) or float
         b D + ``y_mean_``; 0.0 without an intercept.
     output_kernel_ : array (n_outputs, n_outputs)
         D L D, the covariance of outputs in their units, computed when asked for. L,
         which the structure speaks of, is
-        ``output_kernel_ / np.outer(y_scale_, y_scale_)``.
-    output_kernel_factor_ : array (n_outputs, rank_)
+        ``output_kernel_ / np.outer(y_scale_, y_scale_)``. Of several kernels the sum
+        of the ``output_kernels_``: the covariance where all kernels are one.
+    output_kernels_ : list of arrays (n_outputs, n_outputs)
+        D L_q D of each kernel.
+    residual_kernel_ : array (n_outputs, n_outputs)
+        The last of them, if the last kernel is `okl.kernels.Row`: the covariance of
+        what the inputs do not explain.
+    output_kernel_factor_ : array (n_outputs, ``rank_``)
         D B with L = B B', computed when asked for.
     rank_ : int
         The rank of L.
@@ -85,6 +94,17 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         What was subtracted from each output, and what it was divided by, before the
         fit; zeros and ones for ``normalize_y=False``. A constant output has a scale of
         one.
+    noise_variance_ : array (n_outputs,) or float
+        The variance of the noise of each output, in the units of the targets, with the
+        squared loss. It is alpha times ``y_scale_**2``, times the mean over rows of the
+        squared residual of the row left out, divided by the variance that the model
+        gives it: the estimate of leave-one-out likelihood. Where all weights of an
+        output exceed one, or none reaches it, the nearest weight is that of a target.
+        Computed when asked for, at the cost of the first standard deviations.
+    residual_covariance_ : array (n_outputs, n_outputs)
+        The covariance of the noise of the outputs of a row; its diagonal is
+        ``noise_variance_``, its correlations are those of the errors in rows left out,
+        shrunk where there are few. Computed when asked for.
     certificate_ : Certificate
         Primal and dual value, gap and status of this very model, of the normalised
         targets, with the loss of the scores that `predict` gives on the training rows;
@@ -94,7 +114,7 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         targets.
     n_iter_ : int
         Iterations, 1 for a closed form.
-    kernel_, structure_ : Kernel or "precomputed", Structure
+    kernel_, structure_ : Kernel or "precomputed", Structure, or lists of them
         As used, with data-dependent parameters resolved. With an intercept, linear
         kernels on dense rows are seen from the means of the training rows,
         ``kernel_.center``; so is ``intercept_``.
@@ -112,6 +132,9 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
 
     References
     ----------
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, section 5.4.2.
+    (``noise_variance_``)
+
     Dinuzzo, Ong, Gehler & Pillonetto (2011), Learning output kernels with block
     coordinate descent. ICML. (structure "frobenius")
 
@@ -135,8 +158,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     def __init__(
         self,
         kernel: Any = "rbf",
-        structure: str | Structure = "frobenius",
-        alpha: float = 1.0,
+        structure: Any = "frobenius",
+        alpha: Any = 1.0,
         *,
         loss: str | Loss = "squared",
         fit_intercept: bool = True,

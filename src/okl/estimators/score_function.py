@@ -9,7 +9,7 @@ import numpy as np
 
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
-from okl.kernels import Kernel, PerOutput
+from okl.kernels import Kernel, KernelTerms, PerOutput
 from okl.operators import multiply_own, multiply_rows
 
 
@@ -19,19 +19,19 @@ class ScoreFunction:
 
     Attributes
     ----------
-    kernel : Kernel, PerOutput or "precomputed"
+    kernel : Kernel, PerOutput, KernelTerms or "precomputed"
         With its data-dependent parameters resolved.
     rows : array, sparse matrix or None
         X_fit; None for a precomputed kernel.
     dual_coef : array (n_samples, n_outputs), or what multiplies like one
-        Theta.
+        Theta; of several kernels `TermCoefficients`.
     intercept : array (n_outputs,) or None
         b; None for zero.
     feature_coef : array (n_features, n_outputs) or None
         W, where f(x) = phi(x)'W for the features of the kernel is more exact.
     """
 
-    kernel: Kernel | PerOutput | str
+    kernel: Kernel | PerOutput | KernelTerms | str
     rows: Any
     dual_coef: Any
     intercept: np.ndarray | None
@@ -57,13 +57,24 @@ class ScoreFunction:
         products = self.products(X)
         return products if self.intercept is None else products + self.intercept
 
+    def of_training_rows(self, X: Any, rows: Any) -> np.ndarray:
+        """Return the scores that were fitted to training rows, given by number.
+
+        X are these rows. What they have besides the scores of new rows is the term of
+        a `Row`, whose coefficients are its scores.
+        """
+        scores = self(X)
+        if isinstance(self.kernel, KernelTerms) and self.kernel.has_rows:
+            scores = scores + self.dual_coef.parts[-1][rows]
+        return scores
+
     def of_own_tasks(self, X: Any, tasks: Tasks) -> np.ndarray:
         """Return for each row the score of its own task only, (n, 1).
 
         After a fit in long form, which never has coefficients of features.
         """
         kernel = self.kernel
-        assert not isinstance(kernel, PerOutput)
+        assert not isinstance(kernel, PerOutput | KernelTerms)
         assert self.feature_coef is None
         scores = multiply_own(kernel, X, self.rows, self.dual_coef, tasks)
         if self.intercept is None:

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
-from sklearn.base import clone
 from sklearn.callback import with_callbacks
 
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.known_classes import structures_for
+from okl.estimators.output_alphas import at_one_alpha, check_alpha_or_alphas
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.training import (
-    Training,
-    as_input_kernel,
-    check_kernel_per_output,
-    is_precomputed,
-)
+from okl.estimators.terms import check_terms, kernel_and_structure
+from okl.estimators.training import Training, check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag
-from okl.solvers import Solver, as_solver, solve
-from okl.structures import Structure, as_structure
+from okl.problems import OutputAlphas
+from okl.solvers import Completion, Solver, as_solver, solve, solve_completed
+from okl.structures import Structure
 
 
 class SingleFit(OutputKernelModel):
     """Base of the estimators that fit at one alpha."""
 
+    completion_: Completion
+
     def __init__(
         self,
         kernel: Any = "rbf",
-        structure: str | Structure = "frobenius",
-        alpha: float = 1.0,
+        structure: Any = "frobenius",
+        alpha: Any = 1.0,
         *,
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
@@ -51,13 +52,16 @@ class SingleFit(OutputKernelModel):
 
     def _checked_loss(self) -> Loss:
         """Check what can be checked before looking at the data."""
-        check_fit_parameters(self.tol, self.max_iter, [self.alpha])
+        check_alpha_or_alphas(self.alpha)
+        check_fit_parameters(self.tol, self.max_iter)
         check_flag(self.fit_intercept, "fit_intercept")
         memory_budget(self.max_memory)
-        if not is_precomputed(self.kernel):
-            as_input_kernel(self.kernel)
+        kernel_and_structure(self.kernel, self.structure)
         as_solver(self.solver)
         return self._loss_for_the_task()
+
+    def _given_structures(self) -> list[Structure]:
+        return [kernel_and_structure(self.kernel, self.structure)[1]]
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> Self:
@@ -103,13 +107,17 @@ class SingleFit(OutputKernelModel):
     def _fit(self, X: Any, targets: TrainingTargets) -> None:
         """Fit to the coded targets of the rows of X."""
         observed = targets.observed
-        structure = clone(as_structure(self.structure))
-        structure.validate(observed.n_outputs)
-        check_kernel_per_output(self.kernel, [structure], observed)
+        kernel, _ = kernel_and_structure(self.kernel, self.structure)
+        (structure,) = structures_for(self, observed)
+        check_kernel_per_output(kernel, [structure], observed)
+        check_terms(kernel, structure, observed)
+        alphas = OutputAlphas.of(self.alpha, observed)
+        targets, (structure,) = at_one_alpha(alphas, targets, [structure], kernel)
+        observed = targets.observed
         budget = memory_budget(self.max_memory)
         weights = targets.row_weights
         training = Training.of(
-            self.kernel,
+            kernel,
             X,
             weights,
             budget,
@@ -119,18 +127,27 @@ class SingleFit(OutputKernelModel):
         warn_of_column_scales(self, training.kernel, X, weights, FIT_DEPTH)
         inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
         formulation = observed.formulate(inputs, structure)
-        solution = solve(
-            formulation.problem,
-            self.alpha,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        how: dict[str, Any] = {
+            "solver": self.solver,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+        if hasattr(self, "completion_"):
+            del self.completion_  # of a fit before
+        if targets.candidates is None:
+            solution = solve(formulation.problem, alphas.overall, **how)
+        else:
+            expected, solution, self.completion_ = solve_completed(
+                formulation.problem, targets.candidates, alphas.overall, **how
+            )
+            formulation = replace(formulation, problem=expected)
         self._adopt(
             training,
             formulation,
             solution,
-            alpha=float(self.alpha),
+            alpha=alphas.overall,
             targets=targets,
         )
+        if targets.candidates is not None:
+            self.certificate_ = self.certificate_.of_expected_targets(self.tol)
         warn_unless_certified(self.certificate_, FIT_DEPTH)

@@ -36,6 +36,11 @@ class TrainingTargets:
     units : Units or None
         What maps a model of the observed targets to the units of the user; None where
         the targets are as they were given, or classes.
+    shown_units : Units or None
+        Those of the normalisation alone, where ``units`` hold alphas of outputs too.
+    candidates : array of bool (n_samples, n_classes) or None
+        Where labels may be sets of classes, those of each row; its targets are then as
+        likely as each other.
     """
 
     observed: Observed
@@ -43,6 +48,17 @@ class TrainingTargets:
     row_weights: np.ndarray | None = None
     score_weights: np.ndarray | None = None
     units: Units | None = None
+    shown_units: Units | None = None
+    candidates: np.ndarray | None = None
+
+    def require_classes(self, estimator: Any) -> None:
+        """Raise ValueError if a label is a set of classes."""
+        if self.candidates is not None:
+            raise ValueError(
+                f"{type(estimator).__name__} takes labels that are leaves of the tree, "
+                "and some are inner nodes. OutputKernelClassifier takes them; choose "
+                "its parameters by scikit-learn's GridSearchCV."
+            )
 
     def restrict(self, rows: np.ndarray) -> TrainingTargets:
         """Return those of some rows."""
@@ -160,6 +176,28 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
         )
     labels = column_or_1d(y, warn=True)
     return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
+
+
+def check_classes(y: Any) -> None:
+    """Refuse classes of which some are missing, None or NaN among names.
+
+    Raises
+    ------
+    ValueError
+        With the row of the first.
+    """
+    kind = getattr(getattr(y, "dtype", None), "kind", None)
+    if not (isinstance(y, list | tuple) or kind == "O"):
+        return
+    labels = np.asarray(y, dtype=object)
+    if labels.ndim != 1:
+        return
+    for row, label in enumerate(labels):
+        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
+            raise ValueError(
+                f"The class of row {row} of y is missing ({label!r}); classes cannot "
+                "be. Leave such rows out, or give missing ones a name of their own."
+            )
 
 
 def _check_indicators(observed: np.ndarray) -> None:

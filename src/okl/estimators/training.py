@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from okl.kernels import Kernel, PerOutput, as_kernel, number_columns
+from okl.kernels import Kernel, KernelTerms, PerOutput, as_kernel, number_columns
 from okl.numerics.validation import check_gram, check_magnitude
 from okl.operators import Dense, Operator, operator_of
-from okl.output_kernels import OutputKernel
-from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
+from okl.output_kernels import OutputKernel, OutputKernelTerms
+from okl.posterior import (
+    Posterior,
+    PredictiveVariance,
+    RowTermPosterior,
+    SeparateVariances,
+    TaskVariances,
+)
 from okl.problems import Formulation, Observed
 from okl.structures import Structure
 
@@ -26,14 +32,14 @@ class Training:
     ----------
     operator : Operator
         The kernel matrix, or one per output; it owns its memory.
-    kernel : Kernel, PerOutput or "precomputed"
+    kernel : Kernel, PerOutput, KernelTerms or "precomputed"
         With its data-dependent parameters resolved.
     X : array or sparse matrix
         The rows as `predict` takes them; the kernel matrix if it is precomputed.
     """
 
     operator: Operator
-    kernel: Kernel | PerOutput | str
+    kernel: Kernel | PerOutput | KernelTerms | str
     X: Any
 
     @classmethod
@@ -93,7 +99,7 @@ def resolved_kernel(
     X: Any,
     row_weights: np.ndarray | None,
     names: Sequence[str] | None,
-) -> Kernel | PerOutput:
+) -> Kernel | PerOutput | KernelTerms:
     """Return a kernel, as estimators take it, with parameters that are numbers."""
     return number_columns(as_input_kernel(kernel), names).resolve(X, row_weights)
 
@@ -109,7 +115,7 @@ def predictive_variance(
     output_kernel: OutputKernel,
     alpha: float,
     observed: Observed,
-) -> PredictiveVariance | SeparateVariances | TaskVariances | None:
+) -> Posterior | None:
     """Return what tells the variance of predictions, None where nothing does.
 
     The loss must be that of Gaussian noise, and k(x, x) known for new rows.
@@ -118,6 +124,8 @@ def predictive_variance(
     if "quadratic" not in observed.loss.capabilities or isinstance(kernel, str):
         return None
     free = formulation.kernel_means is not None
+    if isinstance(kernel, KernelTerms):
+        return _of_terms(kernel, rows, output_kernel, alpha, weights, free)
     if isinstance(kernel, PerOutput):
         return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
     tasks = observed.tasks
@@ -127,9 +135,28 @@ def predictive_variance(
     return PredictiveVariance(kernel, rows, output_kernel, alpha, weights, free, tasks)
 
 
-def as_input_kernel(spec: Any) -> Kernel | PerOutput:
-    """Turn a name or a function into a kernel; pass a kernel per output through."""
-    return spec if isinstance(spec, PerOutput) else as_kernel(spec)
+def _of_terms(
+    kernel: KernelTerms,
+    rows: Any,
+    output_kernel: OutputKernel,
+    alpha: float,
+    weights: np.ndarray | None,
+    free_intercept: bool,
+) -> Posterior | None:
+    """Return that of one kernel and the term of a row, for complete targets."""
+    if not kernel.has_rows or len(kernel.of_inputs) > 1 or weights is not None:
+        return None
+    assert isinstance(output_kernel, OutputKernelTerms)
+    L, row_kernel = output_kernel.terms
+    (of_inputs,) = kernel.of_inputs
+    return RowTermPosterior.of(
+        of_inputs, rows, L, row_kernel, alpha, free_intercept=free_intercept
+    )
+
+
+def as_input_kernel(spec: Any) -> Kernel | PerOutput | KernelTerms:
+    """Turn a name or a function into a kernel; pass several kernels through."""
+    return spec if isinstance(spec, PerOutput | KernelTerms) else as_kernel(spec)
 
 
 def is_for_one_output(kernel: Any) -> bool:

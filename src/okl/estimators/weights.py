@@ -101,9 +101,12 @@ def class_weights(
         )
     rows = of_rows(weights)
     counted = slice(None) if rows is None else rows > 0
-    of_class = compute_class_weight(
+    of_class = np.ones(len(classes))
+    # classes without rows have nothing to be balanced with, but may have a weight
+    there = np.isin(classes, labels[counted]) | (not isinstance(class_weight, str))
+    of_class[there] = compute_class_weight(
         class_weight,
-        classes=classes,
+        classes=classes[there],
         y=labels[counted],
         sample_weight=None if rows is None else rows[counted],
     )

@@ -27,7 +27,9 @@ object                         name             k(x, z)
 ``"rational_quadratic"``.
 
 ``PerOutput(kernels)`` gives each output a kernel of its own. It is no kernel, as it has
-no one matrix, but estimators take it as their ``kernel``.
+no one matrix, but estimators take it as their ``kernel``. They take a list of kernels
+as well, each with an output kernel of its own, of which the last may be `Row`: what the
+inputs do not explain.
 
 Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)``,
 ``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
@@ -67,6 +69,8 @@ from okl.kernels.periodic import Periodic as Periodic
 from okl.kernels.polynomial import Polynomial as Polynomial
 from okl.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
 from okl.kernels.relevance import per_feature as per_feature
+from okl.kernels.row import Row as Row
+from okl.kernels.terms import KernelTerms as KernelTerms
 from okl.parameters.component import from_name, names_of
 
 KERNELS = names_of(globals(), Kernel)  # type: ignore[type-abstract]
@@ -105,6 +109,15 @@ def as_kernel(spec: Any) -> Kernel:
             "estimators that choose by cross-validation take it, such as "
             "OutputKernelRegressorCV."
         )
+    if isinstance(spec, list | tuple):
+        raise TypeError(
+            f"The kernel must be a name ({', '.join(map(repr, KERNELS))}) or an object "
+            f"of okl.kernels, got {spec!r}; several, each with an output kernel of its "
+            "own, are for OutputKernelRegressor, OutputKernelClassifier and "
+            "output_kernel_path."
+        )
+    if isinstance(spec, Row):
+        raise TypeError(f"The kernel is {spec!r}, but {spec.instead}.")
     if callable(spec) and not isinstance(spec, Kernel | type):
         return CallableKernel(spec)
     return from_name(spec, KERNELS, Kernel, also=["precomputed"])

@@ -287,10 +287,9 @@ def check_is_kernel(value: Any, where: str) -> Kernel:
     """
     if isinstance(value, Kernel):
         return value
-    raise TypeError(
-        f"{where} must be an object of okl.kernels, got {value!r}; "
-        "okl.kernels.as_kernel turns names and functions into one."
-    )
+    names = "okl.kernels.as_kernel turns names and functions into one"
+    message = f"{where} must be an object of okl.kernels, got {value!r}; "
+    raise TypeError(f"{message}{getattr(value, 'instead', names)}.")
 
 
 def _as_operand(value: Any) -> Kernel:

@@ -76,7 +76,8 @@ class Loss(Component, ABC):
           bounds, so that the dual of each output is that of a support vector machine;
         - ``"proximal"``: V has kinks, and a Moreau envelope (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
-        - ``"probabilities"``: scores stand for probabilities.
+        - ``"probabilities"``: scores stand for probabilities;
+        - ``"sets"``: of a row may be known a set of classes only (`expected`).
     coding : LabelCoding or None
         How labels become targets, and scores labels; None for a loss of numbers only.
     largest_curvature : float
@@ -141,6 +142,27 @@ class Loss(Component, ABC):
         has none that is better than Newton's steps shortened.
         """
         return None
+
+    def expected(
+        self, candidates: Array, scores: Array, weights: Array | None = None
+    ) -> tuple[Array, float]:
+        """Return the targets that are expected where sets of classes are known.
+
+        And minus the log likelihood of these sets.
+
+        Parameters
+        ----------
+        candidates : array of bool (n_samples, n_outputs)
+            The classes that each row may have.
+        scores : array (n_samples, n_outputs)
+        weights : array (n_samples, 1), optional
+
+        Raises
+        ------
+        TypeError
+            If this loss takes no sets of classes.
+        """
+        raise TypeError(f"The loss {self.name or self!r} takes no sets of classes.")
 
     @abstractmethod
     def dual_value(

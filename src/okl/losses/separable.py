@@ -16,9 +16,9 @@ from okl.numerics.arrays import Array, epsilon, namespace
 
 # Roots of a second derivative below this part of the largest are not divided by.
 TINY = 1e-6
-# The best intercept: most Newton or bisection steps, the length of the first, and what
-# stands for infinity.
-_STEPS, _REACH, _FAR = 200, 1.0, 1e300
+# The best intercept: most Newton or bisection steps, the length of the first, what
+# stands for infinity, and after how many steps it is sought there.
+_STEPS, _REACH, _FAR, _MANY = 200, 1.0, 1e300, 10
 
 
 class DiagonalCurvature(NamedTuple):
@@ -143,7 +143,7 @@ class Separable(Loss):
         b = 0.0 * sharing.sums(targets)
         low, high = b - _FAR, b + _FAR
         reach = b + _REACH
-        for _ in range(_STEPS):
+        for number in range(_STEPS):
             moved = scores + sharing.spread(b)
             slopes = self.negative_gradient(targets, moved, weights)
             second_derivative = self.curvature(targets, moved, weights).diagonal
@@ -158,6 +158,10 @@ class Separable(Loss):
                 break
             total = sharing.sums(second_derivative)
             curved = total > xp.abs(slope) / _FAR
+            if number > _MANY:
+                # of labels that are all the same the best is infinite, and Newton's
+                # steps stay as long as they are
+                curved &= sharing.sums(xp.abs(slopes)) > xp.abs(slope)
             safe = xp.where(curved, total, xp.ones_like(total))
             moved = b + xp.where(curved, slope / safe, xp.sign(slope) * reach)
             # no further than twice as far as before, and inside the bracket

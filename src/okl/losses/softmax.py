@@ -39,7 +39,7 @@ class Softmax(Loss):
 
     name: ClassVar[str | None] = "softmax"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"smooth", "classification", "probabilities"}
+        {"smooth", "classification", "probabilities", "sets"}
     )
     coding: ClassVar[LabelCoding] = OneHot()
     largest_curvature: ClassVar[float] = 0.5
@@ -71,6 +71,24 @@ class Softmax(Loss):
     ) -> Simplex:
         """Return diag(p) - p p' of each row."""
         return Simplex(_softmax(scores), weights)
+
+    def expected(
+        self, candidates: Array, scores: Array, weights: Array | None = None
+    ) -> tuple[Array, float]:
+        """Return p restricted to the candidates, and -log of their sum.
+
+        Section 7.3.
+        """
+        xp = namespace(scores)
+        nothing = xp.full_like(scores, -float("inf"))
+        among, q = _log_softmax(xp.where(candidates, scores, nothing))
+        logs, _ = _log_softmax(scores)
+        # log p - log q is the log of the sum, for any candidate: for the likeliest
+        best = xp.argmax(q, axis=1)
+        unit = best[:, None] == xp.arange(q.shape[1])
+        sums = xp.sum(xp.where(unit, logs - among, xp.zeros_like(q)), axis=1)
+        value = sums if weights is None else weights[:, 0] * sums
+        return q, -float(xp.sum(value))
 
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None

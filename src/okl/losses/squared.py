@@ -7,7 +7,7 @@ from typing import ClassVar
 from okl.coding.labels import LabelCoding, Signs
 from okl.coding.tasks import Sharing
 from okl.losses.separable import Separable
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, column_inner, inner, namespace
 
 
 class Squared(Separable):
@@ -64,6 +64,14 @@ class Squared(Separable):
         weighted = residual if weights is None else weights * residual
         return inner(residual, weighted) / 2
 
+    def dual_value(
+        self, targets: Array, negative_gradient: Array, weights: Array | None = None
+    ) -> float:
+        """Return the weighted sum of a y - a^2 / 2."""
+        if weights is None:
+            return inner(negative_gradient, targets - negative_gradient / 2)
+        return super().dual_value(targets, negative_gradient, weights)
+
     def best_shared(
         self, targets: Array, scores: Array, weights: Array | None, sharing: Sharing
     ) -> Array:
@@ -82,8 +90,8 @@ class Squared(Separable):
     ) -> Array:
         """Return ``min(<a_j, y_j> / ||a_j||^2, limits_j)``, not below 0: the best."""
         xp = namespace(targets)
-        squares = xp.sum(negative_gradient * negative_gradient, axis=0)
-        products = xp.sum(negative_gradient * targets, axis=0)
+        squares = column_inner(negative_gradient, negative_gradient)
+        products = column_inner(negative_gradient, targets)
         safe = xp.where(squares > 0, squares, xp.ones_like(squares))
         scales = xp.where(squares > 0, products / safe, xp.zeros_like(squares))
         return xp.clip(xp.minimum(scales, limits), 0.0, None)

@@ -195,10 +195,8 @@ def averaged(
     error says what they would need. Where there are neither weights nor missing targets
     all columns are scored at once by the function for that, if there is one.
     """
-    targets = check_array(
-        y_true, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y_true"
-    )
-    predictions = check_array(y_pred, ensure_2d=False, input_name="y_pred")
+    targets = _numbers(y_true, "y_true", finite="allow-nan")
+    predictions = _numbers(y_pred, "y_pred", finite=True)
     if targets.shape != predictions.shape:
         raise ValueError(
             "y_true and y_pred must have the same shape; got "
@@ -231,8 +229,25 @@ def averaged(
                     sample_weight=chosen,
                 )
     if np.all(np.isnan(scores)):
-        raise ValueError(f"No output has {least} {needs}: nothing can be scored.")
+        remedy = " Score more rows at once, or by the error." if least > 1 else ""
+        raise ValueError(
+            f"No output has {least} {needs}: nothing can be scored.{remedy}"
+        )
     return scores if multioutput == "raw_values" else float(np.nanmean(scores))
+
+
+def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
+    """Check an array of numbers.
+
+    One of finite floats passes as it is: to find out what else it might be costs a
+    search more than the score.
+    """
+    floats = type(values) is np.ndarray and values.dtype == np.float64
+    if floats and values.ndim in (1, 2) and values.size and np.isfinite(values).all():
+        return values
+    return check_array(
+        values, ensure_2d=False, ensure_all_finite=finite, input_name=name
+    )
 
 
 def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:

@@ -17,10 +17,12 @@ import scipy.linalg
 
 Array = Any  # an array of any namespace that follows the standard
 
-# Divide and conquer is faster on small matrices, but needs a workspace of two
-# more matrices; relatively robust representations take one matrix for the
-# vectors and are as fast from a few hundred rows on.
-_DIVIDE_AND_CONQUER_UP_TO = 512
+# Divide and conquer is faster, by a tenth at a thousand rows, but needs a workspace of
+# two more matrices; relatively robust representations take one matrix for the vectors.
+_DIVIDE_AND_CONQUER_UP_TO = 1024
+# Up to so many rows LAPACK needs no workspace beyond the least, and what SciPy checks
+# first takes as long as the decomposition.
+_SMALL = 32
 
 
 def namespace(array: Array) -> Any:
@@ -53,11 +55,22 @@ def eigh(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
         # the transpose of a C-ordered symmetric matrix is the same matrix in the
         # order LAPACK works in: no copy
         columns = matrix.T if matrix.flags.c_contiguous else matrix
+        if 0 < matrix.shape[0] <= _SMALL and matrix.dtype == np.float64:
+            values, vectors, info = scipy.linalg.lapack.dsyevd(
+                columns, lower=1, overwrite_a=overwrite
+            )
+            if info == 0:
+                return values, vectors
         return scipy.linalg.eigh(
             columns, driver=driver, overwrite_a=overwrite, check_finite=False
         )
     values, vectors = namespace(matrix).linalg.eigh(matrix)
     return values, vectors
+
+
+def n_matrices_of_eigh(n: int) -> int:
+    """Return how many matrices (n, n) `eigh` holds, the one that it decomposes too."""
+    return 3 if n <= _DIVIDE_AND_CONQUER_UP_TO else 2
 
 
 def solve_definite(matrix: Array, right: Array, *, overwrite: bool = False) -> Array:
@@ -87,6 +100,13 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
             return lambda right: dpotrs(factor, right, lower=True)[0]
     inverse = namespace(matrix).linalg.inv(matrix)
     return lambda right: inverse @ right
+
+
+def column_inner(left: Array, right: Array) -> Array:
+    """Return the inner product of each column of a matrix with that of another."""
+    if is_numpy(left):
+        return np.einsum("ij,ij->j", left, right)
+    return namespace(left).sum(left * right, axis=0)
 
 
 def inner(left: Array, right: Array) -> float:

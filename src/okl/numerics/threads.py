@@ -22,10 +22,18 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _one_already() -> bool:
+    """Tell whether BLAS has one thread; to ask costs much less than a limit does."""
+    libraries = _controller().lib_controllers
+    return all(
+        library.num_threads == 1 for library in libraries if library.user_api == "blas"
+    )
+
+
 @contextmanager
 def threads_for(multiplications: float) -> Iterator[None]:
     """Limit BLAS to one thread if the largest product of the work is small."""
-    if multiplications >= _SMALL:
+    if multiplications >= _SMALL or _one_already():
         yield
         return
     with _controller().limit(limits=1, user_api="blas"):

@@ -40,10 +40,10 @@ def check_not_negative(value: Any, name: str) -> float:
     return float(value)
 
 
-def check_count(value: Any, name: str) -> int:
-    """Return an integer >= 1, else raise ValueError."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1, got {value!r}.")
+def check_count(value: Any, name: str, least: int = 1) -> int:
+    """Return an integer >= least, else raise ValueError."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}.")
     return int(value)
 
 

@@ -72,6 +72,8 @@ class Operator(ABC):
     ----------
     shared : bool
         Whether all outputs have the same matrix.
+    several : bool
+        Whether there are several matrices, each of which has an L of its own.
     clipped : bool
         Whether a matrix differs from the one given by negative eigenvalues that were
         set to zero. Coefficients outside its range are then not harmless: the kernel
@@ -86,6 +88,7 @@ class Operator(ABC):
     """
 
     shared: ClassVar[bool] = True
+    several: ClassVar[bool] = False
     clipped: bool = False
     workspace: float = float("inf")
     largest_entry: float = 0.0

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy.sparse import issparse
 
-from okl.kernels import Kernel, PerOutput
+from okl.kernels import Kernel, KernelTerms, PerOutput
 from okl.operators.base import KernelOperator, Operator
 from okl.operators.dense import Dense
 from okl.operators.features import Features
 from okl.operators.row_blocks import RowBlocks
 from okl.operators.separable_sum import SeparableSum, Term
 from okl.operators.sparse_features import SparseFeatures, sparse_work
+from okl.operators.terms import OperatorTerms, RowOperator
 
 _FLOAT = 8  # bytes
 
 
 def operator_of(
-    kernel: Kernel | PerOutput, X: Any, budget: float = float("inf")
+    kernel: Kernel | PerOutput | KernelTerms, X: Any, budget: float = float("inf")
 ) -> Operator:
     """Build the operator of a kernel, or of a kernel per output, on the rows of X.
 
     Parameters
     ----------
-    kernel : Kernel or PerOutput
+    kernel : Kernel, PerOutput or KernelTerms
         With its data-dependent parameters resolved.
     X : array or sparse matrix (n_samples, n_features)
         The training rows.
@@ -36,14 +38,19 @@ def operator_of(
     Operator
         `Features` or `SparseFeatures` where the kernel has fewer features than there
         are rows, or very sparse ones, else `Dense`, or `RowBlocks` where the matrix
-        does not fit; a `SeparableSum` of these for a kernel per output. Its arrays
-        belong to it, those of X aside.
+        does not fit; a `SeparableSum` of these for a kernel per output, `OperatorTerms`
+        for several kernels. Its arrays belong to it, those of X aside.
 
     Raises
     ------
     MemoryError
         If the matrix does not fit, and must be checked as a whole.
     """
+    if isinstance(kernel, KernelTerms):
+        share = budget / max(len(kernel.of_inputs), 1)
+        found = [_matrix_of(one, X, share) for one in kernel.of_inputs]
+        rows = [RowOperator(np.ones(X.shape[0]))] * kernel.has_rows
+        return OperatorTerms((*found, *rows))
     if not isinstance(kernel, PerOutput):
         return _matrix_of(kernel, X, budget)
     terms = kernel.terms()

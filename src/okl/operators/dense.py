@@ -9,6 +9,7 @@ from okl.numerics.arrays import Array, eigh, epsilon, namespace, solve_definite
 from okl.numerics.validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, DenseByTask
+from okl.operators.counting import count_product
 
 # Of a product with so few columns, the time is that of reading the matrix, in blocks
 # that fit into a cache.
@@ -71,6 +72,7 @@ class Dense(KernelOperator):
 
     def __matmul__(self, right: Array) -> Array:
         """Return K times a matrix."""
+        count_product()
         if self._roots is None:
             return _product(self._matrix, right)
         return self._roots * _product(self._matrix, self._roots * right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from okl.numerics.arrays import Array, namespace
@@ -108,7 +109,11 @@ class _Axes:
         xp = namespace(right)
         others = (self.shape[0] - self.rank, right.shape[1])
         rows = xp.concat([xp.zeros(others, dtype=right.dtype), right], axis=0)
-        return xp.take(rows, xp.argsort(self.order), axis=0)
+        return xp.take(rows, self._places, axis=0)
+
+    @cached_property
+    def _places(self) -> Array:
+        return namespace(self.order).argsort(self.order)
 
 
 @dataclass(frozen=True)

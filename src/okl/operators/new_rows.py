@@ -15,7 +15,7 @@ from sklearn import get_config
 from sklearn.utils import gen_batches
 
 from okl.coding.tasks import LongCoefficients, Tasks
-from okl.kernels import Kernel, PerOutput
+from okl.kernels import Kernel, KernelTerms, PerOutput
 from okl.operators.by_task import (
     ByTask,
     DenseByTask,
@@ -28,19 +28,24 @@ _FLOAT = 8  # bytes
 
 
 def multiply_rows(
-    kernel: Kernel | PerOutput, X: Any, training: Any, dual_coef: np.ndarray
+    kernel: Kernel | PerOutput | KernelTerms, X: Any, training: Any, dual_coef: Any
 ) -> np.ndarray:
     """Return k(X, training) times dual_coef, (len(X), n_outputs).
 
     Parameters
     ----------
-    kernel : Kernel or PerOutput
+    kernel : Kernel, PerOutput or KernelTerms
         With its data-dependent parameters resolved.
     X, training : array or sparse matrix (., n_features)
         New and training rows.
-    dual_coef : array (n_training, n_outputs)
-        The right-hand side.
+    dual_coef : array (n_training, n_outputs), or TermCoefficients
+        The right-hand side, of several kernels one for each. That of a `Row` is not
+        used: rows are new ones.
     """
+    if isinstance(kernel, KernelTerms):
+        pairs = zip(kernel.of_inputs, dual_coef.parts, strict=False)
+        products = [multiply_rows(one, X, training, part) for one, part in pairs]
+        return np.sum(products, axis=0)
     if isinstance(kernel, PerOutput):
         result = np.empty((X.shape[0], dual_coef.shape[1]))
         for term in kernel.terms():

@@ -2,7 +2,7 @@ r"""What a structure lets an output kernel L be, as Newton's method in L sees it
 
 A structure says so by its `region`: the penalty R on L with its domain.
 
-- `Free`: R(L) = ||L||_F^2 / 2.
+- `Free`: R(L) = ||L||_F^2 / 2, of outputs in these or in other units.
 - `okl.optimization.interior.Interior`: eigenvalues between two bounds, which share a
   budget.
 - `okl.optimization.orthant.Orthant`: a penalty on the absolute values of entries.
@@ -176,10 +176,17 @@ class Region(ABC):
 
 @dataclass(frozen=True)
 class Free:
-    """Any PSD L, R(L) = ||L||_F^2 / 2.
+    """Any PSD L, R(L) = ||D^-1 L D^-1||_F^2 / 2, D diagonal.
 
-    R is its own conjugate there: the dual is smooth and has no constraint, so that
-    Newton's method goes on in the dual variables, and every L = C'KC / 2 is PSD.
+    R*(S) = ||D S D||_F^2 / 2 there: the dual is smooth and has no constraint, so that
+    Newton's method goes on in the dual variables, and every L = D^2 C'KC D^2 / 2 is
+    PSD.
+
+    Attributes
+    ----------
+    scales : array (m,) or None
+        The diagonal of D; None for D = I.
     """
 
+    scales: Array | None = None
     in_dual: ClassVar[Literal[True]] = True

@@ -1,7 +1,12 @@
 """Output kernels L (n_outputs, n_outputs): what is asked of one, and how it is kept.
 
-`OutputKernel` is the interface, `SpectralKernel` keeps eigenvalues and eigenvectors.
+`OutputKernel` is the interface, `SpectralKernel` keeps eigenvalues and eigenvectors,
+`TreeKernel` the variances of the nodes of a tree, `OutputKernelTerms` one output kernel
+for each of several input kernels.
 """
 
 from okl.output_kernels.base import OutputKernel as OutputKernel
 from okl.output_kernels.spectral import SpectralKernel as SpectralKernel
+from okl.output_kernels.terms import OutputKernelTerms as OutputKernelTerms
+from okl.output_kernels.terms import TermCoefficients as TermCoefficients
+from okl.output_kernels.tree import TreeKernel as TreeKernel

@@ -6,8 +6,9 @@ implementation may do either without any array (m, m), or (m, q): the sum over t
 of a tree of what their leaves share takes one pass over the nodes.
 
 Closed forms divide by the eigenvalues of L. They ask for its eigenbasis (`spectral`),
-which the decomposition of a matrix (m, m) may have to find; so do the certificate, for
-the norm of a model, and the preconditioner of outputs too many for one small matrix.
+which the decomposition of a matrix (m, m) may have to find; so do the preconditioner of
+outputs too many for one small matrix and, unless an implementation has another way
+(`quotient`, `solve`), the certificate for the norm of a model.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from okl.numerics.arrays import Array
+from okl.numerics.arrays import Array, inner
+from okl.trees import Levels
 
 if TYPE_CHECKING:
     from okl.output_kernels.spectral import SpectralKernel
+
+# Rows this far (relative) outside of the range of L have an infinite norm; below, it is
+# what rounding leaves.
+_OUTSIDE_RANGE = 1e-6
 
 
 class OutputKernel(ABC):
@@ -52,6 +58,14 @@ class OutputKernel(ABC):
     def forward(self, inside: Array) -> Array:
         """Return ``inside B'`` (n, m) for an array (n, q)."""
 
+    @property
+    def nodes(self) -> tuple[Levels, Array] | None:
+        """The tree whose leaves the outputs are, and the variances of its nodes.
+
+        None where L is no sum over the nodes of a tree.
+        """
+        return None
+
     def multiply(self, rows: Array) -> Array:
         """Return ``rows L`` (n, m)."""
         return self.forward(self.adjoint(rows))
@@ -71,6 +85,20 @@ class OutputKernel(ABC):
     @abstractmethod
     def matrix(self) -> Array:
         """Return L (m, m), exactly symmetric."""
+
+    def quotient(self, rows: Array, products: Array) -> float:
+        """Return <rows L^+, products>, infinite for rows outside of the range of L."""
+        axes = self.spectral()
+        inside, total = axes.coordinates(rows), inner(rows, rows)
+        if total - inner(inside, inside) > _OUTSIDE_RANGE**2 * total:
+            return float("inf")
+        return inner(inside / axes.eigenvalues, axes.coordinates(products))
+
+    def solve(self, rows: Array, outside: Array) -> Array:
+        """Return ``rows L^+``, and outside of the range of L another array."""
+        axes = self.spectral()
+        within = axes.coordinates(rows) / axes.eigenvalues
+        return outside + axes.from_coordinates(within - axes.coordinates(outside))
 
     @abstractmethod
     def spectral(self) -> SpectralKernel:

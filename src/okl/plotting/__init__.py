@@ -9,6 +9,7 @@ Importing this package imports neither matplotlib nor networkx: only drawing doe
 They come with ``pip install "okl[plot]"``.
 """
 
+from okl.plotting.class_tree import ClassTreeDisplay as ClassTreeDisplay
 from okl.plotting.convergence import ConvergenceDisplay as ConvergenceDisplay
 from okl.plotting.feature_relevance import (
     FeatureRelevanceDisplay as FeatureRelevanceDisplay,
@@ -18,6 +19,7 @@ from okl.plotting.output_kernel import OutputKernelDisplay as OutputKernelDispla
 from okl.plotting.path import RegularizationPathDisplay as RegularizationPathDisplay
 
 __all__ = [
+    "ClassTreeDisplay",
     "ConvergenceDisplay",
     "FeatureRelevanceDisplay",
     "OutputGraphDisplay",

@@ -69,7 +69,9 @@ def chosen_point(estimator: Any, labels: Sequence[str]) -> tuple[int, int] | Non
         Structure and position in its grid; None if ``alpha_`` is not in the grid.
     """
     mean, _ = mean_and_standard_error(np.asarray(estimator.scores_, dtype=float))
-    eligible = np.isclose(estimator.alphas_, estimator.alpha_) & np.isfinite(mean)
+    # of alphas of outputs the grid has the geometric mean
+    overall = np.exp(np.mean(np.log(estimator.alpha_)))
+    eligible = np.isclose(estimator.alphas_, overall) & np.isfinite(mean)
     # A structure given by its name does not print as the object it stands for.
     structure = estimator.structure_
     names = str(structure), getattr(structure, "name", None)

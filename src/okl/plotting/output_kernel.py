@@ -18,6 +18,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +27,8 @@ from scipy.spatial.distance import squareform
 
 from okl.plotting._base import OutputDisplay
 from okl.plotting._drawing import DIVERGING, axes_or_new
-from okl.plotting._output_names import shorten
+from okl.plotting._fitted import fitted_model
+from okl.plotting._output_names import output_names_of, shorten
 from okl.plotting._similarity import similarity
 
 # What relations are measured by at least, relative to the largest diagonal entry.
@@ -57,6 +59,8 @@ class OutputKernelDisplay(OutputDisplay):
         The scale of colours.
     ax_, figure_ : matplotlib Axes and Figure
         Where the heat map is.
+    panels_ : list of OutputKernelDisplay
+        After ``from_estimator`` the displays of all kernels, of one this one alone.
 
     Examples
     --------
@@ -64,6 +68,8 @@ class OutputKernelDisplay(OutputDisplay):
     >>> display = OutputKernelDisplay([[1, 0.8], [0.8, 1]], output_names=["cat", "dog"])
     >>> display.plot()  # doctest: +SKIP
     """
+
+    panels_: list[Any]
 
     def plot(
         self,
@@ -95,11 +101,18 @@ class OutputKernelDisplay(OutputDisplay):
         OutputKernelDisplay
             This display.
         """
+        n_outputs = len(self.output_kernel)
+        order = closeness_order(self.output_kernel) if reorder else np.arange(n_outputs)
+        side = side_of(n_outputs)
+        ax = axes_or_new(ax, "OutputKernelDisplay.plot", figsize=(1.2 * side, side))
+        return self._draw(ax, order, kind=kind, cmap=cmap, colorbar=colorbar)
+
+    def _draw(
+        self, ax: Any, order: np.ndarray, *, kind: str, cmap: Any, colorbar: bool
+    ) -> Self:
+        """Draw on axes, the outputs in this order."""
         values = similarity(self.output_kernel, kind)
         n_outputs = len(values)
-        side = float(np.clip(0.05 * n_outputs, 5.0, 10.0))
-        ax = axes_or_new(ax, "OutputKernelDisplay.plot", figsize=(1.2 * side, side))
-        order = closeness_order(self.output_kernel) if reorder else np.arange(n_outputs)
         limit = colour_limit(values)
         # with itself every output has the correlation one, which relates nothing
         alone = np.eye(n_outputs, dtype=bool) if kind == "correlation" else False
@@ -120,6 +133,54 @@ class OutputKernelDisplay(OutputDisplay):
         self._label_rows_and_columns()
         return self
 
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        output_names: Sequence[Any] | None = None,
+        ax: Any = None,
+        **plot_params: Any,
+    ) -> Self:
+        """Draw the output kernel of a fitted estimator, or that of each of its kernels.
+
+        With several kernels, ``kernel=[k1, k2]``, there is a panel for each, side by
+        side and all in the order of the outputs that suits their sum; that of a `Row`,
+        the covariance of what the inputs do not explain, is called so.
+
+        Parameters
+        ----------
+        estimator, output_names
+            As in `OutputGraphDisplay.from_estimator`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on, those of a new figure if None; of several kernels a
+            sequence with one for each.
+        **plot_params : dict
+            The other parameters of ``plot``.
+
+        Returns
+        -------
+        OutputKernelDisplay
+            The display, drawn; of several kernels that of the first, and ``panels_``
+            has all.
+        """
+        advice = "call fit before drawing it."
+        model = fitted_model(estimator, "output_kernel_", advice)
+        kernels = getattr(model, "output_kernels_", [])
+        if len(kernels) > 1:
+            if output_names is None:
+                output_names = output_names_of(model, len(kernels[0]))
+            scale = getattr(model, "y_scale_", None)
+            unit = 1.0 if scale is None else np.outer(scale, scale)
+            panels = [cls(L / unit, output_names=output_names) for L in kernels]
+            _draw_panels(panels, _titles(model), ax, **plot_params)
+            return panels[0]
+        display = super().from_estimator(
+            estimator, output_names=output_names, ax=ax, **plot_params
+        )
+        display.panels_ = [display]
+        return display
+
     def _label_rows_and_columns(self) -> None:
         """Write as many names as can be read: all of them, or one in every few."""
         names = [shorten(self.output_names[output]) for output in self.order_]
@@ -136,6 +197,49 @@ class OutputKernelDisplay(OutputDisplay):
         upright = max(map(len, shown)) <= 2 and step == 1
         self.ax_.set_xticks(ticks, shown, rotation=0 if upright else 90, **style)
         self.ax_.set_yticks(ticks, shown, **style)
+
+
+def _titles(model: Any) -> list[str]:
+    """Return what the output kernel of each kernel is called."""
+    titles = [type(kernel).__name__ for kernel in model.kernel_]
+    if hasattr(model, "residual_kernel_"):
+        titles[-1] = "not explained by the inputs"
+    return titles
+
+
+def _draw_panels(
+    panels: list[Any],
+    titles: list[str],
+    ax: Any,
+    *,
+    kind: str = "correlation",
+    reorder: bool = True,
+    cmap: Any = None,
+    colorbar: bool = True,
+) -> None:
+    """Draw displays side by side, with the outputs of all in one order."""
+    total = np.sum([panel.output_kernel for panel in panels], axis=0)
+    order = closeness_order(total) if reorder else np.arange(len(total))
+    if ax is None:
+        side = side_of(len(total))
+        size = 1.2 * side * len(panels), side
+        figure = axes_or_new(None, "OutputKernelDisplay", figsize=size).figure
+        figure.clear()
+        ax = figure.subplots(1, len(panels))
+    if np.ndim(ax) != 1 or len(ax) != len(panels):
+        raise ValueError(
+            f"ax must be a sequence of {len(panels)} axes, one for each kernel of the "
+            f"estimator; got {ax!r}."
+        )
+    for panel, title, axes in zip(panels, titles, ax, strict=True):
+        panel._draw(axes, order, kind=kind, cmap=cmap, colorbar=colorbar)
+        axes.set_title(title)
+        panel.panels_ = panels
+
+
+def side_of(n_outputs: int) -> float:
+    """Return the side of a heat map in inches."""
+    return float(np.clip(0.05 * n_outputs, 5.0, 10.0))
 
 
 def colour_limit(values: np.ndarray) -> float:

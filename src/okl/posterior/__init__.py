@@ -2,10 +2,29 @@
 
 The model is the mean of a Gaussian process: f has the prior covariance
 k(x, x') L, an observed target adds noise of variance alpha / weight, and the free
-intercept has a flat prior.
+intercept has a flat prior. Rows left out say how large noise and signal are, and how
+the errors of outputs go together; so what is observed of a new row tells of the rest.
 """
 
+from okl.posterior.base import Posterior
+from okl.posterior.calibration import Calibration, correlation_of_errors
+from okl.posterior.conditioning import ConditionedRows
+from okl.posterior.incomplete_rows import RowDistribution
+from okl.posterior.left_out import RowsLeftOut, covariances_left_out
+from okl.posterior.row_term import RowTermPosterior
 from okl.posterior.separate import SeparateVariances, TaskVariances
 from okl.posterior.variance import PredictiveVariance
 
-__all__ = ["PredictiveVariance", "SeparateVariances", "TaskVariances"]
+__all__ = [
+    "Calibration",
+    "ConditionedRows",
+    "Posterior",
+    "PredictiveVariance",
+    "RowDistribution",
+    "RowTermPosterior",
+    "RowsLeftOut",
+    "SeparateVariances",
+    "TaskVariances",
+    "correlation_of_errors",
+    "covariances_left_out",
+]

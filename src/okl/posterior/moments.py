@@ -12,33 +12,31 @@ b_t too.
             \qquad \operatorname{var} b_t = \alpha / \sum_i w_i.
 
 - Weights of entries (0 where a target is missing): one dense system for each block
-  of outputs that L ties together, in the coordinates (theta, b) or in the observed
-  targets, whichever is smaller.
+  of outputs that L ties together, see `okl.posterior.systems`.
 
 Where coordinates do not hold all of k(x, x), what is kept is M_t - L_tt I, computed
 without forming the difference where it has a formula: the part that is not in the
 coordinates has variance L_tt (k(x, x) - phi'phi), so that in all the variance is
 L_tt k(x, x) + phi'(M_t - L_tt I) phi.
+
+The covariance of two outputs at x has the same forms: with weights of rows the
+eigenvectors of L are independent, else the systems have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.csgraph import connected_components
 
 from okl.coding.tasks import Tasks
 from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.posterior.coordinates import Coordinates
-
-_REMEDY = (
-    "Use weights of shape (n_samples,) and complete targets (the closed form), a "
-    "linear kernel, an output kernel of low rank or with many zeros, or fewer rows."
-)
+from okl.posterior.systems import REMEDY, EntrySystem, system_of
 
 
 @dataclass(frozen=True)
@@ -47,13 +45,17 @@ class RowMoments:
 
     Attributes
     ----------
-    diagonals : array (r, n_outputs)
-        The diagonal of M_t, less L_tt where coordinates are not complete.
+    shrunk : array (r, q)
+        The diagonal of the covariance of theta along each eigenvector of L, less the
+        eigenvalue where coordinates are not complete.
+    axes : SpectralKernel
+        L.
     intercept : float
         The variance of b, the same for each output.
     """
 
-    diagonals: np.ndarray
+    shrunk: np.ndarray
+    axes: SpectralKernel
     intercept: float
 
     @classmethod
@@ -75,7 +77,20 @@ class RowMoments:
         else:
             shrunk = -d * l**2 / (d * l + alpha)
         total = float(weights[:, 0].sum())
-        return cls(axes.diagonal_of(shrunk), alpha / total if free_intercept else 0.0)
+        return cls(shrunk, axes, alpha / total if free_intercept else 0.0)
+
+    @cached_property
+    def diagonals(self) -> np.ndarray:
+        """The diagonal of M_t, less L_tt where coordinates are not complete, (r, m)."""
+        return self.axes.diagonal_of(self.shrunk)
+
+    def along_axes(self, phi: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Return the variance along each eigenvector of L of rows, (n, q).
+
+        Rest (n,) is what k(x, x) is where coordinates are not complete, else zero.
+        """
+        own = rest[:, None] * self.axes.eigenvalues
+        return (phi * phi) @ self.shrunk + own + self.intercept
 
     def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
         """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
@@ -127,13 +142,13 @@ class EntryMoments:
             8 * m * size**2,
             f"The standard deviation of {m} outputs that were observed in different "
             f"rows ({m} matrices of {size} x {size})",
-            _REMEDY,
+            REMEDY,
         )
         matrices = np.empty((m, size, size))
         for outputs, factor in _blocks(output_kernel, m):
-            matrices[outputs] = _block_moments(
+            matrices[outputs] = system_of(
                 training, weights[:, outputs], factor, alpha, free_intercept
-            )
+            ).moments()
             if not coordinates.complete:
                 own = np.sum(factor**2, axis=1)
                 matrices[outputs[:, None], range(r), range(r)] -= own[:, None]
@@ -150,6 +165,55 @@ class EntryMoments:
         for task, rows in tasks.groups():
             own[rows, 0] = _forms(phi[rows], self.matrices[task])
         return own
+
+
+@dataclass(frozen=True)
+class EntryCovariances:
+    """The covariance of outputs, from the system of each block that L ties together.
+
+    Attributes
+    ----------
+    blocks : tuple of (array of int, array, EntrySystem)
+        The outputs, B with B B' their block of L, and their system.
+    n_outputs : int
+    """
+
+    blocks: tuple[tuple[np.ndarray, np.ndarray, EntrySystem], ...]
+    n_outputs: int
+
+    @classmethod
+    def of(
+        cls,
+        coordinates: Coordinates,
+        output_kernel: OutputKernel,
+        alpha: float,
+        weights: np.ndarray,
+        *,
+        free_intercept: bool,
+    ) -> EntryCovariances:
+        """Factorise the systems, as `EntryMoments.of`."""
+        training, m = coordinates.training(), weights.shape[1]
+        blocks = tuple(
+            (
+                outputs,
+                factor,
+                system_of(training, weights[:, outputs], factor, alpha, free_intercept),
+            )
+            for outputs, factor in _blocks(output_kernel, m)
+        )
+        return cls(blocks, m)
+
+    def __call__(self, phi: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Return the covariance of outputs at rows (n, m, m).
+
+        Rest (n,) is k(x, x) less what is in the coordinates.
+        """
+        found = np.zeros((len(phi), self.n_outputs, self.n_outputs))
+        for outputs, factor, system in self.blocks:
+            own = system.covariance(phi)
+            own += rest[:, None, None] * (factor @ factor.T)
+            found[:, outputs[:, None], outputs] = own
+        return found
 
 
 def _forms(phi: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -173,122 +237,3 @@ def _blocks(
             outputs = np.flatnonzero(labels == block)
             inside = SpectralKernel.from_matrix(L[np.ix_(outputs, outputs)])
             yield outputs, inside.factor()
-
-
-def _block_moments(
-    training: np.ndarray,
-    weights: np.ndarray,
-    factor: np.ndarray,
-    alpha: float,
-    free_intercept: bool,
-) -> np.ndarray:
-    """Return M_t of a block of outputs: training (n, r), weights (n, m), B (m, q)."""
-    n_observed = int(np.count_nonzero(weights))
-    size = training.shape[1] * factor.shape[1] + weights.shape[1] * free_intercept
-    require_memory(
-        3 * 8 * min(n_observed, size) ** 2,
-        f"The standard deviation with {n_observed} targets observed in different rows",
-        _REMEDY,
-    )
-    side = _in_targets if n_observed < size else _in_coordinates
-    return side(training, weights, factor, alpha, free_intercept)
-
-
-def _in_coordinates(
-    training: np.ndarray,
-    weights: np.ndarray,
-    factor: np.ndarray,
-    alpha: float,
-    free_intercept: bool,
-) -> np.ndarray:
-    """Invert the precision of (z, b), theta_t = sum_a B_ta z_a.
-
-    The prior of z is standard normal, that of b flat.
-    """
-    (m, q), r = factor.shape, training.shape[1]
-    if q == 0 and not free_intercept:
-        return np.zeros((m, r, r))
-    precision = np.zeros((q * r + m * free_intercept,) * 2, order="F")
-    for a in range(q):
-        rows = slice(a * r, (a + 1) * r)
-        for b in range(a + 1):
-            pair = weights @ (factor[:, a] * factor[:, b]) / alpha
-            columns = slice(b * r, (b + 1) * r)
-            precision[rows, columns] = training.T @ (pair[:, None] * training)
-        if free_intercept:
-            crossed = training.T @ (weights * factor[:, a]) / alpha
-            precision[q * r :, rows] = crossed.T
-    precision.flat[:: len(precision) + 1] += np.concatenate(
-        [np.ones(q * r), weights.sum(axis=0)[: m * free_intercept] / alpha]
-    )
-    covariance = _inverse(precision)
-    moments = np.empty((m, r + free_intercept, r + free_intercept))
-    by_factor = covariance[: q * r].reshape(q, r, len(covariance))
-    for t in range(m):
-        half = np.tensordot(factor[t], by_factor, 1)
-        inside = half[:, : q * r].reshape(r, q, r)
-        moments[t, :r, :r] = np.einsum("kal,a->kl", inside, factor[t])
-        if free_intercept:
-            moments[t, :r, r] = moments[t, r, :r] = half[:, q * r + t]
-            moments[t, r, r] = covariance[q * r + t, q * r + t]
-    return moments
-
-
-def _in_targets(
-    training: np.ndarray,
-    weights: np.ndarray,
-    factor: np.ndarray,
-    alpha: float,
-    free_intercept: bool,
-) -> np.ndarray:
-    """Condition on the observed targets, b by generalised least squares."""
-    m, r = factor.shape[0], training.shape[1]
-    rows, outputs = np.nonzero(weights)
-    seen = training[rows]
-    system = seen @ seen.T
-    system *= factor[outputs] @ factor[outputs].T
-    system.flat[:: len(system) + 1] += alpha / weights[rows, outputs]
-    root = _root(system.T)
-
-    def whitened(columns: np.ndarray) -> np.ndarray:
-        return scipy.linalg.solve_triangular(
-            root, columns, lower=True, check_finite=False
-        )
-
-    if free_intercept:
-        drift = whitened((outputs[:, None] == np.arange(m)).astype(np.float64))
-        covariance = np.linalg.inv(drift.T @ drift)
-    moments = np.empty((m, r + free_intercept, r + free_intercept))
-    for t in range(m):
-        told = whitened(seen * (factor[outputs] @ factor[t])[:, None])
-        inside = np.sum(factor[t] ** 2) * np.eye(r) - told.T @ told
-        if free_intercept:
-            moved = drift.T @ told
-            inside += moved.T @ covariance @ moved
-            moments[t, :r, r] = moments[t, r, :r] = -moved.T @ covariance[:, t]
-            moments[t, r, r] = covariance[t, t]
-        moments[t, :r, :r] = inside
-    return moments
-
-
-def _inverse(matrix: np.ndarray) -> np.ndarray:
-    """Invert a positive definite matrix; see `_root`."""
-    inverse, _ = scipy.linalg.lapack.dpotri(_root(matrix), lower=True, overwrite_c=True)
-    below = np.tril(inverse, -1)
-    return below + below.T + np.diag(np.diagonal(inverse))
-
-
-def _root(matrix: np.ndarray) -> np.ndarray:
-    """Return the Cholesky factor of a matrix, of which the lower triangle is read.
-
-    A matrix in Fortran's order is overwritten.
-    """
-    try:
-        return scipy.linalg.cholesky(
-            matrix, lower=True, overwrite_a=True, check_finite=False
-        )
-    except np.linalg.LinAlgError as error:
-        raise np.linalg.LinAlgError(
-            "The system of the standard deviation is singular up to rounding: alpha is "
-            "too small beside the kernels. Fit with a larger alpha."
-        ) from error

@@ -15,13 +15,14 @@ from okl.coding.tasks import Tasks
 from okl.kernels import Kernel, PerOutput
 from okl.numerics.memory import require_memory
 from okl.output_kernels import SpectralKernel
+from okl.posterior.base import UnrelatedPosterior
 from okl.posterior.variance import PredictiveVariance
 
 _FLOAT = 8  # bytes
 
 
 @dataclass(frozen=True)
-class SeparateVariances:
+class SeparateVariances(UnrelatedPosterior):
     """Variance of f(x) + b for outputs that have nothing in common.
 
     Outputs whose kernels are equal up to a factor share one decomposition: theirs is
@@ -98,7 +99,7 @@ class SeparateVariances:
 
 
 @dataclass(frozen=True)
-class TaskVariances:
+class TaskVariances(UnrelatedPosterior):
     """Variance of f(x) + b in long form for tasks that have nothing in common.
 
     Attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +13,18 @@ from sklearn.utils import gen_batches
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.kernels import Kernel
+from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel
+from okl.posterior.base import Posterior
 from okl.posterior.coordinates import Coordinates, coordinates_of
-from okl.posterior.moments import EntryMoments, RowMoments
+from okl.posterior.moments import EntryCovariances, EntryMoments, RowMoments
+
+# what is computed once, and is larger than the model
+_PREPARED = {"_prepared", "_moments", "_systems"}
 
 
 @dataclass(frozen=True)
-class PredictiveVariance:
+class PredictiveVariance(Posterior):
     r"""Variance of f(x) + b, noise not added, with L and the kernel given.
 
     For targets that are complete, and weights w_i of rows, with K_w = W^(1/2) K
@@ -59,7 +65,12 @@ class PredictiveVariance:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the decomposition behind: it is larger than the model."""
-        return {k: v for k, v in vars(self).items() if k != "_prepared"}
+        return {k: v for k, v in vars(self).items() if k not in _PREPARED}
+
+    @property
+    def couples(self) -> bool:
+        """Whether outputs have a covariance, as far as is known."""
+        return self.output_kernel.couples
 
     def __call__(self, X: Any, tasks: Tasks | None = None) -> np.ndarray:
         """Return the variance at rows of X, (n, n_outputs), or (n, 1) of own tasks.
@@ -73,23 +84,84 @@ class PredictiveVariance:
         MemoryError
             If that decomposition cannot fit.
         """
-        coordinates, moments = self._prepared
-        own = self.output_kernel.diagonal()
-        n_columns = len(own) if tasks is None else 1
-        budget = int(get_config()["working_memory"] * 2**20)
-        # k(x, x_i), phi, and what becomes of both
-        size = 8 * (self.rows.shape[0] + 3 * len(coordinates.eigenvalues) + 1)
-        variance = np.empty((X.shape[0], n_columns))
-        for rows in gen_batches(X.shape[0], max(1, budget // size)):
-            phi, prior = coordinates(X[rows])
+        moments, own = self._moments, self.output_kernel.diagonal()
+        variance = np.empty((X.shape[0], len(own) if tasks is None else 1))
+        for rows, phi, prior in self._in_blocks(X, variance.shape[1]):
             asked = None if tasks is None else tasks.restrict(rows)
             variance[rows] = moments(phi, asked)
-            if not coordinates.complete:
+            if not self._coordinates.complete:
                 variance[rows] += prior[:, None] * (asked or COLUMNS).spread(own)
         return np.clip(variance, 0.0, None, out=variance)
 
+    def covariance(self, X: Any) -> np.ndarray:
+        """Return the covariance of the outputs at each row of X, (n, m, m).
+
+        Raises
+        ------
+        MemoryError
+            If the result, or a decomposition, cannot fit.
+        """
+        n, m = X.shape[0], self.output_kernel.n_outputs
+        require_memory(
+            3 * 8 * n * m**2,
+            f"The covariance of {m} outputs at {n} rows",
+            "Ask for fewer rows at a time, or for return_std=True.",
+        )
+        covariance = np.empty((n, m, m))
+        axes = self.along_axes(X)
+        if axes is not None:
+            variances, V, off_axes = axes
+            np.matmul(variances[:, None] * V - off_axes * V, V.T, out=covariance)
+            covariance += off_axes * np.eye(m)
+            return covariance
+        for rows, phi, prior in self._in_blocks(X, m**2):
+            rest = np.zeros_like(prior)
+            if not self._coordinates.complete:
+                rest = prior - np.sum(phi * phi, axis=1)
+            covariance[rows] = self._systems(phi, rest)
+        return covariance
+
+    def along_axes(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """Return variances (n, q) along the eigenvectors V (m, q) of L, and V.
+
+        Along them f is independent where targets are complete; else None. The last
+        number is the variance of what is orthogonal to V, that of the intercept.
+        """
+        if not self._prepared[2]:
+            return None
+        moments = self._moments
+        assert isinstance(moments, RowMoments)
+        variances = np.empty((X.shape[0], moments.axes.rank))
+        for rows, phi, prior in self._in_blocks(X, variances.shape[1]):
+            rest = np.zeros_like(prior) if self._coordinates.complete else prior
+            variances[rows] = moments.along_axes(phi, rest)
+        np.clip(variances, 0.0, None, out=variances)
+        return variances, moments.axes.axes(), moments.intercept
+
+    def _in_blocks(
+        self, X: Any, n_columns: int
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield rows of X, phi and k(x, x), in blocks that fit."""
+        coordinates = self._coordinates
+        budget = int(get_config()["working_memory"] * 2**20)
+        # k(x, x_i), phi, and what becomes of both
+        width = self.rows.shape[0] + 3 * len(coordinates.eigenvalues) + n_columns
+        known = None
+        if X is self.rows and len(self._prepared[1]) == X.shape[0]:
+            known = coordinates.training()  # without a product with the kernel matrix
+        for rows in gen_batches(X.shape[0], max(1, budget // (8 * width))):
+            if known is None:
+                yield rows, *coordinates(X[rows])
+            else:
+                yield rows, known[rows], np.sum(known[rows] ** 2, axis=1)
+
+    @property
+    def _coordinates(self) -> Coordinates:
+        return self._prepared[0]
+
     @cached_property
-    def _prepared(self) -> tuple[Coordinates, RowMoments | EntryMoments]:
+    def _prepared(self) -> tuple[Coordinates, np.ndarray, bool]:
+        """Coordinates of what was observed, weights, and whether they are of rows."""
         rows, weights = self.rows, self.weights
         if weights is None:
             weights = np.ones((rows.shape[0], 1))
@@ -111,13 +183,28 @@ class PredictiveVariance:
             # smaller eigenvalues tell less than rounding does
             floor=np.finfo(float).eps * self.alpha / largest if largest else np.inf,
         )
+        return coordinates, weights, by_row
+
+    @cached_property
+    def _moments(self) -> RowMoments | EntryMoments:
+        coordinates, weights, by_row = self._prepared
         kind: type[RowMoments] | type[EntryMoments]
         kind = RowMoments if by_row else EntryMoments
-        moments = kind.of(
+        return kind.of(
             coordinates,
             self.output_kernel,
             self.alpha,
             weights,
             free_intercept=self.free_intercept,
         )
-        return coordinates, moments
+
+    @cached_property
+    def _systems(self) -> EntryCovariances:
+        coordinates, weights, _ = self._prepared
+        return EntryCovariances.of(
+            coordinates,
+            self.output_kernel,
+            self.alpha,
+            weights,
+            free_intercept=self.free_intercept,
+        )

@@ -5,15 +5,18 @@ and targets, which `Observed` keeps together with their loss and weights, into a
 `Formulation`: a `Problem` without intercept and with as few outputs as possible, and
 the way back from its solution to the model. `Rotated` is the problem in the eigenbasis
 of its operator, where most solvers work. Targets are a matrix, or a column in long
-form: `TargetMatrix` and `TargetColumn` say what follows from that.
+form: `TargetMatrix` and `TargetColumn` say what follows from that, `TermMatrix` what
+does from several kernels.
 """
 
 from okl.problems.formulation import Formulation as Formulation
 from okl.problems.formulation import formulate as formulate
 from okl.problems.inputs import Inputs as Inputs
 from okl.problems.observed import Observed as Observed
+from okl.problems.output_alphas import OutputAlphas as OutputAlphas
 from okl.problems.problem import Problem as Problem
 from okl.problems.problem import Weighting as Weighting
 from okl.problems.rotated import Rotated as Rotated
 from okl.problems.target_column import TargetColumn as TargetColumn
 from okl.problems.target_matrix import TargetMatrix as TargetMatrix
+from okl.problems.term_matrix import TermMatrix as TermMatrix

@@ -26,7 +26,7 @@ from okl.certificates.bounds import rounding_reference
 from okl.coding.tasks import Tasks
 from okl.losses import Loss
 from okl.numerics.arrays import Array, epsilon, namespace
-from okl.operators import KernelOperator, OneTaskPerRow
+from okl.operators import KernelOperator, OneTaskPerRow, OperatorTerms
 from okl.operators.base import CENTERING_ROUNDING
 from okl.output_kernels import OutputKernel
 from okl.problems.inputs import Inputs
@@ -34,6 +34,7 @@ from okl.problems.problem import Problem
 from okl.problems.reduction import reduce_outputs
 from okl.problems.target_column import TargetColumn
 from okl.problems.target_matrix import TargetMatrix
+from okl.problems.term_matrix import TermMatrix
 from okl.structures import Structure
 
 
@@ -97,11 +98,7 @@ class Formulation:
         """
         if self.kernel_means is None:
             return None
-        means = self.kernel_means
-        if means.ndim == 1:
-            offset = -(means @ dual_coef)
-        else:
-            offset = -namespace(means).sum(means * dual_coef, axis=0)
+        offset = -self.problem.entries.offset(self.kernel_means, dual_coef)
         for part in (self.target_means, centered):
             offset = offset if part is None else offset + part
         return offset
@@ -191,7 +188,8 @@ def formulate(
         column = TargetColumn(OneTaskPerRow(operator, tasks))
         problem = Problem(loss, targets, column, structure, free, reference, weights)
         return Formulation(problem, inputs.kernel_means, target_means, None, None)
-    entries = TargetMatrix(operator)
+    several = isinstance(operator, OperatorTerms)
+    entries = TermMatrix(operator) if several else TargetMatrix(operator)
     quadratic = "quadratic" in loss.capabilities
     if rows is None and not (quadratic and weights is None):
         problem = Problem(loss, targets, entries, structure, free, reference, weights)

@@ -59,6 +59,12 @@ class Observed:
         sums = np.broadcast_to(sums, (self.n_outputs,))
         return np.flatnonzero(sums == 0)
 
+    def counted(self) -> Array:
+        """Return the numbers of the rows with a target that counts."""
+        if self.weights is None:
+            return np.arange(self.targets.shape[0])
+        return np.flatnonzero((self.weights > 0).any(axis=1))
+
     def restrict(self, rows: Array) -> Observed:
         """Return what is observed of some rows."""
         weights, tasks = self.weights, self.tasks
@@ -86,10 +92,12 @@ class Observed:
         check_magnitude(self.targets, "y has entries up to", "Rescale the targets.")
         if self.weights is not None:
             check_magnitude(self.weights, "Weights are up to", "Rescale the weights.")
+        # weighted, the identity of the rows' own term would not be one any more
+        weights = None if operator.several else self.weights
         return Inputs.of(
             operator,
             fit_intercept=fit_intercept,
-            row_weights=row_weights_of(self.loss, self.weights, self.tasks),
+            row_weights=row_weights_of(self.loss, weights, self.tasks),
         )
 
     def formulate(self, inputs: Inputs, structure: Structure) -> Formulation:

@@ -58,6 +58,10 @@ class TargetColumn(EntryColumn):
         """Return C L, the dual variables of each task with a sum of zero."""
         return self.theta(self.balanced(dual), kernel)
 
+    def offset(self, means: Array, theta: LongCoefficients) -> Array:
+        """Return what centring the kernel takes off the scores (n_tasks,)."""
+        return means @ theta
+
     def predictions(self, theta: LongCoefficients) -> Array:
         """Return those of a model for each row's own task, without the intercept."""
         return self.joint(theta.output_kernel) @ theta.column

@@ -45,6 +45,15 @@ class TargetMatrix(EntryMatrix):
         """
         return self.balanced(self.theta(dual, kernel))
 
+    def offset(self, means: Array, theta: Any) -> Array:
+        """Return what centring the kernel takes off the scores (n_outputs,).
+
+        Its means are (n_samples,), or (n_samples, n_outputs) with one an output.
+        """
+        if means.ndim == 1:
+            return means @ theta
+        return namespace(means).sum(means * theta, axis=0)
+
     def predictions(self, theta: Any) -> Array:
         """Return those of a model without its intercept."""
         return self.operator @ theta

@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from okl.operators import counted_products
 from okl.selection.objective import Objective, Point
 
 Record = dict[str, float]
@@ -45,7 +46,7 @@ class Descent:
         self._objective, self._start = objective, start
         self._end = float("inf") if max_time is None else start + max_time
         self._watch = watch
-        self._evaluations = 0
+        self._evaluations, self._products = 0, 0
         self.trace: list[Record] = []
         self._best = self._last = self._first(first)
 
@@ -82,8 +83,7 @@ class Descent:
 
     def _first(self, theta: np.ndarray) -> Point:
         """Evaluate the start, where nothing may fail."""
-        point = self._objective(theta)
-        self._evaluations = 1
+        point = self._evaluate(theta)
         self._best = self._last = point
         self._record(point)
         return point
@@ -93,9 +93,8 @@ class Descent:
             return self._last.value, self._last.gradient
         if perf_counter() > self._end:
             raise _OutOfTime
-        self._evaluations += 1
         try:
-            point = self._objective(theta)
+            point = self._evaluate(theta)
         except np.linalg.LinAlgError:
             # so high that the line search goes back
             value = self._best.value
@@ -104,6 +103,16 @@ class Descent:
         if point.value < self._best.value:
             self._best = point
         return point.value, point.gradient
+
+    def _evaluate(self, theta: np.ndarray) -> Point:
+        """Evaluate the objective, and count what it takes."""
+        self._evaluations += 1
+        with counted_products() as products:
+            try:
+                return self._objective(theta)
+            finally:
+                # in closed form there are factorisations instead
+                self._products += max(1, products.total)
 
     def _end_iteration(self, intermediate_result: OptimizeResult) -> None:
         if np.array_equal(intermediate_result.x, self._last.theta):
@@ -116,6 +125,7 @@ class Descent:
             "gradient_norm": self._slope(point),
             "seconds": perf_counter() - self._start,
             "evaluations": float(self._evaluations),
+            "products": float(self._products),
         }
         self.trace.append(record)
         if self._watch is not None:

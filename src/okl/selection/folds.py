@@ -7,12 +7,66 @@ those of the table best. So the default folds are shuffled, with a seed.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 N_FOLDS = 5
+
+Folds = list[tuple[np.ndarray, np.ndarray]]
+
+
+def split(
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    counted: np.ndarray,
+    *,
+    stratify: bool,
+    random_state: Any,
+    metadata: dict[str, Any],
+) -> Folds:
+    """Return row numbers to train on and to test for each fold.
+
+    Rows that do not count, of weight zero or without any target, are in no default
+    fold: in some of them there might be nothing else.
+
+    Parameters
+    ----------
+    cv, y, stratify, random_state
+        As in `splitter_of`.
+    X : array (n_samples, n_features)
+    counted : array
+        The numbers of the rows that count.
+    metadata : dict
+        What ``split`` of the splitter is given besides.
+    """
+    if cv is not None or len(counted) == len(y):
+        splitter = splitter_of(cv, y, stratify=stratify, random_state=random_state)
+        return _split(splitter, X, y, **metadata)
+    own = y[counted]
+    splitter = splitter_of(None, own, stratify=stratify, random_state=random_state)
+    return [(counted[a], counted[b]) for a, b in _split(splitter, counted, own)]
+
+
+def _split(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
+    """Split, and say what to pass where classes have too few rows for the folds."""
+    with warnings.catch_warnings():
+        # searches say so with a remedy
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        try:
+            return list(splitter.split(X, y, **metadata))
+        except ValueError as error:
+            if "members in each class" not in str(error):
+                raise
+            most = int(np.unique(y, return_counts=True)[1].max())
+            raise ValueError(
+                f"{error} The most frequent class has {most} row{'s' * (most > 1)}: "
+                "pass cv, a smaller number of folds or a splitter such as KFold, or "
+                "merge rare classes."
+            ) from error
 
 
 def splitter_of(

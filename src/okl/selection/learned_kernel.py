@@ -3,14 +3,18 @@
 *Squared loss.* A linear kernel plus a Matern 5/2 kernel with a width for each column of
 standardised rows: the weights of both against noise of variance one, and the widths,
 minimise the restricted likelihood of independent outputs that share the kernel. The
-search starts from one width for all columns, which it learns first, of many rows on
-some. With few rows for so many widths they fit too closely: the one width is kept where
-it predicts rows that are left out better, and is all there is above `MOST_WIDTHS`
-columns.
+search starts from one width for all columns, which it learns first. A Laplacian kernel,
+by the sum of the distances along the columns, is learned in the place of the Matern
+kernel as well: its functions are rough, and close to sums of functions of few columns,
+as those of many tables are. Which of them is kept is told by rows that are left out,
+not by the likelihood, which errs where the noise is not what it supposes. With few rows
+for so many widths they fit too closely: one width is a candidate then, and is all there
+is above `MOST_WIDTHS` columns. Of many rows some are enough to choose a candidate by,
+which is then learned on all of them.
 
-*Other smooth losses*, those of classes among them: a Matern 5/2 kernel with one width
-for all standardised columns, and its weight, minimise the loss of the held-out rows of
-folds. A width for each column did not pay there.
+*Other smooth losses*, those of classes among them: a linear plus a Matern 5/2 kernel
+with one width for all standardised columns, and both weights, minimise the loss of the
+held-out rows of folds. A width for each column did not pay there.
 
 The priors are those of the kernels. Rows are those of dense arrays.
 """
@@ -23,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.kernels import Constant, Kernel, Linear, Matern, per_feature
+from okl.kernels import Constant, Kernel, Laplacian, Linear, Matern, per_feature
 from okl.operators import Dense
 from okl.problems import Observed
 from okl.selection.criteria import (
@@ -47,11 +51,16 @@ MOST_WIDTHS = 500
 _ROWS_PER_WIDTH = 5
 # Where the weights of the linear and of the other part start; noise is one.
 _LINEAR, _MATERN = 1.0, 10.0
-# Iterations of a search at most, of one that is only a start of another, and of one of
-# two parameters whose criterion is as exact as fits that end at a tolerance are.
-_ITERATIONS, _FIRST, _OF_FOLDS = 100, 10, 6
-# With at least twice as many rows the search that is only a start is on so many.
+# Iterations of a search at most, of one that is only a start of another, of one that
+# starts near its end, and of one by folds, whose criterion is as exact as fits that end
+# at a tolerance are. What more of them would change says nothing: less than one in a
+# log likelihood.
+_ITERATIONS, _FIRST, _LAST, _OF_FOLDS = 40, 10, 12, 6
+# With at least twice as many rows the candidates are compared on so many.
 _SOME_ROWS = 400
+# Distances along columns, n^2 d, above which there is no Laplacian kernel: they are no
+# product of matrices.
+_MOST_DISTANCES = 1e8
 # Of the fit that tells how much each column counts.
 _TOL, _MAX_ITER = 1e-4, 500
 # Of the fits to the folds.
@@ -137,12 +146,25 @@ class _Fit(NamedTuple):
 
 
 def scaled(kernel: Kernel, factor: float) -> Kernel:
-    """Return linear plus weighted Matern times a factor, zero left out."""
+    """Return linear plus a weighted kernel times a factor, zero left out."""
     if not factor > 0:
         return kernel
     linear, rest = kernel.left, kernel.right
     weight = Constant(rest.left.value * factor)
     return Linear(scales=linear.scales * factor) + weight * rest.right
+
+
+def _with_laplacian(kernel: Kernel, n_features: int) -> Kernel:
+    """Return linear plus weighted Laplacian of the widths of a Matern kernel.
+
+    Its mean distance of standardised rows is about the root of the mean square of that
+    of the Matern kernel.
+    """
+    weight, matern = kernel.right.left, kernel.right.right
+    inverse = 1.0 / matern.length_scale
+    all_inverse = np.broadcast_to(inverse, n_features)
+    gamma = inverse * np.linalg.norm(all_inverse) / all_inverse.sum()
+    return kernel.left + weight * Laplacian(gamma)
 
 
 @dataclass(frozen=True)
@@ -154,31 +176,41 @@ class _Search:
     fit_intercept: bool
     row_weights: np.ndarray | None
 
+    @property
+    def _start(self) -> Kernel:
+        """Linear plus Matern, of the same width for all columns."""
+        d = self.Z.shape[1]
+        return Linear(scales=_LINEAR / d) + Constant(_MATERN) * Matern(d**0.5, 2.5)
+
     def of_squared_loss(self) -> Kernel:
-        """Return linear plus Matern, with a width for each column or one for all."""
+        """Return the best candidate, learned on all rows."""
+        some = self._some()
+        candidates = some._candidates()
+        best = candidates[0]
+        if len(candidates) > 1:
+            best = min(candidates, key=some._left_out_error)
+        return best if some is self else self._likeliest(best, _LAST)
+
+    def _candidates(self) -> list[Kernel]:
+        """Return what is linear plus Matern or Laplacian, learned on these rows."""
         n, d = self.Z.shape
         several = 1 < d <= MOST_WIDTHS
         compares = not several or n < _ROWS_PER_WIDTH * d
-        start = Linear(scales=_LINEAR / d) + Constant(_MATERN) * Matern(d**0.5, 2.5)
-        if compares:
-            one_width = self._likeliest(start, _ITERATIONS)
-        else:
-            one_width = self._some()._likeliest(start, _FIRST)
-        if not several:
-            return one_width
-        wider = one_width.left + per_feature(one_width.right, self.Z)
-        widths = self._likeliest(wider, _ITERATIONS)
-        if not compares:
-            return widths
-        return min((one_width, widths), key=self._left_out_error)
+        one_width = self._likeliest(self._start, _ITERATIONS if compares else _FIRST)
+        found = [one_width] if compares else []
+        if several:
+            wider = one_width.left + per_feature(one_width.right, self.Z)
+            found.append(self._likeliest(wider, _ITERATIONS))
+        if n**2 * d <= _MOST_DISTANCES:
+            found.append(self._likeliest(_with_laplacian(found[-1], d), _ITERATIONS))
+        return found
 
     def of_folds(self, folds: Folds) -> Kernel:
-        """Return a weight times Matern with one width."""
-        start = Constant(_MATERN) * Matern(self.Z.shape[1] ** 0.5, 2.5)
+        """Return linear plus Matern, with one width."""
         criterion = FoldsLikelihood(
             self.observed, folds, fit_intercept=self.fit_intercept, tol=_FOLD_TOL
         )
-        return self._learned(start, criterion, _OF_FOLDS)
+        return self._learned(self._start, criterion, _OF_FOLDS)
 
     def fit(self, kernel: Kernel) -> _Fit:
         """Return what the fit at alpha = 1 tells."""
@@ -201,12 +233,13 @@ class _Search:
     def _some(self) -> _Search:
         """Return the search on every few rows, where there are many and all observed.
 
-        That is enough to see where to start on all of them.
+        There are enough of them to learn widths.
         """
-        n, weights = len(self.Z), self.row_weights
-        if n < 2 * _SOME_ROWS or not self.observed.complete:
+        (n, d), weights = self.Z.shape, self.row_weights
+        enough = max(_SOME_ROWS, _ROWS_PER_WIDTH * d)
+        if n < 2 * enough or not self.observed.complete:
             return self
-        rows = np.arange(0, n, n // _SOME_ROWS)
+        rows = np.arange(0, n, n // enough)
         some = self.Z[rows], self.observed.targets[rows]
         if any(np.all(np.ptp(values, axis=0) == 0) for values in some):
             return self

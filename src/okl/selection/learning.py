@@ -3,10 +3,12 @@
 A criterion says how good a kernel, alpha and a given output kernel are, and gives the
 weights that each of them contracts with its own derivatives (`Kernel.gradient`,
 `Structure.gradient`). So an evaluation costs the same for one parameter as for a width
-per feature, and a quasi-Newton method (L-BFGS-B) needs some tens of them. Priors are
-densities of the logarithms: what is minimised is the criterion minus their logarithm,
-which also pins down directions that a criterion does not see, such as the common scale
-of a kernel and alpha.
+per feature, and a quasi-Newton method (L-BFGS-B) needs some tens of them. Where an
+output kernel is learned whose derivative is not followed, differences of the criterion
+take its place, two evaluations for each parameter, of which there may be few. Priors
+are densities of the logarithms: what is minimised is the criterion minus their
+logarithm, which also pins down directions that a criterion does not see, such as the
+common scale of a kernel and alpha.
 """
 
 from __future__ import annotations
@@ -20,18 +22,19 @@ import numpy as np
 
 from okl.kernels import Kernel
 from okl.numerics.memory import require_memory
-from okl.operators import Dense
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
 from okl.selection.descent import Descent, Record, Watch
+from okl.selection.differences import MOST
 from okl.selection.objective import Model, Objective, within
 from okl.structures import Structure
 
 # With fewer rows there is nothing to choose by.
 _FEWEST = 5
-# Standard deviation of log alpha, and how many of them its bounds are away.
-_ALPHA_STD, _REACH = 3.0, 4.0
+# Standard deviation of log alpha, and how many of them its bounds are away; and of what
+# those of outputs differ by.
+_ALPHA_STD, _REACH, _OWN_STD = 3.0, 4.0, 1.0
 # Arrays of the size of K: those of a criterion, and of each kernel of a combination.
 _OF_CRITERION, _OF_KERNEL = 6, 2
 
@@ -44,7 +47,7 @@ class Learned:
     ----------
     kernel : Kernel
     structure : Structure
-    alpha : float
+    alpha : float or array (n_outputs,)
         New objects with the values found.
     parameters : dict
         Those values by name, as ``set_params`` of an estimator takes them.
@@ -58,7 +61,8 @@ class Learned:
     trace : list of dict
         For the start and each iteration ``value`` (what is minimised), ``criterion``
         (without the priors), ``gradient_norm`` (the largest entry of the gradient
-        that does not lead out of the bounds), ``seconds`` and ``evaluations`` so far.
+        that does not lead out of the bounds), ``seconds``, ``evaluations`` and
+        ``products`` so far.
     success : bool
         Whether the search ended by itself.
     message : str
@@ -67,7 +71,7 @@ class Learned:
 
     kernel: Kernel
     structure: Structure
-    alpha: float
+    alpha: Any
     parameters: dict[str, Any]
     value: float
     objective: float
@@ -82,7 +86,7 @@ def learn(
     observed: Observed,
     kernel: Kernel,
     structure: Structure,
-    alpha: float,
+    alpha: Any,
     criterion: Criterion,
     *,
     fit_intercept: bool,
@@ -107,16 +111,16 @@ def learn(
         Resolved, at the values that the search starts from.
     structure : Structure
         Valid for the outputs.
-    alpha : float
-        Where the search starts.
+    alpha : float or array (n_outputs,)
+        Where the search starts; one for each output is learned as such.
     criterion : Criterion
         What is minimised. The evaluations start where those before ended.
     fit_intercept : bool
         Whether the kernel is evaluated around the means of the rows.
     parameters : mapping or iterable of str, optional
         Which are learned and how, as in `HyperparameterSpace`: ``alpha``, those of the
-        kernel by names as ``kernel__gamma``, and ``structure__gamma`` of a given
-        structure that relates outputs. None for all.
+        kernel by names as ``kernel__gamma``, and ``structure__gamma`` of a structure
+        that relates outputs. None for all.
     priors : bool, default=True
         Whether the priors count.
     row_weights : array (n_samples,), optional
@@ -140,7 +144,9 @@ def learn(
     ------
     ValueError
         If there are fewer than five rows, nothing can be learned, a parameter has no
-        influence (as the width of a constant column), or ``parameters`` does not fit.
+        influence (as the width of a constant column), or ``parameters`` does not fit;
+        bounds are no valid parameters of the structure; or the gradient would take
+        differences in too many parameters.
     MemoryError
         If the kernel matrix and its derivatives cannot fit.
     numpy.linalg.LinAlgError
@@ -152,18 +158,19 @@ def learn(
     _require_memory(kernel, n_samples, budget)
     if fit_intercept:
         kernel = kernel.centered(X, row_weights)
-    model = Model(kernel, structure, float(alpha))
+    model = Model(kernel, structure, alpha)
     space = HyperparameterSpace(
         _hyperparameters(model, X, observed, row_weights), parameters
     )
     _check_space(space, model, X)
     objective = Objective(X, model, criterion, space, priors)
+    _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)
     success, message = descent.run(max_iter)
     best = objective.at(descent.best)
-    last = criterion.cold().evaluate(
-        Dense(best.kernel(X), trusted=best.kernel.is_psd), best.alpha, best.structure
+    last = criterion.cold().value(
+        objective.operator(best.kernel), best.alpha, best.structure
     )
     log_prior = space.log_prior(descent.best)[0] if priors else 0.0
     return Learned(
@@ -194,13 +201,18 @@ def _hyperparameters(
     kernel, structure, alpha = model
     found = [one.within("kernel") for one in kernel.hyperparameters(X, weights)]
     known = structure.known(observed.targets)
-    if known is not None and known.couples and observed.n_outputs > 1:
+    if (known is None or known.couples) and observed.n_outputs > 1:
         found += [one.within("structure") for one in structure.hyperparameters()]
     # alpha adds to the eigenvalues of K, and is as large as those of noise
     centre = float(np.mean(kernel.diagonal(X))) or 1.0
     reach = float(np.exp(_REACH * _ALPHA_STD))
-    bounds = min(centre / reach, alpha / 2), max(centre * reach, alpha * 2)
+    bounds = (
+        min(centre / reach, np.min(alpha) / 2),
+        max(centre * reach, np.max(alpha) * 2),
+    )
     prior = LogNormal(np.log(centre), _ALPHA_STD)
+    if np.ndim(alpha):
+        prior = LogNormal(np.log(centre), _OWN_STD, shared_std=_ALPHA_STD)
     return [*found, Hyperparameter("alpha", alpha, bounds, prior)]
 
 
@@ -227,6 +239,22 @@ def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
             f"({len(entries)} such in {name}): the columns of X that it is for are "
             "constant, or it starts far from their scale. Drop constant columns, start "
             f"elsewhere, or keep it by parameters={{{name!r}: 'fixed'}}."
+        )
+
+
+def _check_objective(objective: Objective, n_outputs: int) -> None:
+    """Raise ValueError if it leaves what is valid, or would cost too much."""
+    space, structure = objective.space, objective.model.structure
+    for corner in space.bounds.T:
+        objective.at(corner).structure.validate(n_outputs)
+    if space.size > MOST and not objective.differentiates:
+        raise ValueError(
+            f"The L of {structure} is learned, and the derivative of held-out scores "
+            f"does not follow it: it would take differences in {space.size} parameters "
+            f"({', '.join(space.names)}), at {2 * space.size + 1} times the fits of "
+            f"all folds a gradient. At most {MOST} can be learned so: name fewer "
+            "as parameters, tie those of an array, or learn the kernel with a given "
+            "structure such as 'identity', or with 'frobenius', first."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from okl.kernels import Kernel
 from okl.operators import Dense
 from okl.parameters import HyperparameterSpace
 from okl.selection.criteria import Criterion
+from okl.selection.differences import central_differences
 from okl.structures import Structure
 
 
@@ -21,7 +23,7 @@ class Model(NamedTuple):
 
     kernel: Kernel
     structure: Structure
-    alpha: float
+    alpha: Any  # a number, or one for each output
 
 
 class Point(NamedTuple):
@@ -43,6 +45,21 @@ class Objective:
     space: HyperparameterSpace
     priors: bool
 
+    @property
+    def differentiates(self) -> bool:
+        """Whether the criterion has derivatives, so that no differences are needed."""
+        return self.criterion.differentiates(self.model.structure)
+
+    @property
+    def _moves_kernel(self) -> bool:
+        return any(name.startswith("kernel__") for name in self.space.names)
+
+    @cached_property
+    def _operator(self) -> Dense:
+        """The kernel matrix, where no parameter of the kernel is learned."""
+        kernel = self.model.kernel
+        return Dense(kernel(self.X), owned=False, trusted=kernel.is_psd)
+
     def at(self, theta: np.ndarray) -> Model:
         """Return new objects with the values that theta stands for."""
         values = self.space.unpack(theta)
@@ -59,16 +76,12 @@ class Objective:
         numpy.linalg.LinAlgError
             If a matrix cannot be factorised, or they are not finite.
         """
-        kernel, structure, alpha = self.at(theta)
-        K, pullback = kernel.value_and_pullback(self.X)
-        operator = Dense(K, owned=False, trusted=kernel.is_psd)
-        found = self.criterion.evaluate(operator, alpha, structure)
-        derivatives = within("kernel", pullback(found.weights()))
-        derivatives["alpha"] = found.log_alpha
-        if found.output_weights is not None:
-            own = structure.gradient(found.output_weights)
-            derivatives |= within("structure", own)
-        value, gradient = found.value, self.space.gradient(derivatives)
+        if self.differentiates:
+            criterion, gradient = self._derivatives(theta)
+        else:
+            criterion = self._value(theta)
+            gradient = central_differences(self._value, theta, self.space.bounds)
+        value = criterion
         if self.priors:
             log_prior, slope = self.space.log_prior(theta)
             value, gradient = value - log_prior, gradient - slope
@@ -77,7 +90,37 @@ class Objective:
                 f"The criterion is {value}, or its gradient is not finite. Start from "
                 "another alpha, or scale of the kernel."
             )
-        return Point(theta.copy(), float(value), found.value, gradient)
+        return Point(theta.copy(), float(value), criterion, gradient)
+
+    def operator(self, kernel: Kernel) -> Dense:
+        """Return the matrix of a kernel, the same one where none of it is learned."""
+        if not self._moves_kernel:
+            return self._operator
+        return Dense(kernel(self.X), owned=False, trusted=kernel.is_psd)
+
+    def _value(self, theta: np.ndarray) -> float:
+        """Return the criterion."""
+        kernel, structure, alpha = self.at(theta)
+        return self.criterion.value(self.operator(kernel), alpha, structure).value
+
+    def _derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the criterion and its gradient."""
+        kernel, structure, alpha = self.at(theta)
+        derivatives: dict[str, Any] = {}
+        if self._moves_kernel:
+            K, pullback = kernel.value_and_pullback(self.X)
+            operator = Dense(K, owned=False, trusted=kernel.is_psd)
+            found = self.criterion.evaluate(operator, alpha, structure)
+            derivatives = within("kernel", pullback(found.weights()))
+        else:
+            found = self.criterion.evaluate(
+                self._operator, alpha, structure, of_kernel=False
+            )
+        derivatives["alpha"] = found.log_alpha
+        if found.output_weights is not None:
+            own = structure.gradient(found.output_weights)
+            derivatives |= within("structure", own)
+        return found.value, self.space.gradient(derivatives)
 
 
 def part_of(part: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def largest_alpha(problem: Problem) -> float:
     that L may have: beyond it every direction of f is shrunk by half or more (squared
     loss). Else sqrt(||G'KG||_2), G minus the gradient of the loss at f = 0 and the best
     intercept, Y for the squared loss: beyond it the trace structure gives L = 0. K and
-    Y are centred if there is an intercept.
+    Y are centred if there is an intercept; of several kernels the largest counts.
     """
     largest = problem.largest_eigenvalue()
     if np.isfinite(largest):
@@ -36,9 +36,10 @@ def largest_alpha(problem: Problem) -> float:
         zero = zero + problem.entries.spread(smooth.best_intercept(zero))
     loss = smooth.loss
     gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
-    moment = problem.entries.gram(gradient, gradient)
-    values, _ = eigh((moment + moment.T) / 2)
-    return max(float(values[-1]), 0.0) ** 0.5
+    m = problem.n_outputs
+    moments = problem.entries.gram(gradient, gradient).reshape(-1, m, m)
+    largest = max(float(eigh((one + one.T) / 2)[0][-1]) for one in moments)
+    return max(largest, 0.0) ** 0.5
 
 
 def _norm(problem: Problem) -> float:
@@ -46,7 +47,8 @@ def _norm(problem: Problem) -> float:
 
     Solvers without weights need the decomposition anyway; others need products only.
     """
-    if problem.exact and problem.operator.workspace >= _DECOMPOSITION:
+    decomposes = problem.exact and problem.operator.workspace >= _DECOMPOSITION
+    if problem.operator.several or decomposes:
         return problem.operator.norm
     n = problem.operator.n_samples
     rows = np.ones(n) if problem.weights is None else problem.weights.mean(axis=1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from okl.kernels import Constant, Linear, Matern, Product, Sum
+from okl.kernels import Constant, Laplacian, Linear, Matern, Product, Sum
 from okl.numerics.arrays import eigh
 
 # Rows that derivatives are evaluated at, and directions of the outputs.
@@ -28,17 +28,15 @@ def shares_of_columns(
     Parameters
     ----------
     kernel : Kernel
-        A linear or Matern 5/2 kernel, or sums and multiples of these.
+        A linear, Laplacian or Matern 5/2 kernel, or sums and multiples of these.
     Z : array (n_samples, n_features)
         Standardised training rows.
     coefficients : array (n_samples, n_outputs)
         Of the functions.
     """
     chosen = np.linspace(0, len(Z) - 1, min(len(Z), _ROWS)).round().astype(np.intp)
-    total = np.zeros(Z.shape[1])
-    for column in _main_directions(coefficients).T:
-        slopes = _slopes(kernel, Z[chosen], Z, column)
-        total += np.sum(slopes**2, axis=0)
+    slopes = _slopes(kernel, Z[chosen], Z, _main_directions(coefficients))
+    total = np.sum(slopes**2, axis=(0, 1))
     largest = total.sum()
     return total / largest if largest > 0 else total
 
@@ -59,22 +57,38 @@ def _main_directions(coefficients: np.ndarray) -> np.ndarray:
 
 
 def _slopes(
-    kernel: Any, at: np.ndarray, Z: np.ndarray, column: np.ndarray
+    kernel: Any, at: np.ndarray, Z: np.ndarray, coefficients: np.ndarray
 ) -> np.ndarray:
-    """Return the derivatives of sum_i k(x, z_i) c_i by the features of x."""
+    """Return the derivatives of sum_i k(x, z_i) c_i by the features of x.
+
+    They are (n_functions, n_at, n_features).
+    """
     if isinstance(kernel, Sum):
-        left = _slopes(kernel.left, at, Z, column)
-        return left + _slopes(kernel.right, at, Z, column)
+        left = _slopes(kernel.left, at, Z, coefficients)
+        return left + _slopes(kernel.right, at, Z, coefficients)
     if isinstance(kernel, Product) and isinstance(kernel.left, Constant):
-        return kernel.left.value * _slopes(kernel.right, at, Z, column)
+        return kernel.left.value * _slopes(kernel.right, at, Z, coefficients)
     if isinstance(kernel, Linear):
         center = 0.0 if kernel.center is None else kernel.center
-        slopes = kernel.scales * (column @ (Z - center))
-        return np.broadcast_to(slopes, at.shape)
+        slopes = kernel.scales * (coefficients.T @ (Z - center))
+        return np.repeat(slopes[:, None], len(at), axis=1)
+    slopes = np.empty((coefficients.shape[1], *at.shape))
+    if isinstance(kernel, Laplacian):
+        # dk / dx = -gamma sign(x - z) k, zero on the kink
+        K = kernel(at, Z)
+        gamma = np.broadcast_to(kernel.gamma, at.shape[1])
+        for column in range(at.shape[1]):
+            signs = np.sign(np.subtract.outer(at[:, column], Z[:, column]))
+            signs *= K
+            slopes[:, :, column] = -gamma[column] * (signs @ coefficients).T
+        return slopes
     assert isinstance(kernel, Matern)
     assert kernel.nu == 2.5
     # dk / dx = -5 (x - z) (1 + r) exp(-r) / (3 length_scale^2)
     r = 5.0**0.5 * cdist(at / kernel.length_scale, Z / kernel.length_scale)
-    M = (1.0 + r) * np.exp(-r) * column
-    differences = at * M.sum(axis=1, keepdims=True) - M @ Z
-    return -5.0 / 3.0 * differences / np.square(kernel.length_scale)
+    decay = (1.0 + r) * np.exp(-r)
+    for number, column in enumerate(coefficients.T):
+        M = decay * column
+        slopes[number] = at * M.sum(axis=1, keepdims=True) - M @ Z
+    slopes *= -5.0 / 3.0 / np.square(kernel.length_scale)
+    return slopes

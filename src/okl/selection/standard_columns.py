@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Columns, Kernel, Linear, Matern, Product, Sum
+from okl.kernels import Columns, Kernel, Laplacian, Linear, Matern, Product, Sum
 from okl.operators.base import CENTERING_ROUNDING
 
 
@@ -84,6 +84,8 @@ class StandardColumns:
             )
         if isinstance(kernel, Matern):
             return Matern(kernel.length_scale * self.deviations, kernel.nu)
+        if isinstance(kernel, Laplacian):
+            return Laplacian(kernel.gamma / self.deviations)
         if isinstance(kernel, Linear):
             return Linear(scales=kernel.scales / self.deviations**2)
         return kernel

@@ -14,6 +14,8 @@ from okl.solvers.choice import as_solver as as_solver
 from okl.solvers.choice import choice_table as choice_table
 from okl.solvers.choice import choose_solver as choose_solver
 from okl.solvers.closed_form import ClosedForm as ClosedForm
+from okl.solvers.completion import Completion as Completion
+from okl.solvers.completion import solve_completed as solve_completed
 from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.imputation import Imputation as Imputation
 from okl.solvers.majorization import Majorization as Majorization
@@ -24,4 +26,6 @@ from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
+from okl.solvers.term_newton import TermNewton as TermNewton
+from okl.solvers.term_proximal import TermProximal as TermProximal
 from okl.solvers.trace_newton import TraceNewton as TraceNewton

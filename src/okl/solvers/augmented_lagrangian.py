@@ -67,6 +67,7 @@ class AugmentedLagrangian(Solver):
     loss_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = None
     workspace_matrices: ClassVar[int] = 0  # then the smooth problems go without
 
     def prepare(self, problem: Problem) -> Any:

@@ -23,6 +23,10 @@ _WEIGHTINGS = {
 }
 
 
+# What a solver needs that does not take the number of kernels of a problem.
+_NUMBERS = {False: "several kernels", True: "one kernel"}
+
+
 class Solver(Component, ABC):
     """Base of the solvers.
 
@@ -36,6 +40,9 @@ class Solver(Component, ABC):
         Whether all outputs must have the same kernel matrix.
     workspace_matrices : int
         How many arrays of the size of the kernel matrix it forms besides.
+    several_kernels : bool or None
+        Whether it is for problems of several kernels, each with its own L; None for
+        both these and others.
     complete_rows : bool
         Whether every row must have a target for every output, missing or not, instead
         of naming its only one.
@@ -47,6 +54,7 @@ class Solver(Component, ABC):
     needs_one_kernel: ClassVar[bool] = True
     workspace_matrices: ClassVar[int] = 2
     complete_rows: ClassVar[bool] = True
+    several_kernels: ClassVar[bool | None] = False
 
     @classmethod
     def along(cls, n_alphas: int) -> Solver:
@@ -74,6 +82,7 @@ class Solver(Component, ABC):
         loss = self.loss_requires - problem.loss.capabilities
         quadratic = "quadratic" in self.loss_requires
         weighted = quadratic and problem.weighting not in self.weightings
+        several = problem.operator.several
         return (
             [
                 f"{name!r} of the loss, which {problem.loss} does not have"
@@ -84,6 +93,7 @@ class Solver(Component, ABC):
             * (self.needs_one_kernel and not problem.operator.shared)
             + ["a target matrix and no task"]
             * (self.complete_rows and not problem.entries.every_output)
+            + [_NUMBERS[several]] * (self.several_kernels not in (None, several))
         )
 
     def largest_product(self, problem: Problem) -> float:

@@ -48,6 +48,8 @@ _STEP_TOLERANCE = 1e-2
 _FRESH = 1e-2
 # A round that closes less than this part of the gap is a slow one.
 _SLOW = 0.1
+# Relative residual of a Newton system.
+_FORCING = 0.1
 # Iterates that the extrapolation remembers.
 _MEMORY = 9
 
@@ -176,8 +178,7 @@ class _Turns:
             model.output_kernel.matrix(),
             self.alpha,
         )
-        inverse = point.preconditioner(self.alpha)
-        _, slope = point.newton_step(point.gradient(), inverse, self.alpha, gap)
+        _, slope = point.newton_step(self.alpha, rtol=min(_FORCING, gap**0.5))
         return -slope / 2
 
     def _turn(self, model: _Model) -> _Model:

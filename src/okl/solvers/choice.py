@@ -8,12 +8,12 @@ from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.squared_loss import SQUARED_LOSS
-from okl.solvers.table import Row, candidates, first_that_fits, rendered
+from okl.solvers.table import Choice, candidates, first_that_fits, rendered
 
 CHOICE = (
     *SQUARED_LOSS,
     *SMOOTH_LOSS,
-    Row("with kinks", (AugmentedLagrangian,), (AugmentedLagrangian,)),
+    Choice("with kinks", (AugmentedLagrangian,), (AugmentedLagrangian,)),
 )
 SOLVERS: Names[Solver] = Names(
     cls for row in CHOICE for cls in (*row.given, *row.learned)

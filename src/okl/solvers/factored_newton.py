@@ -15,8 +15,8 @@ grows, rescales and prunes at once. (A projected gradient step in L with
 Barzilai-Borwein length was tried in its place, and was slower and longer.)
 
 A bound on the rank makes the problem non-convex; once it is active the gap to the
-unbounded problem stays open, and the solver stops where a Newton step promises less
-than the tolerance.
+unbounded problem stays open, and the solver stops after a Newton step that promised
+less than the tolerance.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from __future__ import annotations
 from math import ceil, log
 from typing import ClassVar
 
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.neighbours import Neighbours
 from okl.solvers.solution import Solution, conclude
 
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
@@ -38,6 +38,9 @@ _GROWTH = 0.3
 _SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
 # Line search: sufficient decrease, shrinking, and when to give up.
 _ARMIJO, _SHRINK, _MAX_BACKTRACKS = 1e-4, 0.5, 40
+# Relative residual of the Newton systems: far from the optimum, and the largest near
+# it, where this part of what brings the gap below the tolerance will do.
+_FORCING, _LOOSEST, _MARGIN = 0.1, 0.5, 0.03
 # A cold start walks down from alpha_max, where L = 0, in factors of this.
 _CONTINUATION = 4.0
 _CONTINUATION_TOLERANCE = 1e-2
@@ -60,70 +63,75 @@ class FactoredNewton(Solver):
         *,
         tol: float,
         max_iter: int,
-        start: Array | None = None,
+        start: Neighbours | None = None,
     ) -> Solution:
-        """Iterate from the factor of a neighbouring, larger alpha."""
+        """Iterate from what L may be after those of neighbouring, larger alphas."""
         monitor = Monitor(
             prepared.problem.reference, tol=SAFETY * tol, max_iter=max_iter
         )
         if start is None:
             start = self._continue_to(prepared, alpha, tol, max_iter)
-        point, rank_limited = _minimise(prepared, alpha, start, monitor, tol)
+        first = start.at(alpha)
+        point, rank_limited = _minimise(prepared, alpha, first, monitor, tol)
         kernel = point.output_kernel()
-        coefficients = best_coefficients(prepared, kernel, alpha)
         return conclude(
             prepared,
-            coefficients,
+            point.coefficients(),
             kernel,
             alpha,
             tol=tol,
             rank_limited=rank_limited,
             history=monitor.history,
-            start=kernel.factor(),
+            start=start.joined(alpha, kernel.matrix()),
         )
 
     def _continue_to(
         self, prepared: Rotated, alpha: float, tol: float, max_iter: int
-    ) -> Array:
-        """Walk down from the largest useful alpha, loosely, to a first factor."""
+    ) -> Neighbours:
+        """Walk down from the largest useful alpha, loosely."""
         targets = prepared.targets
         xp = namespace(targets)
-        factor = xp.zeros((targets.shape[1], 0), dtype=targets.dtype)
         moment = targets.T @ (prepared.eigenvalues * targets)
-        largest = float(eigh((moment + moment.T) / 2)[0][-1]) ** 0.5
+        largest = max(float(eigh((moment + moment.T) / 2)[0][-1]), 0.0) ** 0.5
+        found = Neighbours().joined(max(largest, alpha), xp.zeros_like(moment))
         if largest <= alpha:
-            return factor
+            return found
         n_steps = ceil(log(largest / alpha) / log(_CONTINUATION))
         for step in range(1, n_steps):
             loose = max(tol, _CONTINUATION_TOLERANCE)
             reference = prepared.problem.reference
             monitor = Monitor(reference, tol=SAFETY * loose, max_iter=max_iter)
             between = largest * (alpha / largest) ** (step / n_steps)
-            point, _ = _minimise(prepared, between, factor, monitor, loose)
-            factor = point.output_kernel().factor()
-        return factor
+            first = found.at(between)
+            point, _ = _minimise(prepared, between, first, monitor, loose)
+            found = found.joined(between, point.output_kernel().matrix())
+        return found
 
 
 def _minimise(
-    prepared: Rotated, alpha: float, factor: Array, monitor: Monitor, tol: float
+    prepared: Rotated, alpha: float, first: Array, monitor: Monitor, tol: float
 ) -> tuple[FactoredPoint, bool]:
-    """Take the two steps in turn; return the last point, and whether rank-limited."""
+    """Take the two steps in turn; return the last point, and whether rank-limited.
+
+    The first L need not be PSD.
+    """
     d = prepared.eigenvalues
-    xp = namespace(factor)
-    n_outputs = factor.shape[0]
+    xp = namespace(first)
+    n_outputs = first.shape[0]
     max_rank = prepared.problem.structure.max_rank(n_outputs)
-    identity = xp.eye(n_outputs, dtype=factor.dtype)
-    point = FactoredPoint.of(d, prepared.targets, identity, factor @ factor.T, alpha)
-    point = _reweight(d, point, max_rank, alpha)
-    reweighted = True
+    identity = xp.eye(n_outputs, dtype=first.dtype)
+    point = FactoredPoint.of(d, prepared.targets, identity, first, alpha)
+    reweighted = False
+    if point.rank < n_outputs or max_rank < n_outputs:
+        point = _reweight(d, point, max_rank, alpha)
+        reweighted = True
     while True:
         dual = _dual_value(prepared, point, alpha)
         relative = monitor.add(point.objective, dual)
         if monitor.done:
             return point, False
         rank = point.rank
-        gradient, inverse = point.gradient(), point.preconditioner(alpha)
-        promise = alpha / 2 * inner(gradient, gradient @ inverse)
+        promise = alpha / 2 * inner(point.gradient, point.gradient / point.curvature)
         bounded = rank == max_rank < n_outputs
         little = promise <= _GROWTH * (point.objective - dual)
         if little and not (bounded or reweighted):
@@ -131,21 +139,42 @@ def _minimise(
             reweighted = True
             continue
         reweighted = False
-        direction, slope = point.newton_step(gradient, inverse, alpha, relative)
-        if bounded and -slope / 2 <= tol * point.objective:
-            return point, True
+        direction, slope = point.newton_step(alpha, rtol=_forcing(relative, tol))
+        little = -slope / 2 <= tol * point.objective
         point = _line_search(d, point, rank, direction, slope, alpha)
+        if bounded and little:
+            monitor.add(point.objective, _dual_value(prepared, point, alpha))
+            return point, True
+
+
+def _forcing(gap: float, tol: float) -> float:
+    """Return how well to solve Newton's equations: the better, the smaller the gap.
+
+    But no better than what brings the gap, which falls by the square, below the
+    tolerance.
+    """
+    enough = min(_MARGIN * (tol / gap) ** 0.5, _LOOSEST) if gap > 0 else 0.0
+    return max(min(_FORCING, gap**0.5), enough)
 
 
 def _dual_value(prepared: Rotated, point: FactoredPoint, alpha: float) -> float:
-    """Return the dual value that the residuals of the point imply."""
-    problem = prepared.problem
-    bound = problem.structure.dual_bound(point.moment / 2, point.output_kernel())
+    """Return the dual value that the residuals of the point imply.
+
+    It is sum_j (t_j <a_j, y_j> - t_j^2 ||a_j||^2 / 2) over the eigenvectors of S, with
+    the best scales t_j that are allowed.
+    """
+    structure = prepared.problem.structure
+    bound = structure.dual_bound(point.moment / 2, point.output_kernel())
     assert bound.directions is not None
     vectors, limits = bound.directions
-    rotated, targets = alpha * (point.dual @ vectors), point.targets @ vectors
-    scales = problem.loss.dual_scales(targets, rotated, limits)
-    return problem.loss.dual_value(targets, rotated * scales)
+    xp = namespace(vectors)
+    own = point.dual.T @ point.dual
+    crossed = point.moment * point.weights + alpha * own  # C'Y, Y = KCL + alpha C
+    products = alpha * xp.sum(vectors * (crossed @ vectors), axis=0)
+    squares = alpha**2 * xp.sum(vectors * (own @ vectors), axis=0)
+    safe = xp.where(squares > 0, squares, xp.ones_like(squares))
+    scales = xp.clip(xp.minimum(products / safe, limits), 0.0, None)
+    return float(xp.sum(scales * (products - scales * squares / 2)))
 
 
 def _reweight(
@@ -188,9 +217,7 @@ def _reweight(
 
 def _cost(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
     """Return the part of the objective that depends on each l_j, times 2 / alpha."""
-    xp = namespace(weights)
-    gains = xp.sum(energy * weights / (d * weights + alpha), axis=0)
-    return weights - gains / alpha
+    return weights - column_inner(energy, weights / (d * weights + alpha)) / alpha
 
 
 def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
@@ -202,9 +229,9 @@ def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Arr
     xp = namespace(weights)
     for _ in range(_SECULAR_STEPS):
         inverse = 1 / (d * weights + alpha)
-        terms = energy * inverse * inverse
-        value = xp.sum(terms, axis=0)
-        slope = 2 * xp.sum(d * terms * inverse, axis=0)
+        halves = energy * inverse
+        value = column_inner(halves, inverse)
+        slope = 2 * column_inner(halves, d * inverse * inverse)
         slope = xp.where(slope > 0, slope, xp.ones_like(slope))
         moved = weights + 2 * value * (xp.sqrt(value) - 1) / slope
         moved = xp.clip(moved, 0.0, None)

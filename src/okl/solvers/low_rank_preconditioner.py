@@ -13,6 +13,9 @@ Where nothing couples the outputs, there is a small matrix for each of them. Whe
 one for all would be more work than it saves, what couples them is replaced: a loss by
 its diagonal, and where L does, the weights of a row by their mean.
 
+Where L is that of a tree, its nodes are eliminated one by one
+(`okl.solvers.tree_preconditioner`).
+
 With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A.
 """
 
@@ -22,12 +25,16 @@ from collections.abc import Callable
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace
-from okl.operators import JointOperator, NystroemFactor
+from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
+from okl.solvers.term_preconditioner import sum_preconditioner
+from okl.solvers.tree_preconditioner import tree_preconditioner
 
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
 _PRODUCTS, _FEWEST = 12, 10
+# The work of the small matrices of a tree's leaves, in the same unit.
+_OF_A_TREE = 2
 # Small matrices up to this size cost less than the steps that they save.
 _SMALL = 500
 
@@ -55,13 +62,20 @@ def preconditioner(
     """
     weights, kernel = curvature.diagonal, joint.output_kernel
     xp = namespace(weights)
+    if columns is not None and isinstance(joint, JointSum):
+        return sum_preconditioner(joint, columns, curvature, alpha)
     if columns is None or columns.rank == 0:
         scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
-    if not kernel.couples and curvature.separable:
-        return _separate(columns, weights * kernel.diagonal(), alpha)
+    if kernel.nodes is not None and kernel.couples:
+        forming = (_OF_A_TREE * joint.work / weights.shape[0]) ** 0.5
+        rank = min(columns.rank, int(max(forming, _FEWEST)))
+        return tree_preconditioner(
+            columns.leading(rank), curvature, kernel.nodes, alpha
+        )
     rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
-    if rank >= min(_FEWEST, columns.rank):
+    coupled = kernel.couples or not curvature.separable
+    if coupled and rank >= min(_FEWEST, columns.rank):
         return _joint(columns.leading(rank), curvature, kernel, alpha)
     if not kernel.couples:
         return _separate(columns, weights * kernel.diagonal(), alpha)

@@ -73,6 +73,7 @@ class NewtonCG(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = None
     workspace_matrices: ClassVar[int] = 0
 
     def __init__(self, columns: int = 100) -> None:

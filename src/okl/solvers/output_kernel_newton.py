@@ -63,7 +63,9 @@ class OutputKernelNewton(Solver):
         region = problem.structure.region(problem.n_outputs)
         assert region is not None, "the structure has the capability"
         if region.in_dual:
-            iterates = dual_newton(prepared, alpha, start, tol=tol)
+            iterates = dual_newton(
+                prepared, alpha, start, tol=tol, scales=region.scales
+            )
         else:
             iterates = _primal_newton(prepared, region, alpha, start)
         for found in iterates:

@@ -44,6 +44,7 @@ class SemismoothNewton(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = None
     workspace_matrices: ClassVar[int] = 0
 
     def prepare(self, problem: Problem) -> Prepared:
@@ -136,8 +137,10 @@ class _Point(NamedTuple):
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         xp = namespace(dual)
         best = xp.zeros((problem.n_outputs,), dtype=dual.dtype)
-        if problem.centered:
-            best = problem.best_intercept(predictions)
+        if problem.centered:  # it is not far from the last one
+            near = best if intercept is None else intercept
+            shifted = predictions + problem.entries.spread(near)
+            best = near + problem.best_intercept(shifted)
         if intercept is None:
             intercept = best
 

@@ -6,11 +6,14 @@ from okl.solvers.imputation import Imputation
 from okl.solvers.majorization import Majorization
 from okl.solvers.newton_cg import NewtonCG
 from okl.solvers.semismooth_newton import SemismoothNewton
-from okl.solvers.table import Row
+from okl.solvers.table import Choice
+from okl.solvers.term_newton import TermNewton
+from okl.solvers.term_proximal import TermProximal
 from okl.solvers.trace_newton import TraceNewton
 
 SMOOTH_LOSS = (
-    Row("squared, missing targets", (Imputation,), (TraceNewton, Majorization)),
-    Row("curved in few entries", (SemismoothNewton,), (TraceNewton, Majorization)),
-    Row("smooth, or any weights", (NewtonCG,), (Majorization,)),
+    Choice("squared, missing targets", (Imputation,), (TraceNewton, Majorization)),
+    Choice("curved in few entries", (SemismoothNewton,), (TraceNewton, Majorization)),
+    Choice("several kernels, smooth", (TermNewton,), (TermNewton, TermProximal)),
+    Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )

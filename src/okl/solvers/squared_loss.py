@@ -6,10 +6,10 @@ from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
 from okl.solvers.closed_form import ClosedForm
 from okl.solvers.factored_newton import FactoredNewton
 from okl.solvers.output_kernel_newton import OutputKernelNewton
-from okl.solvers.table import Row
+from okl.solvers.table import Choice
 
 SQUARED_LOSS = (
-    Row(
+    Choice(
         "squared, all targets or weighted rows",
         (ClosedForm,),
         (FactoredNewton, OutputKernelNewton, BlockCoordinateDescent),

@@ -17,7 +17,7 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 
 
-class Row(NamedTuple):
+class Choice(NamedTuple):
     """Solvers of one kind of problem.
 
     Attributes
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 def first_that_fits(
-    table: Sequence[Row], problem: Problem, *, n_alphas: int
+    table: Sequence[Choice], problem: Problem, *, n_alphas: int
 ) -> Solver | None:
     """Return the first solver that takes a problem, None if there is none."""
     for cls in candidates(table, problem):
@@ -44,14 +44,14 @@ def first_that_fits(
     return None
 
 
-def candidates(table: Sequence[Row], problem: Problem) -> list[type[Solver]]:
+def candidates(table: Sequence[Choice], problem: Problem) -> list[type[Solver]]:
     """Return the solvers that take a problem, if there is memory, in order."""
     given = "known" in problem.structure.capabilities
     solvers = (cls for row in table for cls in (row.given if given else row.learned))
     return [cls for cls in solvers if not cls().missing(problem)]
 
 
-def rendered(table: Sequence[Row]) -> str:
+def rendered(table: Sequence[Choice]) -> str:
     """Return the table in Markdown."""
     lines = ["| judged, observed | L given | L learned, in order |", "|---|---|---|"]
     for row in table:

@@ -21,8 +21,9 @@ from okl.solvers.trace_steps import FactorIterate, TraceSteps
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
 # larger one, or after so many rounds: there a step costs no more than a round. So many
-# rounds also under a bound on the rank, where the gap need not close.
-_ROUGH, _IMPUTED_ROUGH, _FEW_ROUNDS = 1e-2, 0.5, 12
+# rounds also under a bound on the rank, where the gap need not close. Elsewhere it may
+# stay open for hundreds, at a small alpha: then the most.
+_ROUGH, _IMPUTED_ROUGH, _FEW_ROUNDS, _MOST_ROUNDS = 1e-2, 0.5, 12, 30
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
 # Steps without a smaller gap, after which rounding is in the way.
@@ -73,7 +74,7 @@ class TraceNewton(Solver):
                 prepared,
                 alpha,
                 tol=max(tol, _IMPUTED_ROUGH if imputes else _ROUGH),
-                max_iter=min(max_iter, _FEW_ROUNDS) if few else max_iter,
+                max_iter=min(max_iter, _FEW_ROUNDS if few else _MOST_ROUNDS),
             )
             monitor.history.records.extend(rough.history)
             start = rough.start

@@ -7,11 +7,13 @@ class         name          penalty R(L)                    meaning
 `Fixed`                     L given                         known covariance
 `Mean`        "mean"        L^-1 = I + gamma (I - 11'/m)    near their average
 `Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
+`Tree`                      L = Phi_L D Phi_L'              leaves of a tree
 `Frobenius`   "frobenius"   ||L||_F^2 / 2                   full rank, learned
 `LowRank`     "low_rank"    tr(L) / 2, rank L <= rank       few factors, learned
 `TraceBall`   "trace_ball"  tr L <= 1, eps tr L^-1 / 2      MTRL, MTFL
 `Cluster`     "cluster"     bounds on its eigenvalues       unknown clusters
 `Sparse`      "sparse"      trace and absolute entries      few related pairs
+`Scaled`                    R(D^-1 L D^-1), D diagonal      outputs in other units
 ============= ============= =============================== ====================
 """
 
@@ -24,8 +26,10 @@ from okl.structures.graph import Graph as Graph
 from okl.structures.identity import Identity as Identity
 from okl.structures.low_rank import LowRank as LowRank
 from okl.structures.mean import Mean as Mean
+from okl.structures.scaled import Scaled as Scaled
 from okl.structures.sparse import Sparse as Sparse
 from okl.structures.trace_ball import TraceBall as TraceBall
+from okl.structures.tree import Tree as Tree
 
 STRUCTURES = names_of(globals(), Structure)  # type: ignore[type-abstract]
 

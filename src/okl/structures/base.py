@@ -17,15 +17,17 @@ never data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from okl.numerics.arrays import Array
 from okl.optimization.regions import Free, Region
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.component import Component
 from okl.parameters.hyperparameter import Hyperparameter
+from okl.trees import ClassTree
 
 
 class DualBound(NamedTuple):
@@ -51,6 +53,24 @@ class DualBound(NamedTuple):
     mixing: tuple[Array, float] | None = None
 
 
+class Response(NamedTuple):
+    """What a structure makes of S = C'KC / 2, where R* is smooth.
+
+    Attributes
+    ----------
+    value : float
+        R*(S).
+    output_kernel : array (m, m)
+        The best L, argmax <S, L> - R(L), which is the gradient of R*.
+    derivative : callable
+        From a change of S to that of L, both symmetric: the second derivative of R*.
+    """
+
+    value: float
+    output_kernel: Array
+    derivative: Callable[[Array], Array]
+
+
 class Structure(Component, ABC):
     """Base of the structures.
 
@@ -68,10 +88,15 @@ class Structure(Component, ABC):
           above zero;
         - ``"trace_ball"``: R is zero where tr L <= 1, and infinite elsewhere;
         - ``"region"``: Newton's method in L can minimise R (`region`);
-        - ``"update"``: the update has a closed form or a solver.
+        - ``"update"``: the update has a closed form or a solver;
+        - ``"response"``: R* has two derivatives (`response`);
+        - ``"proximal"``: so has R*, or that of R plus a squared distance.
+    class_tree : ClassTree or None
+        What the outputs are the leaves of, where they are.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    class_tree: ClassTree | None = None
 
     def validate(self, n_outputs: int) -> None:
         """Check the parameters against the number of outputs, before any work.
@@ -82,6 +107,31 @@ class Structure(Component, ABC):
             If a parameter is out of range or does not fit the number of outputs.
         """
 
+    def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return all classes (n_classes,), sorted, and labels (n,) by their names.
+
+        None where only labels say which classes there are. The outputs are then the
+        classes, in that order (`for_outputs`).
+
+        Raises
+        ------
+        ValueError
+            For a label that is no class; the message has it.
+        """
+        return None
+
+    def for_outputs(self, names: np.ndarray | None) -> Structure:
+        """Return the structure of outputs with these names, in their order.
+
+        By default itself, as no output is different. None are outputs without names.
+
+        Raises
+        ------
+        ValueError
+            If some outputs only are those that it knows by name.
+        """
+        return self
+
     def known(self, like: Array) -> OutputKernel | None:
         """Return the fixed L for the columns of an array (., n_outputs), or None.
 
@@ -90,11 +140,17 @@ class Structure(Component, ABC):
         return None
 
     def hyperparameters(self) -> list[Hyperparameter]:
-        """Return the parameters of a fixed L that can be learned; none by default."""
+        """Return the continuous parameters that can be learned; none by default.
+
+        Those at zero are none: only positive numbers have logarithms. With all others
+        within their bounds the parameters are valid.
+        """
         return []
 
     def gradient(self, weights: np.ndarray) -> dict[str, Any]:
         """Return the derivatives of sum_st W_st L_st by the logs of these parameters.
+
+        For a fixed L only; one that is learned depends on the data as well.
 
         Parameters
         ----------
@@ -131,6 +187,25 @@ class Structure(Component, ABC):
     @abstractmethod
     def conjugate(self, matrix: Array) -> float:
         """Return R*(S) for a PSD matrix S (m, m); it may be infinite."""
+
+    def penalty_of(self, kernel: OutputKernel) -> float:
+        """Return R(L), in the cheapest coordinates; zero where L is known."""
+        if "known" in self.capabilities:
+            return 0.0
+        if "rotation_invariant" in self.capabilities:
+            kernel = SpectralKernel(kernel.spectral().eigenvalues)
+        return self.penalty(kernel.matrix())
+
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return R*(S) with its derivatives, for a PSD matrix S (m, m).
+
+        With the capability ``"response"``, and a centre is not used. With
+        ``"proximal"`` alone it is that of R(L) + weight ||L - centre||^2 / 2, for a
+        PSD centre and a weight > 0.
+        """
+        raise TypeError(f"The conjugate of {self} has no second derivative.")
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return how to scale a dual point C, and what R* then is at most.

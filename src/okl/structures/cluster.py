@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from okl.numerics.validation import check_count, check_positive
 from okl.optimization.interior import Interior
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.parameters.priors import LogNormal
+from okl.structures.given import weight_around_one
 from okl.structures.spectral_set import SpectralSet
+
+# How many times the weight between clusters that within them is, and its logarithm's
+# standard deviation.
+_LEAST, _MEDIAN, _MOST, _STD = 1.01, 10.0, 1e4, 2.0
 
 
 class Cluster(SpectralSet):
@@ -67,6 +76,16 @@ class Cluster(SpectralSet):
                 f"within must be at least between, got within={within!r} and "
                 f"between={between!r}."
             )
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Return within and mean; the scale of all three weights is that of alpha."""
+        within, between = float(self.within), float(self.between)
+        bounds = _LEAST * between, max(_MOST * between, 2 * within)
+        prior = LogNormal(np.log(_MEDIAN * between), _STD)
+        return [
+            Hyperparameter("within", within, bounds, prior),
+            weight_around_one("mean", float(self.mean)),
+        ]
 
     def region(self, n_outputs: int) -> Interior:
         """Return the bounds, on the complement of the average of the outputs."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.regions import Free
-from okl.structures.base import Structure
+from okl.structures.base import Response, Structure
 
 
 class Frobenius(Structure):
@@ -20,7 +20,7 @@ class Frobenius(Structure):
 
     name: ClassVar[str | None] = "frobenius"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "region", "update"}
+        {"rotation_invariant", "region", "update", "response", "proximal"}
     )
 
     def penalty(self, output_kernel: Array) -> float:
@@ -30,6 +30,12 @@ class Frobenius(Structure):
     def conjugate(self, matrix: Array) -> float:
         """Return ||S||_F^2 / 2."""
         return inner(matrix, matrix) / 2
+
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return R*(S); the best L is S."""
+        return Response(self.conjugate(matrix), matrix, lambda change: change)
 
     def region(self, n_outputs: int) -> Free:
         """Return that of all PSD matrices."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.parameters.priors import LogNormal
-from okl.structures.base import Structure
+from okl.structures.base import Response, Structure
 
 # Arrays of the size of L while it is decomposed.
 _ARRAYS = 4
@@ -26,7 +26,9 @@ class Given(Structure):
     R is zero at that matrix and infinite elsewhere, R*(S) = <S, L>.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"known", "update"})
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"known", "update", "response", "proximal"}
+    )
 
     @abstractmethod
     def matrix(self, n_outputs: int) -> np.ndarray:
@@ -60,6 +62,13 @@ class Given(Structure):
         """Return <S, L>."""
         return inner(matrix, self._matrix_for(matrix))
 
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return <S, L>, with an L that no S changes."""
+        xp, kernel = namespace(matrix), self._matrix_for(matrix)
+        return Response(inner(matrix, kernel), kernel, xp.zeros_like)
+
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the given matrix."""
         return self._matrix_for(matrix)
@@ -70,8 +79,8 @@ class Given(Structure):
         return namespace(like).asarray(matrix, dtype=like.dtype)
 
 
-def weight_around_one(name: str, value: float) -> Hyperparameter:
-    """Return a weight that can be learned: around one, hardly known."""
+def weight_around_one(name: str, value: Any) -> Hyperparameter:
+    """Return a weight, or an array, that can be learned: around one, hardly known."""
     reach = float(np.exp(_REACH * _STD))
-    bounds = min(1 / reach, value / 2), max(reach, value * 2)
+    bounds = np.minimum(1 / reach, value / 2), np.maximum(reach, value * 2)
     return Hyperparameter(name, value, bounds, LogNormal(0.0, _STD))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel, SpectralKernel
-from okl.structures.base import Structure
+from okl.structures.base import Response, Structure
 
 
 class Identity(Structure):
@@ -18,7 +18,7 @@ class Identity(Structure):
 
     name: ClassVar[str | None] = "identity"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"identity", "known", "rotation_invariant", "update"}
+        {"identity", "known", "rotation_invariant", "update", "response", "proximal"}
     )
 
     def known(self, like: Array) -> OutputKernel:
@@ -34,6 +34,13 @@ class Identity(Structure):
         """Return tr S."""
         xp = namespace(matrix)
         return float(xp.sum(xp.linalg.diagonal(matrix)))
+
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return tr S, with an L that no S changes."""
+        xp = namespace(matrix)
+        return Response(self.conjugate(matrix), self.update(matrix), xp.zeros_like)
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return I."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.output_kernels import OutputKernel
-from okl.structures.base import DualBound, Structure
+from okl.structures.base import DualBound, Response, Structure
 
 
 class LowRank(Structure):
@@ -28,7 +28,7 @@ class LowRank(Structure):
 
     name: ClassVar[str | None] = "low_rank"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "half_trace", "update"}
+        {"rotation_invariant", "half_trace", "update", "proximal"}
     )
 
     def __init__(self, rank: int | None = None) -> None:
@@ -63,6 +63,36 @@ class LowRank(Structure):
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return zero, for eigenvalues of S scaled to 1/2 or below."""
         return DualBound(0.0, directions=scaled_below(matrix, 0.5))
+
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return (centre + (S - I/2) / weight)_+, and its derivative."""
+        if centre is None:
+            return super().response(matrix)
+        xp = namespace(matrix)
+        values, vectors = eigh(centre + matrix / weight)
+        kept = xp.clip(values - 0.5 / weight, 0.0, None)
+        best = (vectors * kept) @ vectors.T
+        away = best - centre
+        value = inner(matrix, best) - float(xp.sum(kept)) / 2
+        rows, columns = values[:, None], values[None, :]
+        active = xp.astype(values > 0.5 / weight, values.dtype)
+        apart = xp.abs(rows - columns) > _ROUNDING * epsilon(values) * xp.max(
+            xp.abs(values)
+        )
+        safe = xp.where(apart, rows - columns, xp.ones_like(rows))
+        slopes = xp.where(
+            apart,
+            (kept[:, None] - kept[None, :]) / safe,
+            xp.minimum(active[:, None], active[None, :]),
+        )
+
+        def derivative(change: Array) -> Array:
+            inside = vectors.T @ change @ vectors
+            return vectors @ (slopes * inside) @ vectors.T / weight
+
+        return Response(value - weight / 2 * inner(away, away), best, derivative)
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return P^(1/2), the bound on the rank aside.

@@ -14,6 +14,8 @@ from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
 from okl.optimization.smooth import InverseTrace, LinearTerm, symmetric
 from okl.output_kernels import OutputKernel, SpectralKernel
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.structures._hyperparameters import inverse_parameter, share_parameter
 from okl.structures.base import DualBound, Structure
 
 # A matrix P + eps I whose smallest eigenvalue is below this part of its largest is
@@ -74,6 +76,11 @@ class Sparse(Structure):
                 f"(only its trace is), got {mu!r}."
             )
         check_positive(self.eps, "eps")
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Return mu, unless it is 0, and eps."""
+        mu = [share_parameter("mu", self.mu)] if self.mu > 0 else []
+        return [*mu, inverse_parameter(self.eps)]
 
     @property
     def _numbers(self) -> tuple[float, float]:

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from okl.numerics.arrays import Array, inner
 from okl.optimization.interior import Interior
 from okl.output_kernels import OutputKernel
+from okl.parameters.hyperparameter import Hyperparameter
+from okl.structures._hyperparameters import inverse_parameter
 from okl.structures.base import DualBound
 from okl.structures.low_rank import scaled_below
 from okl.structures.spectral_set import SpectralSet
@@ -57,6 +59,10 @@ class TraceBall(SpectralSet):
                 f"eps must be a finite number >= 0 (0 for an L of low rank), got "
                 f"{eps!r}."
             )
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Return eps, unless it is 0: with it L is of low rank."""
+        return [inverse_parameter(self.eps)] if self.eps > 0 else []
 
     def region(self, n_outputs: int) -> Interior:
         """Return eigenvalues that sum to at most 1."""

@@ -65,6 +65,20 @@ def test_derivatives_are_differences(make, intercept, structure, weights):
 
 @every
 @with_or_without
+@pytest.mark.parametrize("weights", [None, ROW_WEIGHTS], ids=["", "weights"])
+def test_an_alpha_for_each_related_output(make, intercept, weights):
+    Y, K = sample()
+    criterion = made(make, Y, weights, intercept=intercept)
+    structure = Fixed(psd(M, 4))
+    assert_derivatives(criterion, K, np.array([0.1, 0.5, 2.0]), structure)
+    equal = criterion.evaluate(Dense(K.copy()), np.full(M, ALPHA), structure)
+    one = criterion.evaluate(Dense(K.copy()), ALPHA, structure)
+    assert_allclose(equal.value, one.value, rtol=1e-12)
+    assert_allclose(equal.log_alpha.sum(), one.log_alpha, rtol=1e-9)
+
+
+@every
+@with_or_without
 def test_missing_targets_and_an_alpha_for_each_output(make, intercept):
     Y, K = sample()
     criterion = made(make, Y, OBSERVED, intercept=intercept)

@@ -52,6 +52,36 @@ def test_derivatives_are_differences_of_refits(loss, structure, intercept, weigh
     assert_derivatives(criterion, K, ALPHA, structure, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("loss", "structure"),
+    [
+        pytest.param(Logistic(), Identity(), id="logistic-identity"),
+        pytest.param(Squared(), Fixed(psd(M, 4)), id="squared-fixed"),
+        *(
+            pytest.param(
+                loss, Frobenius(), id=f"{loss.name}-frobenius", marks=pytest.mark.slow
+            )
+            for loss in (Logistic(), Squared())
+        ),
+    ],
+)
+def test_derivatives_by_the_alpha_of_each_output(loss, structure):
+    K, Y = targets_for(loss, N, M)
+    criterion = made(Y, loss, ENTRIES, tol=1e-12, rtol=1e-10)
+    alphas = np.array([0.1, 0.9, 0.3])
+    assert_derivatives(criterion, K, alphas, structure, rtol=1e-5, atol=1e-6)
+    equal = criterion.evaluate(Dense(K.copy()), np.full(M, ALPHA), structure)
+    one = criterion.evaluate(Dense(K.copy()), ALPHA, structure)
+    assert_allclose(equal.value, one.value, rtol=1e-7)
+    assert_allclose(equal.log_alpha.sum(), one.log_alpha, rtol=1e-4)
+    # a solver for equal alphas may be none for others
+    after = made(Y, loss, tol=1e-12, rtol=1e-10)
+    after.evaluate(Dense(K.copy()), np.full(M, ALPHA), structure)
+    warm = after.evaluate(Dense(K.copy()), alphas, structure)
+    cold = after.cold().evaluate(Dense(K.copy()), alphas, structure)
+    assert_allclose(warm.value, cold.value, rtol=1e-6)
+
+
 def test_derivatives_of_a_loss_that_is_flat_in_part():
     K, Y = targets_for(SquaredHinge(), N, M)
     criterion = made(Y, SquaredHinge(), tol=1e-12, rtol=1e-10)

@@ -50,6 +50,8 @@ def run_digits(out: Path, *, note: Callable[[str], None] = lambda line: None) ->
         out,
         task="classification",
         structures=["frobenius", "low_rank"],
+        kernels=["short_list"],
+        assignments=["loss=squared"],
         note=note,
     )
     unseen = read_table(test_path)
@@ -62,7 +64,8 @@ def run_digits(out: Path, *, note: Callable[[str], None] = lambda line: None) ->
         f"Pictures: {', '.join(str(p) for p in sorted(out.glob('*.png')))}",
         "The same by hand:",
         f"  okl fit {train_path} --target digit --task classification \\",
-        f"      --structure frobenius --structure low_rank --out {out}",
+        "      --structure frobenius --structure low_rank --loss squared \\",
+        f"      --kernel short_list --out {out}",
         f"  okl predict {out / 'model.skops'} {test_path} --out predictions.csv",
     ]
     return fit.report + "\n" + "\n".join(lines)

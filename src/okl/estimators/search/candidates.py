@@ -1,10 +1,10 @@
 """The kernels and structures that a search tries, checked before any work.
 
-Without a word from the user there are seven for dense rows: a linear one, three
-Gaussian and three Matern kernels whose widths span what "scale" guesses by a factor of
-four in squared distance either way. The width moves the error of most data more than
-the structure of the outputs does. Sparse rows, texts for the most part, have the linear
-kernel, whose products cost no more than their entries.
+Without a word from the user the kernel is learned (`kernel_learning.py`). Where nothing
+can be learned, or if it is asked for, there is a short list, of seven for dense rows: a
+linear one, three Gaussian and three Matern kernels whose widths span what "scale"
+guesses by a factor of four in squared distance either way. Sparse rows, texts for the
+most part, have the linear kernel, whose products cost no more than their entries.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
 from okl.structures import Structure, as_structure
 
-# What stands for a kernel that is learned.
+# What stands for a kernel that is learned, and for a list of those that are not.
 AUTO = "auto"
+SHORT_LIST = "short_list"
 # Of the inverse squared width that "scale" stands for, and of the length.
 _GAMMAS = (0.25, 1.0, 4.0)
 _LENGTHS = (0.5, 1.0, 2.0)
 
 
-def default_kernels(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
-    """Return the kernels to try on the rows of X when none were given."""
+def short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
+    """Return the kernels to try on the rows of X when none is learned."""
     if issparse(X):
         return [Linear()]
     gamma = Gaussian().resolve(X, weights).gamma
@@ -42,7 +43,7 @@ def default_kernels(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
 
 
 def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
-    """Return the next width of the family of a default kernel, None inside of it.
+    """Return the next width of the family of a listed kernel, None inside of it.
 
     Parameters
     ----------
@@ -74,14 +75,23 @@ def is_auto(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == AUTO
 
 
+def is_short_list(kernels: Any) -> bool:
+    """Tell whether the short list is asked for by its name."""
+    return isinstance(kernels, str) and kernels == SHORT_LIST
+
+
 def has_auto(kernel: Any, kernels: Any) -> bool:
     """Tell whether a kernel among those to try is to be learned."""
-    return is_auto(kernel) or any(map(is_auto, kernels or ()))
+    if kernels is None:
+        return kernel is None or is_auto(kernel)
+    return not is_short_list(kernels) and any(map(is_auto, kernels))
 
 
 def is_open(kernel: Any, kernels: Any) -> bool:
-    """Tell whether no kernel was named, so that the default ones may be tried."""
-    return kernels is None and (kernel is None or is_auto(kernel))
+    """Tell whether no kernel was named, so that the short list may be left."""
+    if kernels is None:
+        return kernel is None or is_auto(kernel)
+    return is_short_list(kernels)
 
 
 def check_candidates(kernel: Any, kernels: Any) -> None:
@@ -103,15 +113,17 @@ def check_candidates(kernel: Any, kernels: Any) -> None:
             "kernel and kernels were both given; kernel is the only one to try, "
             "kernels a list to choose from. Leave one of them out."
         )
+    if is_short_list(kernels):
+        return
     if not isinstance(kernels, list | tuple):
         raise TypeError(
-            f"kernels must be a list of kernels to choose from, got {kernels!r}; pass "
-            f"[{kernels!r}], or kernel={kernels!r} for one kernel."
+            f"kernels must be a list of kernels to choose from, or {SHORT_LIST!r}, got "
+            f"{kernels!r}; pass [{kernels!r}], or kernel={kernels!r} for one kernel."
         )
     if len(kernels) == 0:
         raise ValueError(
             "kernels is an empty list; give at least one kernel to try, or None for "
-            "the default ones."
+            "one that is learned."
         )
     for number, candidate in enumerate(kernels):
         with _naming(number, candidate):
@@ -132,24 +144,26 @@ def candidates(
 
     Names are those of the columns of X, if they have any. A kernel to be learned stays
     what it is; where ``learns`` says that there is nothing to learn one from, the
-    default kernels take its place.
+    short list takes its place.
 
     Raises
     ------
     ValueError, TypeError
         If a kernel does not fit the columns of X; the message says which.
     """
-    learned = [AUTO] if learns else None
-    if is_open(kernel, kernels):
-        return (kernel and learned) or default_kernels(X, weights)
+    learned: list[Any] = [AUTO] if learns else short_list(X, weights)
+    if is_short_list(kernels):
+        return short_list(X, weights)
     if kernels is None:
+        if kernel is None or is_auto(kernel):
+            return learned
         if is_precomputed(kernel):
             return [kernel]
         return [number_columns(as_input_kernel(kernel), names).resolve(X, weights)]
     resolved: list[Any] = []
     for number, candidate in enumerate(kernels):
         if is_auto(candidate):
-            resolved += learned or default_kernels(X, weights)
+            resolved += learned
             continue
         with _naming(number, candidate):
             numbered = number_columns(as_input_kernel(candidate), names)
@@ -157,8 +171,8 @@ def candidates(
     return resolved
 
 
-def checked_structures(given: Any, n_outputs: int) -> list[Structure]:
-    """Return the structures to try, copies that fit so many outputs.
+def given_structures(given: Any) -> list[Structure]:
+    """Return copies of the structures to try, one or several.
 
     Raises
     ------
@@ -172,8 +186,6 @@ def checked_structures(given: Any, n_outputs: int) -> list[Structure]:
         raise ValueError(
             "structures is an empty list; give at least one structure to try."
         )
-    for structure in structures:
-        structure.validate(n_outputs)
     return structures
 
 

@@ -21,6 +21,7 @@ from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
 from okl.kernels import PerOutput
+from okl.numerics.arrays import n_matrices_of_eigh
 from okl.structures import Identity, Structure
 
 _FLOAT = 8  # bytes
@@ -40,10 +41,10 @@ _EVALUATIONS_OF_FOLDS, _OF_FOLD = 20.0, 60.0
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 0.015, 0.03
-# Arrays of the size of a kernel matrix while one is decomposed, and in fits that take
-# products, which have a low-rank factor of it of so many columns, twice, and other
-# workspace of so many entries.
-_DECOMPOSED, _ITERATED, _RANK, _WORKSPACE = 3, 4, 500, 2**19
+# Arrays of the size of a kernel matrix in fits that take products, which have a
+# low-rank factor of it of so many columns, twice, and other workspace of so many
+# entries.
+_ITERATED, _RANK, _WORKSPACE = 4, 500, 2**19
 # Arrays of the size of the targets that a search holds, and columns of coefficients of
 # several alphas at a time; matrices of outputs in Newton's method for L.
 _TARGETS, _COLUMNS, _OUTPUT_MATRICES = 10, 1024, 12
@@ -205,7 +206,8 @@ def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:
     known = any("known" in s.capabilities for s in search.structures)
     # with the vectors, where all rows are decomposed for the grid or for the scores
     kept = 1 + (decomposes and known)
-    at_once = _DECOMPOSED if decomposes else _ITERATED
+    # a decomposition takes a copy of the matrix, and its own workspace
+    at_once = 1 + n_matrices_of_eigh(n) if decomposes else _ITERATED
     if experiment.folds is not None:
         share = _training_share(experiment)
         jobs = min(effective_n_jobs(experiment.n_jobs), len(experiment.folds))

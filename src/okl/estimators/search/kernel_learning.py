@@ -16,11 +16,13 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from okl.estimators.search.learnable_targets import (
+    Distinct,
     Folds,
     as_matrix,
     folds_of,
     learnable_in_all,
     of_learnable_outputs,
+    of_mean_weight_one,
     with_likelihood,
 )
 from okl.estimators.targets import TrainingTargets
@@ -35,6 +37,10 @@ _FEWEST = 10
 # Arrays of the size of the kernel matrix that learning holds.
 ARRAYS = 16
 _FLOAT = 8  # bytes
+
+
+class NothingToLearnError(Exception):
+    """No kernel can be learned; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +78,8 @@ class KernelLearning:
         fit_intercept: bool,
         random_state: Any,
         budget: float,
-    ) -> KernelLearning | None:
-        """Return what there is to learn from, None if nothing is.
-
-        That is so for sparse rows, a loss of numbers that is not smooth, fewer than ten
-        rows with targets, and where all columns or all targets are constant.
+    ) -> KernelLearning:
+        """Return what there is to learn from.
 
         Parameters
         ----------
@@ -88,30 +91,52 @@ class KernelLearning:
         random_state : int, RandomState or None
         budget : float
             Bytes that may be taken.
+
+        Raises
+        ------
+        NothingToLearnError
+            For sparse rows, a loss of numbers that is not smooth, fewer than ten rows
+            with targets, and where all columns or all targets are constant.
         """
         observed = with_likelihood(targets.observed) if classes else targets.observed
-        if issparse(X) or "smooth" not in observed.loss.capabilities:
-            return None
+        if issparse(X):
+            raise NothingToLearnError("rows are sparse")
+        if "smooth" not in observed.loss.capabilities:
+            raise NothingToLearnError(f"the loss {observed.loss} is not smooth")
         rows = _drawn(observed, budget, random_state)
-        kept, some = of_learnable_outputs(as_matrix(observed.restrict(rows)))
+        drawn = observed.restrict(rows)
+        distinct = Distinct.of(X[rows], drawn)
+        n_distinct = len(distinct.first)
+        if n_distinct < _FEWEST:
+            raise NothingToLearnError(
+                f"{n_distinct} rows count and differ, and it takes {_FEWEST} at least"
+            )
+        kept, some = of_learnable_outputs(as_matrix(distinct.observed(drawn)))
         folds: Folds = []
         if some is not None and "quadratic" not in some.loss.capabilities:
             folds = folds_of(some, random_state)
             some = learnable_in_all(some, folds)
-        if some is None or len(kept) < _FEWEST:
-            return None
-        rows = rows[kept]
+        if some is None:
+            raise NothingToLearnError("no output, or class, has enough rows")
+        if len(kept) < _FEWEST:
+            raise NothingToLearnError(
+                f"{len(kept)} rows have outputs, or classes, with enough rows, and it "
+                f"takes {_FEWEST} at least"
+            )
         weights = targets.row_weights
+        weights = distinct.weights(None if weights is None else weights[rows])
         learning = cls(
-            X[rows],
-            some,
+            X[rows[distinct.first[kept]]],
+            of_mean_weight_one(some),
             folds,
             fit_intercept,
-            None if weights is None else weights[rows],
-            len(rows) / X.shape[0],
+            None if weights is None else weights[kept],
+            len(rows) / X.shape[0] * len(kept) / n_distinct,
         )
         varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
-        return learning if varies.n_varying else None
+        if not varies.n_varying:
+            raise NothingToLearnError("all columns are constant")
+        return learning
 
     def run(self) -> LearnedKernel:
         """Learn the kernel."""
@@ -128,10 +153,7 @@ class KernelLearning:
 
 def _drawn(observed: Observed, budget: float, random_state: Any) -> np.ndarray:
     """Return the numbers of some of the rows that count, sorted."""
-    weights = observed.weights
-    rows = np.arange(len(observed.targets))
-    if weights is not None:
-        rows = np.flatnonzero(weights.any(axis=1))
+    rows = observed.counted()
     most = np.sqrt(budget / (_FLOAT * ARRAYS))
     if "quadratic" in observed.loss.capabilities:
         most = min(most, MOST_ROWS * _saved(observed))

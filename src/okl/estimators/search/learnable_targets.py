@@ -4,13 +4,16 @@ Data in long form become a target matrix with one observed entry a row. Outputs 
 classes with too few rows to learn from are left out. Classes are learned by their
 likelihood whatever the loss of the search: that of the softmax for one class of several
 a row, the logistic one otherwise.
+
+Only the ratios of weights count. Copies of rows, with their targets, would say that
+there is no noise: they are one row of so much more weight.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -67,6 +70,59 @@ def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | Non
             rows = np.flatnonzero(observed.weights[:, outputs].any(axis=1))
         enough = len(outputs) > 0
     return rows, _of_outputs(observed.restrict(rows), outputs) if enough else None
+
+
+class Distinct(NamedTuple):
+    """Rows that differ, in an order that does not depend on the one they came in.
+
+    Attributes
+    ----------
+    first : array (n_distinct,)
+        The number of one of each.
+    number : array (n_samples,)
+        Which of these each row is a copy of.
+    """
+
+    first: np.ndarray
+    number: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, observed: Observed) -> Distinct:
+        """Find the rows that differ in X or in a target."""
+        parts = [X, observed.targets]
+        if observed.weights is not None:
+            parts.append(observed.weights > 0)
+        if observed.tasks is not None:
+            parts.append(observed.tasks.codes[:, None])
+        _, first, number = np.unique(
+            np.column_stack(parts), axis=0, return_index=True, return_inverse=True
+        )
+        return cls(first, number.ravel())
+
+    def weights(self, weights: np.ndarray | None) -> np.ndarray | None:
+        """Return the sums of the weights of copies, None for ones."""
+        if weights is None:
+            if len(self.first) == len(self.number):
+                return None
+            return np.bincount(self.number).astype(np.float64)
+        sums = np.zeros((len(self.first), *weights.shape[1:]))
+        np.add.at(sums, self.number, weights)
+        return sums
+
+    def observed(self, observed: Observed) -> Observed:
+        """Return the targets of rows that differ, with these weights."""
+        weights = self.weights(observed.weights)
+        if weights is not None:
+            weights = weights.reshape(len(self.first), -1)
+        return replace(observed.restrict(self.first), weights=weights)
+
+
+def of_mean_weight_one(observed: Observed) -> Observed:
+    """Return the targets with weights whose mean is one, those of zero aside."""
+    weights = observed.weights
+    if weights is None:
+        return observed
+    return replace(observed, weights=weights / weights[weights > 0].mean())
 
 
 def _is_softmax(observed: Observed) -> bool:

@@ -2,7 +2,8 @@
 
 A choice at the edge of its grid may be better beyond it; an output kernel of zero
 predicts means; an output that the training part of a fold does not have cannot be
-learned there, and lowers the score of every candidate.
+learned there, and lowers the score of every candidate; and where no kernel can be
+learned, the short list is tried in its place.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from okl.estimators.search.stages import Search
 from okl.estimators.search.trials import Experiment, Trial
 
 
 def notes(
-    model: Any, trial: Trial, largest_gap: float, experiment: Experiment, y: np.ndarray
+    model: Any, trial: Trial, largest_gap: float, search: Search, y: np.ndarray
 ) -> Iterator[tuple[type[Warning], str]]:
     """Yield categories and messages for a fitted search.
 
@@ -30,8 +32,8 @@ def notes(
         Of the kernel chosen.
     largest_gap : float
         Of all fits that ended at ``max_iter``.
-    experiment : Experiment
-        What it was tried on.
+    search : Search
+        What was searched.
     y : array
         Targets as they were given.
     """
@@ -51,7 +53,13 @@ def notes(
         )
     else:
         yield from _edge(trial)
-    yield from _unseen(model, experiment, y)
+    yield from _unseen(model, search.second, y)
+    if search.unlearned and len(search.kernels) > 1:
+        yield (
+            UserWarning,
+            f"No kernel was learned: {search.unlearned}. The short list was tried "
+            "instead, which kernels='short_list' asks for.",
+        )
 
 
 def _edge(trial: Trial) -> Iterator[tuple[type[Warning], str]]:
@@ -80,6 +88,8 @@ def _unseen(
     classes = np.unique(y) if is_classifier(model) and y.ndim == 1 else None
     names = getattr(model, "output_names_", None)
     lacking: list[Any] = []
+    if classes is not None and observed.tasks is None:
+        yield from _rare(y, len(experiment.folds))
     folds = 0
     for train, _ in experiment.folds:
         outputs = observed.restrict(train).unobserved()
@@ -97,4 +107,18 @@ def _unseen(
             + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
             + ", which cannot be learned there: scores are lower than those of a fit "
             "to all rows. Use fewer folds, or folds that hold some of each.",
+        )
+
+
+def _rare(y: np.ndarray, n_folds: int) -> Iterator[tuple[type[Warning], str]]:
+    classes, counts = np.unique(y, return_counts=True)
+    few = np.flatnonzero(counts < n_folds)
+    if len(few):
+        rarest = few[np.argmin(counts[few])]
+        yield (
+            UserWarning,
+            f"{len(few)} of {len(classes)} classes have fewer rows than the {n_folds} "
+            f"folds, {str(classes[rarest])!r} has {counts[rarest]}: some folds have "
+            "none to test. Pass cv, a smaller number of folds or a splitter of your "
+            "own, or merge rare classes.",
         )

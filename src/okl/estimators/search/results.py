@@ -22,7 +22,7 @@ class Results:
 
     def __init__(self) -> None:
         self.largest_gap = 0.0
-        self._rows: list[tuple[int, Any, Structure, float, np.ndarray]] = []
+        self._rows: list[tuple[int, Any, Structure, Any, np.ndarray]] = []
 
     def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
         """Add every structure and alpha of a trial."""
@@ -32,7 +32,9 @@ class Results:
             structures, trial.alphas, trial.scores, strict=True
         ):
             for alpha, splits in zip(alphas, scores, strict=True):
-                self._rows.append((stage, kernel, structure, float(alpha), splits))
+                self._rows.append(
+                    (stage, kernel, structure, trial.alpha(alpha), splits)
+                )
 
     def table(self) -> dict[str, Any]:
         """Return one array a column, one entry a candidate.
@@ -56,7 +58,9 @@ class Results:
             "stage": stage,
             "param_kernel": _objects(kernels),
             "param_structure": _objects(structures),
-            "param_alpha": np.array(alphas),
+            "param_alpha": np.array(alphas)
+            if all(np.ndim(alpha) == 0 for alpha in alphas)
+            else _objects(alphas),
             "params": [
                 {"kernel": kernel, "structure": structure, "alpha": alpha}
                 for _, kernel, structure, alpha, _ in self._rows

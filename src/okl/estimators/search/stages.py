@@ -4,7 +4,7 @@ Kernels move the error more than structures do, and a kernel that is poor for
 independent outputs is poor for related ones. So every kernel is first tried with
 independent outputs: on a part of the rows where there are many, and in closed form
 where rows can be left out one by one; otherwise on the folds, at fewer alphas. Where
-the best one has the smallest or the largest width of the default list, widths beyond it
+the best one has the smallest or the largest width of the short list, widths beyond it
 are tried until they are no better. The best two are then tried with every structure at
 every alpha.
 """
@@ -53,6 +53,8 @@ class Search:
         try, None for none.
     learning : KernelLearning or None
         What the kernel is learned from, if one is.
+    unlearned : str or None
+        Why none is, where one was asked for.
     """
 
     kernels: list[Any]
@@ -62,6 +64,7 @@ class Search:
     staged: bool
     beyond: Callable[[Any, Sequence[Any]], Any] | None = None
     learning: KernelLearning | None = None
+    unlearned: str | None = None
 
     @property
     def has_first_stage(self) -> bool:

@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from okl.estimators.output_alphas import at_one_alpha
+from okl.estimators.search.alphas_of_outputs import (
+    alphas_of_outputs,
+    around,
+    check_left_out,
+)
 from okl.estimators.search.judge import Judge
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import PerOutput
+from okl.numerics.validation import check_flag
 from okl.problems import Formulation
 from okl.selection.held_out import (
     FoldScores,
@@ -53,6 +60,10 @@ class Trial:
         One fold where rows are left out one by one.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
+    targets : TrainingTargets
+        As they were fitted.
+    ratios : array (n_outputs,) or None
+        Of the alpha of each output to that of the grid, None for ones.
     """
 
     kernel: Any
@@ -61,6 +72,12 @@ class Trial:
     alphas: np.ndarray
     scores: np.ndarray
     largest_gap: float
+    targets: TrainingTargets
+    ratios: np.ndarray | None = None
+
+    def alpha(self, overall: float) -> Any:
+        """Return the alpha, or that of each output, at one of the grid."""
+        return float(overall) if self.ratios is None else overall * self.ratios
 
     @property
     def means(self) -> np.ndarray:
@@ -98,6 +115,8 @@ class Experiment:
         As in the estimators.
     budget : float
         Bytes that kernel matrices may take.
+    alpha_per_output : bool
+        Whether each output has an alpha of its own.
     """
 
     X: Any
@@ -111,6 +130,12 @@ class Experiment:
     max_iter: int
     n_jobs: int | None
     budget: float
+    alpha_per_output: bool = False
+
+    def __post_init__(self) -> None:
+        """Check that rows can be left out, where alphas of outputs are chosen so."""
+        if check_flag(self.alpha_per_output, "alpha_per_output"):
+            check_left_out(self.targets.observed)
 
     @property
     def n_steps(self) -> int:
@@ -158,10 +183,22 @@ class Experiment:
             fit_intercept=self.fit_intercept,
         )
         inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
+        targets, judge, ratios, given = self.targets, self.judge, None, structures
+        if self.alpha_per_output:
+            alphas = alphas_of_outputs(
+                inputs, observed, self.alphas, self.eps, targets.row_weights
+            )
+            targets, structures = at_one_alpha(alphas, targets, structures, kernel)
+            observed, judge = targets.observed, replace(judge, units=targets.units)
+            ratios = None if alphas.weights is None else 1 / alphas.weights
         formulations = [observed.formulate(inputs, s) for s in structures]
         grids = np.stack(
             [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
         )
+        if self.alpha_per_output:
+            for row, structure in enumerate(given):
+                if "known" in structure.capabilities:
+                    grids[row] = around(grids[row], alphas.overall)
         outcomes: list[FoldScores] = []
         if self.folds is None:
             with step("leave-one-out"):
@@ -171,8 +208,8 @@ class Experiment:
                         formulations,
                         observed.targets,
                         grids,
-                        self.judge,
-                        self.targets.row_weights,
+                        judge,
+                        targets.row_weights,
                     )
                 )
         else:
@@ -184,7 +221,7 @@ class Experiment:
                     grids,
                     train,
                     test,
-                    self.judge,
+                    judge,
                     fit_intercept=self.fit_intercept,
                     tol=self.tol,
                     max_iter=self.max_iter,
@@ -202,6 +239,8 @@ class Experiment:
             grids,
             np.stack([outcome.scores for outcome in outcomes], axis=-1),
             max(outcome.largest_gap for outcome in outcomes),
+            targets,
+            ratios,
         )
 
 

@@ -7,7 +7,8 @@ class                    what it judges                      needs
 `LeaveOneOutError`       rows left out one by one            squared loss, L given
 `LeaveOneOutLikelihood`  their predictive probability        squared loss, L given
 `FoldsError`             held-out rows of folds, no refits   squared loss, L given
-`FoldsLikelihood`        held-out rows of folds, by refits   a smooth loss, L given or
+`FoldsLikelihood`        held-out rows of folds, by refits   a smooth loss; for a
+                                                             gradient, L given or
                                                              ``"frobenius"``
 =======================  ==================================  ========================
 

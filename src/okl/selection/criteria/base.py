@@ -15,12 +15,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from okl.operators import Operator
 from okl.structures import Structure
+
+
+class Value(NamedTuple):
+    """The value of a criterion without derivatives; the fields are of `Evaluation`."""
+
+    value: float
+    largest_gap: float
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,12 @@ class Criterion(ABC):
 
     @abstractmethod
     def evaluate(
-        self, operator: Operator, alpha: Any, structure: Structure
+        self,
+        operator: Operator,
+        alpha: Any,
+        structure: Structure,
+        *,
+        of_kernel: bool = True,
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives.
 
@@ -74,9 +86,26 @@ class Criterion(ABC):
         operator : Operator
             K of all rows, centred or not; it is left as it is.
         alpha : float, or array (n_outputs,)
-            One for each output only in closed form, and where L couples no outputs.
+            One for all outputs, or one for each.
         structure : Structure
+        of_kernel : bool, default=True
+            Whether the derivative in K is asked for. Without it there may be zeros.
         """
+
+    def differentiates(self, structure: Structure) -> bool:
+        """Tell whether there are derivatives with a structure, not just `value`."""
+        return True
+
+    def value(self, operator: Operator, alpha: Any, structure: Structure) -> Value:
+        """Return the value at a kernel alone, with any structure that can be judged.
+
+        Parameters
+        ----------
+        operator, alpha, structure
+            As in `evaluate`.
+        """
+        found = self.evaluate(operator, alpha, structure, of_kernel=False)
+        return Value(found.value, found.largest_gap)
 
     def cold(self) -> Criterion:
         """Return the same criterion, without what it keeps of evaluations before."""

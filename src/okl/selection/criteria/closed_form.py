@@ -1,8 +1,14 @@
 """Criteria of the squared loss and a given L, which need no fits.
 
 With the eigenvectors V of L the columns of Y V are independent problems. Those with the
-same eigenvalue, and the same rows and weights, share one inverse; all outputs do where
-L = I and all targets were observed.
+same eigenvalue, alpha, rows and weights share one inverse; all outputs do where L = I
+and all targets were observed. Many that differ by eigenvalue or alpha alone share one
+decomposition instead (`shared_basis.py`), as do all where the kernel stays the same: it
+is kept from one evaluation to the next.
+
+*An alpha for each output* is one for each inverse where L couples no outputs. Where it
+does, outputs are multiplied by D, alpha_j = alpha / D_jj^2: V and the eigenvalues are
+then those of D L D.
 
 *Missing targets and weights of single entries* are no obstacle where L couples no
 outputs: each output then has its own rows. Where L couples them weights must be those
@@ -16,8 +22,6 @@ output, below which a smaller one is no better.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,60 +33,24 @@ from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
 from okl.selection.criteria.base import Criterion, Evaluation
+from okl.selection.criteria.decoupled import (
+    Decoupled,
+    Derivative,
+    alike_columns,
+    summed,
+)
 from okl.selection.criteria.projected_inverse import ProjectedInverse
+from okl.selection.criteria.shared_basis import SharedBasis
 from okl.structures import Structure
 
 # The part of the variance of an output below which what noise is left does not count.
 FLOOR = 1e-12
 # With fewer rows there is nothing to choose by.
 _FEWEST = 5
-# Eigenvalues of L that differ by less than this part of the largest are one.
-_SAME = 1e-12
 # Arrays of the size of K while one inverse is made, and for the derivative.
 _ARRAYS = 4
-
-
-@dataclass(frozen=True)
-class Decoupled:
-    """Outputs in coordinates in which they do not depend on each other.
-
-    Attributes
-    ----------
-    blocks : list of ProjectedInverse
-        Each column of Y V is in one of them, but for constant outputs left out.
-    basis : array (n_outputs, n_outputs) or None
-        V, None for the identity.
-    """
-
-    blocks: list[ProjectedInverse]
-    basis: np.ndarray | None
-
-    def to_outputs(self, rows: np.ndarray) -> np.ndarray:
-        """Return X V' for X (n, n_outputs)."""
-        return rows if self.basis is None else rows @ self.basis.T
-
-    def from_outputs(self, rows: np.ndarray) -> np.ndarray:
-        """Return X V."""
-        return rows if self.basis is None else rows @ self.basis
-
-
-@dataclass(frozen=True)
-class Derivative:
-    """The derivative of a criterion in these coordinates.
-
-    Attributes
-    ----------
-    value : float
-    matrices : list of arrays (k, k)
-        For each block G, up to the factor l / alpha.
-    inside : array (n_outputs,) or (n_outputs, n_outputs)
-        The derivative with respect to V'LV / alpha: its diagonal is enough where L
-        couples no outputs.
-    """
-
-    value: float
-    matrices: Sequence[np.ndarray]
-    inside: np.ndarray
+# Inverses that take as long as one decomposition, with what each of them needs then.
+_FEW = 8
 
 
 class ClosedFormCriterion(Criterion):
@@ -106,6 +74,7 @@ class ClosedFormCriterion(Criterion):
         if weights is None:
             weights = np.ones((len(targets), 1))
         self.fit_intercept = fit_intercept
+        self._last: tuple[Operator, SharedBasis] | None = None
         self._weights = weights
         _check_rows(weights)
         self.targets = np.where(weights > 0, targets, 0.0)
@@ -131,7 +100,12 @@ class ClosedFormCriterion(Criterion):
         return np.broadcast_to(self._weights, self.targets.shape)
 
     def evaluate(
-        self, operator: Operator, alpha: Any, structure: Structure
+        self,
+        operator: Operator,
+        alpha: Any,
+        structure: Structure,
+        *,
+        of_kernel: bool = True,
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives."""
         known = structure.known(self.targets)
@@ -141,30 +115,43 @@ class ClosedFormCriterion(Criterion):
                 f"all outputs; got {structure}. Use the likelihood of folds."
             )
         alpha = np.asarray(alpha, dtype=float)
-        if known.couples and (alpha.ndim or self._weights.shape[1] > 1):
+        if known.couples and self._weights.shape[1] > 1:
             raise ValueError(
-                f"{structure} relates outputs: with one alpha for each output, missing "
-                f"targets or weights of single entries {type(self).__name__} has no "
-                "closed form. Use the likelihood of folds."
+                f"{structure} relates outputs: with missing targets or weights of "
+                f"single entries {type(self).__name__} has no closed form. Use the "
+                "likelihood of folds."
             )
         n = operator.n_samples
-        kernel = self._kernel(operator)
-        basis, eigenvalues = None, known.diagonal()
+        basis, scales, overall = None, np.ones(known.n_outputs), 1.0
+        ratios = known.diagonal() / alpha
         if known.couples:
-            values, basis = eigh(known.matrix())
-            eigenvalues = np.clip(values, 0.0, None)
+            # alphas of outputs are other units of these: see `okl.structures.scaled`
+            overall = float(np.exp(np.mean(np.log(alpha))))
+            scales = np.sqrt(overall / np.broadcast_to(alpha, known.n_outputs))
+            values, basis = eigh(scales[:, None] * known.matrix() * scales)
+            ratios = np.clip(values, 0.0, None) / overall
         with threads_for(float(n) ** 3 / 6):
-            model = self._decouple(kernel, basis, eigenvalues / alpha)
+            model = self._decouple(operator, basis, scales, ratios, of_kernel)
             found = self._differentiate(model)
-            left = _sum(model.blocks, found.matrices, n)
-        inside = found.inside if basis is None else np.diagonal(found.inside)
-        log_alpha = -inside * eigenvalues / alpha
+            left = (
+                summed(model.blocks, found.parts, n) if of_kernel else np.empty((n, 0))
+            )
+        log_alpha, of_output_kernel = -found.inside * ratios, None
+        if basis is not None:
+            of_matrix = basis @ found.inside @ basis.T
+            of_output_kernel = scales[:, None] * of_matrix * scales / overall
+            log_alpha = -np.sum(of_matrix * ((basis * ratios) @ basis.T), axis=0)
+            # what a factor of an output does, to its targets and what is judged
+            assert found.of_targets is not None
+            units = np.sum((found.of_targets @ basis.T) * self.targets * scales, axis=0)
+            units -= found.of_residuals
+            log_alpha += (units.mean() - units) / 2
         return Evaluation(
             found.value,
             left,
-            None,
+            None if of_kernel else left,
             log_alpha if alpha.ndim else float(log_alpha.sum()),
-            None if basis is None else basis @ found.inside @ basis.T / alpha,
+            of_output_kernel,
         )
 
     def mean_squares(self, sums: np.ndarray) -> np.ndarray:
@@ -195,16 +182,37 @@ class ClosedFormCriterion(Criterion):
         return kernel
 
     def _decouple(
-        self, kernel: np.ndarray, basis: np.ndarray | None, ratios: np.ndarray
+        self,
+        operator: Operator,
+        basis: np.ndarray | None,
+        scales: np.ndarray,
+        ratios: np.ndarray,
+        of_kernel: bool,
     ) -> Decoupled:
-        """Invert once for all columns that share eigenvalue, rows and weights."""
-        targets = self.targets if basis is None else self.targets @ basis
+        """Invert once for all columns that share ratio, rows and weights.
+
+        Or decompose once for all ratios.
+        """
+        targets = self.targets if basis is None else self.targets * scales @ basis
         columns = np.arange(targets.shape[1])
         if basis is None:
             columns = columns[~self.constant]
         weights = np.broadcast_to(self._weights, targets.shape)
-        blocks = []
-        for outputs in _alike(ratios, self._weights, columns):
+        groups = alike_columns(ratios, self._weights, columns)
+        same_rows = self._weights.shape[1] == 1
+        if same_rows and (len(groups) > _FEW or not of_kernel):
+            shared = self._shared_basis(operator)
+            inverses = [
+                shared.inverse(
+                    outputs,
+                    float(ratios[outputs].mean()),
+                    targets[np.ix_(shared.rows, outputs)],
+                )
+                for outputs in groups
+            ]
+            return Decoupled(inverses, basis, targets, scales)
+        kernel, blocks = self._kernel(operator), []
+        for outputs in groups:
             own = weights[:, outputs[0]]
             rows = np.flatnonzero(own > 0)
             some = kernel if len(rows) == len(kernel) else kernel[np.ix_(rows, rows)]
@@ -219,40 +227,20 @@ class ClosedFormCriterion(Criterion):
                     free_intercept=self.fit_intercept,
                 )
             )
-        return Decoupled(blocks, basis)
+        return Decoupled(blocks, basis, targets, scales)
 
-
-def _sum(
-    blocks: Sequence[ProjectedInverse], matrices: Sequence[np.ndarray], n: int
-) -> np.ndarray:
-    """Return the sum of matrices on the rows of each block, in the memory of one."""
-    total = None
-    for block, matrix in zip(blocks, matrices, strict=True):
-        part = np.multiply(matrix, block.ratio, out=matrix)
-        if len(block.rows) < n:
-            total = np.zeros((n, n)) if total is None else total
-            total[np.ix_(block.rows, block.rows)] += part
-        elif total is None:
-            total = part
-        else:
-            total += part
-    assert total is not None
-    return total
-
-
-def _alike(
-    ratios: np.ndarray, weights: np.ndarray, columns: np.ndarray
-) -> list[np.ndarray]:
-    """Return the columns with the same ratio, up to rounding, and the same weights."""
-    order = np.argsort(ratios)
-    steps = np.diff(ratios[order]) > _SAME * ratios.max()
-    level = np.empty(len(ratios), dtype=int)
-    level[order] = np.concatenate([[0], np.cumsum(steps)])
-    pattern = np.zeros(len(ratios), dtype=int)
-    if weights.shape[1] > 1:
-        _, pattern = np.unique(weights, axis=1, return_inverse=True)
-    keys = level * (pattern.max() + 1) + pattern.ravel()
-    return [columns[keys[columns] == key] for key in np.unique(keys[columns])]
+    def _shared_basis(self, operator: Operator) -> SharedBasis:
+        """Decompose a kernel, unless the last evaluation was of the same operator."""
+        last = self._last
+        if last is None or last[0] is not operator:
+            own = self._weights[:, 0]
+            rows, kernel = np.flatnonzero(own > 0), self._kernel(operator)
+            if len(rows) < len(kernel):
+                kernel = kernel[np.ix_(rows, rows)]
+            free = self.fit_intercept
+            shared = SharedBasis.of(rows, own[rows], kernel, free_intercept=free)
+            self._last = last = operator, shared
+        return last[1]
 
 
 def _check_rows(weights: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from okl.operators import Operator
 from okl.output_kernels import OutputKernel
-from okl.problems import Observed
+from okl.problems import Observed, Problem
 from okl.solvers import Solver, choose_solver
 from okl.structures import Structure
 
@@ -31,6 +31,11 @@ class FoldStart(NamedTuple):
     capabilities: frozenset[str]
     solver: Solver
     at: Any
+
+    def fits(self, problem: Problem) -> bool:
+        """Tell whether the solver takes a problem, and is one for its structure."""
+        same = self.capabilities == problem.structure.capabilities
+        return same and not self.solver.missing(problem)
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,8 @@ class FoldFit:
         inputs = observed.inputs(operator, fit_intercept=fit_intercept)
         formulation = observed.formulate(inputs, structure)
         problem, at = formulation.problem, None
-        if start is not None and start.capabilities == structure.capabilities:
+        # weights of ones are none to a solver, and others may be more than it takes
+        if start is not None and start.fits(problem):
             solver, at = start.solver, start.at
         else:
             solver = choose_solver("auto", problem)

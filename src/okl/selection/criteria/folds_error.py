@@ -18,12 +18,9 @@ import numpy as np
 
 from okl.numerics.arrays import Array, definite_solver
 from okl.problems import Observed
-from okl.selection.criteria.closed_form import (
-    ClosedFormCriterion,
-    Decoupled,
-    Derivative,
-)
-from okl.selection.criteria.projected_inverse import ProjectedInverse
+from okl.selection.criteria.closed_form import ClosedFormCriterion
+from okl.selection.criteria.decoupled import Decoupled, Derivative, Inverse
+from okl.selection.criteria.projected_inverse import Part
 
 
 class FoldsError(ClosedFormCriterion):
@@ -51,37 +48,40 @@ class FoldsError(ClosedFormCriterion):
         self.totals = self.weights[self._rows].sum(axis=0)
 
     def _differentiate(self, model: Decoupled) -> Derivative:
-        parts = [_HeldOut.of(block, self._tests) for block in model.blocks]
+        held_out = [_HeldOut.of(block, self._tests) for block in model.blocks]
         m = self.targets.shape[1]
         residuals = np.zeros((len(self._rows), m))
-        for part in parts:
-            part.put_residuals(residuals)
+        for one in held_out:
+            one.put_residuals(residuals)
         residuals = model.to_outputs(residuals)
         weighted = self.weights[self._rows] * residuals
-        squares = self.mean_squares((weighted * residuals).sum(axis=0))
+        sums = (weighted * residuals).sum(axis=0)
+        squares = self.mean_squares(sums)
         value = float(np.sum(self.totals * np.log(squares))) / 2
-        of_residuals = model.from_outputs(weighted / squares)
-        matrices, lefts, images = [], [], []
-        for part in parts:
-            left, right = part.pairs(of_residuals)
+        of_residuals = model.of_columns(weighted / squares)
+        parts, lefts, images = [], [], []
+        for one in held_out:
+            left, right = one.pairs(of_residuals)
             n_rows = len(left)
-            matrix = left.reshape(n_rows, -1) @ right.reshape(n_rows, -1).T
-            matrix += matrix.T.copy()
-            matrix /= 2
-            matrices.append(matrix)
-            image = part.block.kernel @ right.reshape(n_rows, -1)
+            pair = -left.reshape(n_rows, -1), right.reshape(n_rows, -1)
+            parts.append(Part(0.0, None, *pair))
+            image = one.block.kernel @ right.reshape(n_rows, -1)
             lefts.append(left)
             images.append(image.reshape(right.shape))
         if model.basis is None:
             inside = np.zeros(m)
-            for part, left, image in zip(parts, lefts, images, strict=True):
-                inside[part.block.outputs] = np.einsum("ifj,ifj->j", left, image)
-            return Derivative(value, matrices, inside)
-        order = np.argsort(np.concatenate([part.block.outputs for part in parts]))
-        left = np.concatenate(lefts, axis=2)[:, :, order].reshape(-1, m)
+            for one, left, image in zip(held_out, lefts, images, strict=True):
+                inside[one.block.outputs] = np.einsum("ifj,ifj->j", left, image)
+            return Derivative(value, parts, inside)
+        order = np.argsort(np.concatenate([one.block.outputs for one in held_out]))
+        joined = np.concatenate(lefts, axis=2)[:, :, order]
+        of_targets = np.zeros_like(self.targets)
+        of_targets[held_out[0].block.rows] = joined.sum(axis=1)
+        left = joined.reshape(-1, m)
         image = np.concatenate(images, axis=2)[:, :, order].reshape(-1, m)
         full = left.T @ image
-        return Derivative(value, matrices, (full + full.T) / 2)
+        symmetric = (full + full.T) / 2
+        return Derivative(value, parts, symmetric, of_targets, sums / squares)
 
 
 class _HeldOut(NamedTuple):
@@ -89,7 +89,7 @@ class _HeldOut(NamedTuple):
 
     Attributes
     ----------
-    block : ProjectedInverse
+    block : ProjectedInverse or RotatedInverse
     rows : list of arrays of int
         For each fold its rows, as rows of the block.
     places : list of arrays of int
@@ -100,14 +100,14 @@ class _HeldOut(NamedTuple):
         r_I.
     """
 
-    block: ProjectedInverse
+    block: Inverse
     rows: list[np.ndarray]
     places: list[np.ndarray]
     solvers: list[Callable[[Array], Array]]
     residuals: list[np.ndarray]
 
     @classmethod
-    def of(cls, block: ProjectedInverse, tests: Sequence[np.ndarray]) -> _HeldOut:
+    def of(cls, block: Inverse, tests: Sequence[np.ndarray]) -> _HeldOut:
         """Factorise P_II of each fold."""
         number = np.full(1 + max(block.rows.max(), *(t.max() for t in tests)), -1)
         number[block.rows] = np.arange(len(block.rows))
@@ -117,7 +117,7 @@ class _HeldOut(NamedTuple):
             rows = number[test]
             kept = np.flatnonzero(rows >= 0)
             rows = rows[kept]
-            solver = definite_solver(block.matrix[np.ix_(rows, rows)])
+            solver = definite_solver(block.among(rows))
             found.rows.append(rows)
             found.places.append(start + kept)
             found.solvers.append(solver)
@@ -137,9 +137,8 @@ class _HeldOut(NamedTuple):
         left, right = np.empty(shape), np.empty(shape)
         for fold, rows in enumerate(self.rows):
             own = of_residuals[np.ix_(self.places[fold], block.outputs)]
-            columns = block.matrix[:, rows]
-            left[:, fold] = columns @ self.solvers[fold](own)
-            right[:, fold] = columns @ self.residuals[fold] - block.dual
+            left[:, fold] = block.times_rows(rows, self.solvers[fold](own))
+            right[:, fold] = block.times_rows(rows, self.residuals[fold]) - block.dual
         return left, right
 
 

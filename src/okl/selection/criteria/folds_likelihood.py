@@ -17,23 +17,27 @@ loss at its scores says. What that difference is worth is known to first order f
 same s and g; with it J errs to second order in the error of the fit, as the objective
 does.
 
+*An alpha for each output* weighs the loss of the training rows, not that of held-out
+ones. Where it moves, so do the dual variables of that output by themselves.
+
 *A learned L* follows C as well. For the squared Frobenius norm it is C'KC / 2, and its
-derivative is followed; other learned structures are refused.
+derivative is followed. With other learned structures it has none where an entry or an
+eigenvalue of L reaches zero; then there is the value, of the fits as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from okl.numerics.arrays import is_numpy
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
-from okl.problems import Observed
+from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
-from okl.selection.criteria.base import Criterion, Evaluation
+from okl.selection.criteria.base import Criterion, Evaluation, Value
 from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.structures import Structure
 
@@ -85,20 +89,23 @@ class FoldsLikelihood(Criterion):
         self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         self._starts: list[FoldStart | None] = [None] * len(self._folds)
         self._solved: list[np.ndarray | None] = [None] * len(self._folds)
-        _check_folds(observed, self._folds)
+        _check_folds(observed, self._folds, fit_intercept=fit_intercept)
 
     def evaluate(
-        self, operator: Operator, alpha: float, structure: Structure
+        self,
+        operator: Operator,
+        alpha: Any,
+        structure: Structure,
+        *,
+        of_kernel: bool = True,
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives."""
         known = structure.known(self.observed.targets)
-        region = structure.region(self.observed.targets.shape[1])
-        # what has a smooth dual is half the squared norm
-        if known is None and not (region is not None and region.in_dual):
+        if not self.differentiates(structure):
             raise ValueError(
                 f"The L of {structure} is learned, and the derivative of held-out "
-                "scores does not follow it. Choose the kernel with a given structure "
-                "such as 'identity', or with 'frobenius', and the structure afterwards."
+                "scores does not follow it. Take differences of `value`, or a given "
+                "structure such as 'identity', or 'frobenius'."
             )
         if not operator.shared:
             raise ValueError(
@@ -106,22 +113,49 @@ class FoldsLikelihood(Criterion):
                 "got one for each. Use one kernel."
             )
         n, m = self.observed.targets.shape
+        alphas, several = _alphas(alpha), np.ndim(alpha) == 1
         with threads_for(float(n * m * max(n, m))):
             parts = [
-                self._fold(number, operator, float(alpha), structure)
+                self._fold(number, operator, alphas, structure)
                 for number in range(len(self._folds))
             ]
+        log_alpha = np.sum([part.log_alphas for part in parts], axis=0)
         couples = known is not None and known.couples
         return Evaluation(
             sum(part.value for part in parts),
             np.concatenate([part.left for part in parts], axis=1),
             np.concatenate([part.right for part in parts], axis=1),
-            sum(part.log_alpha for part in parts),
+            log_alpha if several else float(log_alpha.sum()),
             np.sum([part.output_weights for part in parts], axis=0)
             if couples
             else None,
             max(part.gap for part in parts),
         )
+
+    def differentiates(self, structure: Structure) -> bool:
+        """Tell whether L is given, or has a smooth dual: that of half its square."""
+        targets = self.observed.targets
+        region = structure.region(targets.shape[1])
+        given = structure.known(targets) is not None
+        return given or (region is not None and region.in_dual)
+
+    def value(self, operator: Operator, alpha: Any, structure: Structure) -> Value:
+        """Return the value, where there is no derivative of the fits as they are."""
+        if self.differentiates(structure):
+            return super().value(operator, alpha, structure)
+        total, largest_gap, alphas = 0.0, 0.0, _alphas(alpha)
+        n, m = self.observed.targets.shape
+        with threads_for(float(n * m * max(n, m))):
+            for number, (train, test) in enumerate(self._folds):
+                fit = self._fit(number, operator, alphas, structure)
+                held_out = self.observed.restrict(test)
+                predicted = fit.across(operator.cross(test, train), fit.theta)
+                loss, _ = held_out.loss.value_and_negative_gradient(
+                    held_out.targets, predicted + fit.intercept, held_out.weights
+                )
+                total += float(loss)
+                largest_gap = max(largest_gap, fit.gap)
+        return Value(total, largest_gap)
 
     def cold(self) -> FoldsLikelihood:
         """Return the same criterion, whose fits start from nothing."""
@@ -134,22 +168,38 @@ class FoldsLikelihood(Criterion):
             rtol=self.rtol,
         )
 
-    def _fold(
-        self, number: int, operator: Operator, alpha: float, structure: Structure
-    ) -> _Part:
-        """Fit to the training rows of a fold, and differentiate its held-out loss."""
-        train, test = self._folds[number]
+    def _fit(
+        self,
+        number: int,
+        operator: Operator,
+        alphas: OutputAlphas,
+        structure: Structure,
+    ) -> FoldFit:
+        """Fit to the training rows of a fold."""
+        train, _ = self._folds[number]
         fit = FoldFit.of(
             operator.restrict(train),
-            self.observed.restrict(train),
+            alphas.weighted(self.observed.restrict(train)),
             structure,
-            alpha,
+            alphas.overall,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
             max_iter=self.max_iter,
             start=self._starts[number],
         )
         self._starts[number] = fit.start
+        return fit
+
+    def _fold(
+        self,
+        number: int,
+        operator: Operator,
+        alphas: OutputAlphas,
+        structure: Structure,
+    ) -> _Part:
+        """Fit to the training rows of a fold, and differentiate its held-out loss."""
+        train, test = self._folds[number]
+        fit = self._fit(number, operator, alphas, structure)
         held_out = self.observed.restrict(test)
         cross = operator.cross(test, train)
         back = cross.T if is_numpy(cross) else operator.cross(train, test)
@@ -170,7 +220,9 @@ class FoldsLikelihood(Criterion):
         of_output_kernel = (of_output_kernel + of_output_kernel.T) / 2
         value += np.vdot(g, multiply(image) - predicted)
         value += np.vdot(s, multiply(fit.dual_image) - fit.fitted)
-        slope = np.vdot(g, predicted) + np.vdot(s, fit.fitted)
+        # a factor of the dual variables of each output
+        slopes = np.sum(image * multiply(g), axis=0)
+        slopes += np.sum(fit.dual_image * multiply(s), axis=0)
         n, m = self.observed.targets.shape
         # a learned L moves with K, too: two more factors of C'dK C / 2
         width = m if fit.known else 2 * m
@@ -184,8 +236,15 @@ class FoldsLikelihood(Criterion):
             )
             best = fit.dual.T @ fit.dual_image / 2
             value += np.vdot(of_output_kernel, best - fit.output_kernel.matrix())
-            slope *= 3.0  # scores are cubic in the scale of C
-        return _Part(float(value), left, right, -slope, of_output_kernel, fit.gap)
+            # L has two such factors, of rows and of columns
+            slopes = 2 * slopes + np.sum(g * predicted, axis=0)
+            slopes += np.sum(s * fit.fitted, axis=0)
+        return _Part(float(value), left, right, -slopes, of_output_kernel, fit.gap)
+
+
+def _alphas(alpha: Any) -> OutputAlphas:
+    several = np.ndim(alpha) == 1
+    return OutputAlphas.of_each(alpha) if several else OutputAlphas(float(alpha))
 
 
 class _Part(NamedTuple):
@@ -194,16 +253,20 @@ class _Part(NamedTuple):
     value: float
     left: np.ndarray
     right: np.ndarray
-    log_alpha: float
+    log_alphas: np.ndarray
     output_weights: np.ndarray
     gap: float
 
 
 def _check_folds(
-    observed: Observed, folds: list[tuple[np.ndarray, np.ndarray]]
+    observed: Observed,
+    folds: list[tuple[np.ndarray, np.ndarray]],
+    *,
+    fit_intercept: bool,
 ) -> None:
     """Raise ValueError if a fold cannot be fitted, or has nothing to judge."""
-    classes = "probabilities" in observed.loss.capabilities
+    # the intercept of a class without rows is minus infinity
+    classes = "probabilities" in observed.loss.capabilities and fit_intercept
     for number, (train, test) in enumerate(folds):
         if len(train) == 0 or len(test) == 0:
             raise ValueError(

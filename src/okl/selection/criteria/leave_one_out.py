@@ -18,12 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.selection.criteria.closed_form import (
-    ClosedFormCriterion,
-    Decoupled,
-    Derivative,
-)
-from okl.selection.criteria.projected_inverse import ProjectedInverse
+from okl.selection.criteria.closed_form import ClosedFormCriterion
+from okl.selection.criteria.decoupled import Decoupled, Derivative
+from okl.selection.criteria.projected_inverse import Part
 from okl.selection.leave_one_out import counted_copies
 
 
@@ -56,12 +53,15 @@ class Judgement(NamedTuple):
     share : float
         t = share e r / v + of_variance.
     of_variance : array (n_samples, n_outputs)
+    of_residuals : array (n_outputs,) or float
+        Along a common factor of the residuals of each output, not of each column.
     """
 
     value: float
     of_dual: np.ndarray
     share: float
     of_variance: np.ndarray
+    of_residuals: np.ndarray | float = 0.0
 
 
 class LeaveOneOut(ClosedFormCriterion):
@@ -78,12 +78,12 @@ class LeaveOneOut(ClosedFormCriterion):
         coupled = model.basis is not None
         spread = judged.share * judged.of_dual / left_out.copies
         variances = spread * left_out.residuals + judged.of_variance
-        matrices, inside = [], np.zeros((m, m) if coupled else m)
+        parts, inside = [], np.zeros((m, m) if coupled else m)
         moved, images = np.zeros_like(spread), np.zeros_like(spread)
         for block in model.blocks:
             at = np.ix_(block.rows, block.outputs)
-            product = block.matrix @ judged.of_dual[at]
-            matrices.append(_matrix(block, variances[at].sum(axis=1), product))
+            product = block.times(judged.of_dual[at])
+            parts.append(Part(0.0, variances[at].sum(axis=1), product, block.dual))
             image = block.kernel @ block.dual
             own = block.kernel_diagonal @ variances[at]
             own -= np.einsum("ij,ij->j", product, image)
@@ -94,7 +94,8 @@ class LeaveOneOut(ClosedFormCriterion):
                 inside[block.outputs] = own
         if coupled:
             inside += _between(model, spread, left_out.residuals, moved, images)
-        return Derivative(judged.value, matrices, inside)
+        of_targets = moved if coupled else None
+        return Derivative(judged.value, parts, inside, of_targets, judged.of_residuals)
 
     def _leave_out(self, model: Decoupled) -> LeftOut:
         residuals = np.zeros_like(self.targets)
@@ -106,23 +107,6 @@ class LeaveOneOut(ClosedFormCriterion):
             residuals[at] = block.dual / q[:, None]
             copies[at], precisions[at] = v[:, None], q[:, None]
         return LeftOut(residuals, copies, precisions)
-
-
-def _matrix(
-    block: ProjectedInverse, variances: np.ndarray, product: np.ndarray
-) -> np.ndarray:
-    """Return P diag(t) P - sym(P e C')."""
-    if np.all(variances >= 0):
-        # a matrix times its own transpose takes half of the multiplications
-        half = block.matrix * np.sqrt(variances)
-        matrix = half @ half.T
-    else:
-        matrix = (block.matrix * variances) @ block.matrix
-    outer = product @ block.dual.T
-    outer += outer.T.copy()
-    outer /= 2
-    matrix -= outer
-    return matrix
 
 
 def _between(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from okl.selection.criteria.closed_form import Decoupled
+from okl.selection.criteria.decoupled import Decoupled
 from okl.selection.criteria.leave_one_out import Judgement, LeaveOneOut, LeftOut
 
 
@@ -21,8 +21,9 @@ class LeaveOneOutError(LeaveOneOut):
     def _judge(self, model: Decoupled, left_out: LeftOut) -> Judgement:
         residuals = model.to_outputs(left_out.residuals)
         weighted = self.weights * residuals
-        squares = self.mean_squares((weighted * residuals).sum(axis=0))
+        sums = (weighted * residuals).sum(axis=0)
+        squares = self.mean_squares(sums)
         value = float(np.sum(self.totals * np.log(squares))) / 2
-        of_residuals = model.from_outputs(weighted / squares)
-        nothing = np.zeros_like(residuals)
-        return Judgement(value, of_residuals / left_out.precisions, 1.0, nothing)
+        of_residuals = model.of_columns(weighted / squares)
+        of_dual, nothing = of_residuals / left_out.precisions, np.zeros_like(residuals)
+        return Judgement(value, of_dual, 1.0, nothing, sums / squares)

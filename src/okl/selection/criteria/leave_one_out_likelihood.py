@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from okl.selection.criteria.closed_form import Decoupled
+from okl.selection.criteria.decoupled import Decoupled
 from okl.selection.criteria.leave_one_out import Judgement, LeaveOneOut, LeftOut
 
 

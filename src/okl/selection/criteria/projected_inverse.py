@@ -14,12 +14,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 # A part of the noise below which what K adds to it is multiplied out.
 _NOTHING = 1e-6
+
+
+class Part(NamedTuple):
+    """own P + P diag(variances) P - sym(left right'), not formed.
+
+    Attributes
+    ----------
+    own : float
+    variances : array (k,) or None
+        None for zeros.
+    left, right : array (k, p)
+    """
+
+    own: float
+    variances: np.ndarray | None
+    left: np.ndarray
+    right: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,38 @@ class ProjectedInverse:
             log_determinant,
             matrix @ targets,
         )
+
+    def times(self, right: np.ndarray) -> np.ndarray:
+        """Return P times an array (k, p)."""
+        return self.matrix @ right
+
+    def times_rows(self, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the columns of P of some rows times an array (len(rows), p)."""
+        return self.matrix[:, rows] @ right
+
+    def among(self, rows: np.ndarray) -> np.ndarray:
+        """Return P between some rows."""
+        return self.matrix[np.ix_(rows, rows)]
+
+    def formed(self, part: Part) -> np.ndarray:
+        """Return ratio times what a part stands for (k, k)."""
+        variances = part.variances
+        if variances is None:
+            matrix = part.own * self.matrix
+        elif np.all(variances >= 0):
+            # a matrix times its own transpose takes half of the multiplications
+            half = self.matrix * np.sqrt(variances)
+            matrix = half @ half.T
+        else:
+            matrix = (self.matrix * variances) @ self.matrix
+        if variances is not None and part.own:
+            matrix += part.own * self.matrix
+        outer = part.left @ part.right.T
+        outer += outer.T.copy()
+        outer /= 2
+        matrix -= outer
+        matrix *= self.ratio
+        return matrix
 
     @cached_property
     def diagonal(self) -> np.ndarray:

@@ -17,11 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from okl.selection.criteria.closed_form import (
-    ClosedFormCriterion,
-    Decoupled,
-    Derivative,
-)
+from okl.selection.criteria.closed_form import ClosedFormCriterion
+from okl.selection.criteria.decoupled import Decoupled, Derivative
+from okl.selection.criteria.projected_inverse import Part
 
 
 class RestrictedLikelihood(ClosedFormCriterion):
@@ -30,7 +28,7 @@ class RestrictedLikelihood(ClosedFormCriterion):
     def _differentiate(self, model: Decoupled) -> Derivative:
         m = self.targets.shape[1]
         coupled = model.basis is not None
-        targets = model.from_outputs(self.targets)
+        targets = model.targets
         norms, freedom = np.zeros(m), np.zeros(m)
         value = 0.0
         for block in model.blocks:
@@ -46,23 +44,20 @@ class RestrictedLikelihood(ClosedFormCriterion):
         value += float(np.sum(freedom[scored] * np.log(norms[scored]))) / 2
         # norms of zero are those of constant outputs, which no block has
         precisions = freedom / np.where(norms > 0, norms, 1.0)
-        matrices, inside = [], np.zeros(m)
+        parts, inside = [], np.zeros(m)
         images = np.zeros_like(targets)
         for block in model.blocks:
             scaled = block.dual * precisions[block.outputs]
-            matrix = len(block.outputs) * block.matrix
-            matrix -= scaled @ block.dual.T
-            matrix /= 2
-            matrices.append(matrix)
+            parts.append(Part(len(block.outputs) / 2, None, scaled / 2, block.dual))
             image = block.kernel @ block.dual
             images[np.ix_(block.rows, block.outputs)] = image
             fitted = np.einsum("ij,ij->j", scaled, image)
             inside[block.outputs] = (block.kernel_trace - fitted) / 2
         if not coupled:
-            return Derivative(value, matrices, inside)
+            return Derivative(value, parts, inside)
         dual = np.zeros_like(targets)
         for block in model.blocks:
             dual[np.ix_(block.rows, block.outputs)] = block.dual
         full = -precisions[0] / 2 * (dual.T @ images)
         np.fill_diagonal(full, inside)
-        return Derivative(value, matrices, (full + full.T) / 2)
+        return Derivative(value, parts, (full + full.T) / 2, precisions * dual)

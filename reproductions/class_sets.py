@@ -1,0 +1,50 @@
+"""Classification sets: rows, and one class of several for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from reproductions.report import data_folder
+
+Rows = tuple[str, np.ndarray, np.ndarray]
+
+
+def class_sets() -> Iterator[Rows]:
+    """Yield name, inputs and classes of every set, all rows of both parts of it."""
+    for name, load in (
+        ("iris", load_iris),
+        ("wine", load_wine),
+        ("breast_cancer", load_breast_cancer),
+        ("digits", load_digits),
+    ):
+        yield name, *load(return_X_y=True)
+    for name in ("satimage", "usps", "scenes15"):
+        with np.load(data_folder(name) / f"{name}.npz") as stored:
+            X, y = (
+                np.concatenate([stored[f"{what}_train"], stored[f"{what}_test"]])
+                for what in "Xy"
+            )
+        yield name, _small(X.astype(float)), y
+    yield _scene()
+
+
+def _small(X: np.ndarray) -> np.ndarray:
+    """Return rows of numbers; of images of 64 x 64 the means of squares of 4 x 4."""
+    if X.ndim == 3:
+        n = len(X)
+        return X.reshape(n, 16, 4, 16, 4).mean(axis=(2, 4)).reshape(n, -1)
+    return X
+
+
+def _scene() -> Rows:
+    """Return the images with one of six labels, as most have."""
+    with np.load(data_folder("mulan_multilabel") / "scene.npz") as stored:
+        X, Y = (
+            np.concatenate([stored[f"{what}_train"], stored[f"{what}_test"]])
+            for what in "XY"
+        )
+    one = Y.sum(axis=1) == 1
+    return "scene", X[one].astype(float), Y[one].argmax(axis=1)

@@ -1,0 +1,101 @@
+"""Results of many fits, kept as they come, so that a long study may be interrupted.
+
+A study compares methods on folds of sets. What a method does on a fold of a set is one
+line of a file in `reproductions/results`; what is there is not computed again. Pages
+are written from these lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+Key = tuple[str, int, str]
+Record = dict[str, Any]
+
+
+class Study:
+    """The results of a study, by set, fold and method.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    again : iterable of str
+        Methods whose results are forgotten first.
+    """
+
+    def __init__(self, name: str, again: Iterable[str] = ()) -> None:
+        self._path = RESULTS / f"{name}.jsonl"
+        again = set(again)
+        self._found: dict[Key, Record] = {}
+        for record in _records(self._path):
+            if record["method"] not in again:
+                self._found[_key(record)] = record
+        if again:
+            self._write()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._found
+
+    def add(self, key: Key, result: Record) -> None:
+        """Keep the result of a method on a fold of a set."""
+        record = dict(zip(("set", "fold", "method"), key, strict=True)) | result
+        self._found[key] = record
+        self._path.parent.mkdir(exist_ok=True)
+        with self._path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def of(self, name: str, method: str, n_folds: int) -> list[Record] | None:
+        """Return the results on all folds of a set, None unless all are there."""
+        keys = [(name, fold, method) for fold in range(n_folds)]
+        if not all(key in self for key in keys):
+            return None
+        return [self._found[key] for key in keys]
+
+    def _write(self) -> None:
+        beside = self._path.with_suffix(".part")
+        lines = [json.dumps(record) + "\n" for record in self._found.values()]
+        beside.write_text("".join(lines))
+        beside.replace(self._path)
+
+
+def pursue(
+    study: Study,
+    jobs: Iterable[tuple[Key, Callable[[], Record]]],
+    seconds: float = float("inf"),
+) -> bool:
+    """Do the jobs that were not done, and tell whether all were.
+
+    Parameters
+    ----------
+    study : Study
+    jobs : iterable of pairs
+        What a result is of, and what computes it.
+    seconds : float
+        After which none is begun.
+    """
+    end = perf_counter() + seconds
+    for key, job in jobs:
+        if key in study:
+            continue
+        if perf_counter() > end:
+            return False
+        study.add(key, job())
+        print(*key, flush=True)
+    return True
+
+
+def _records(path: Path) -> Iterator[Record]:
+    if path.exists():
+        for line in path.read_text().splitlines():
+            yield json.loads(line)
+
+
+def _key(record: Record) -> Key:
+    return record["set"], record["fold"], record["method"]

@@ -1,0 +1,5 @@
+"""``python -m okl``: the command line, where ``okl`` is not on the path."""
+
+from okl.cli import main
+
+main()

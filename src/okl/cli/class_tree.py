@@ -1,0 +1,91 @@
+"""The tree of the classes: a table of edges, or classes that are paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from okl import ClassTree
+from okl.cli.data import Data
+from okl.cli.errors import UserError, listing, refusing
+from okl.cli.tables import read_table
+
+# What says that the classes are paths, where else the file of a tree is named.
+PATHS = "paths"
+_COLUMNS = ["child", "parent"]
+
+
+def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
+    """Return the tree of the option ``--tree``.
+
+    Parameters
+    ----------
+    option : str
+        ``"paths"``, or the name of a table with the columns child and parent.
+    labels : sequence of str
+        The classes; the paths if they are.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, or what it says is no tree.
+    """
+    if option == PATHS:
+        with refusing("the classes are no paths of a tree", ValueError, TypeError):
+            return ClassTree.from_paths(sorted(set(labels)))
+    path = Path(option)
+    table = read_table(path, text_columns=_COLUMNS)
+    missing = [name for name in _COLUMNS if name not in table]
+    if missing:
+        raise UserError(
+            f"{path} has no column {listing(missing)}; a tree is a table with the "
+            f"columns child and parent, and this one has: {listing(table)}. "
+            f"--tree {PATHS} says that the classes are paths such as animal/dog."
+        )
+    children, parents = table["child"], table["parent"]
+    if children.isna().any():
+        raise UserError(
+            f"{path} has a row without a child: {int(children.isna().argmax()) + 1}."
+        )
+    twice = children[children.duplicated()]
+    if len(twice):
+        raise UserError(
+            f"{path} has several rows for {listing(twice.unique())}; a node of a tree "
+            "has one parent."
+        )
+    edges = {
+        str(child): None if pd.isna(parent) else str(parent)
+        for child, parent in zip(children, parents, strict=True)
+    }
+    with refusing(f"{path} is no tree", ValueError, TypeError):
+        return ClassTree.from_dict(edges)
+
+
+def classes_in_tree(option: str, data: Data) -> tuple[ClassTree, Data]:
+    """Return the tree of the option ``--tree``, and the table with its classes.
+
+    Labels may be full paths or the names of leaves. The tree calls its classes as they
+    do, if all do so in one way, and in the table that is returned they are those of the
+    tree.
+
+    Raises
+    ------
+    UserError
+        If the target is not one column of classes, there is no such tree, or a label is
+        not in it, or an inner node.
+    """
+    if not data.single_classification or data.ids is not None:
+        raise UserError(
+            "--tree is for one target that is a class; here the task is "
+            f"{data.task} of {listing(data.target_kinds, 6)}"
+            f"{'' if data.ids is None else ' in long form'}."
+        )
+    labels = np.asarray(data.y).astype(str)
+    tree = read_class_tree(option, labels.tolist())
+    with refusing("the tree does not fit the classes", ValueError):
+        tree = tree.called_as(labels)
+        return tree, replace(data, y=tree.classes_[tree.class_numbers(labels)])

@@ -1,0 +1,111 @@
+"""``okl impute``: fill the empty cells of some columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from okl import OutputKernelImputer
+from okl.cli.columns import Kind, kinds_of, plain
+from okl.cli.deviations import with_deviations
+from okl.cli.errors import UserError, listing, refusing
+from okl.cli.preprocessing import encoder_for
+from okl.cli.staging import staged_file
+from okl.cli.tables import format_of, read_table, write_table
+from okl.cli.targets import check_observed, choose_targets
+from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
+
+
+def impute_table(
+    table_path: Path,
+    patterns: Sequence[str],
+    out: Path,
+    *,
+    inputs: bool = True,
+    std: bool = False,
+    note: Callable[[str], None] = lambda line: None,
+) -> int:
+    """Fill the empty cells of the targets of a table, and write it.
+
+    Parameters
+    ----------
+    table_path : Path
+        A CSV, TSV or Parquet file.
+    patterns : sequence of str
+        Names of the columns to fill, or patterns.
+    out : Path
+        The table to write, with all columns, its format told by its name.
+    inputs : bool
+        Whether the other columns explain the targets.
+    std : bool
+        Whether to add a column with the standard deviations of each target.
+    note : callable
+        Takes a line about what is filled, before the work begins.
+
+    Returns
+    -------
+    int
+        How many cells were filled.
+
+    Raises
+    ------
+    UserError
+        For anything that the user can mend; then nothing is written.
+    """
+    format_of(out)
+    if out.resolve() == table_path.resolve():
+        raise UserError(f"--out {out} would overwrite what is read; give another name.")
+    with staged_file(out) as file:
+        table = read_table(table_path)
+        names = choose_targets(list(table), patterns)
+        check_observed(table[names])
+        targets = _numbers(table[names])
+        if std:
+            with_deviations(table, names)  # a clash of names, before any work
+        features = table.drop(columns=names) if inputs else table[[]]
+        encoded = None
+        if features.shape[1]:
+            encoded = _encoded(features)
+        n_empty = int(targets.isna().sum().sum())
+        by = f" by {listing(features)}" if encoded is not None else ""
+        note(f"fills {n_empty} empty cells of {listing(names)}{by}")
+        with refusing("cannot fill the table", ValueError):
+            filled, deviations = OutputKernelImputer().fit_transform(
+                targets, X=encoded, return_std=True
+            )
+        table[names] = filled
+        if std:
+            table = with_deviations(table, names, deviations)
+        write_table(table, file)
+    return n_empty
+
+
+def _numbers(targets: pd.DataFrame) -> pd.DataFrame:
+    """Return targets as numbers, NaN where a cell is empty; refuse all others."""
+    kinds = kinds_of(targets)
+    wrong = [f"{name} ({kind})" for name, kind in kinds.items() if kind != "number"]
+    check_text_is_meant(targets[[n for n, kind in kinds.items() if kind == "text"]])
+    if wrong:
+        raise UserError(
+            f"the columns {listing(wrong)} are no numbers, and only numbers can be "
+            "filled in; choose others with --target."
+        )
+    return plain(targets, kinds, list(targets))
+
+
+def _encoded(features: pd.DataFrame) -> object:
+    """Return the other columns as numbers, standardised."""
+    kinds: dict[str, Kind] = kinds_of(features)
+    texts = features[[name for name, kind in kinds.items() if kind == "text"]]
+    check_text_is_meant(texts)
+    warn_of_many_values(texts)
+    try:
+        known = plain(features, kinds)
+    except UserError as error:
+        raise UserError(
+            f"{error} These columns explain those to fill; --no-inputs leaves them "
+            "aside."
+        ) from None
+    return encoder_for(kinds).fit_transform(known)

@@ -1,0 +1,149 @@
+"""Answers by probabilities: the class of least expected cost, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from okl.decisions.checks import checked_probabilities
+from okl.decisions.costs import Cost, as_cost
+from okl.trees import ClassTree
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers, and what they are expected to cost.
+
+    Attributes
+    ----------
+    columns : array of int (n_samples,)
+        The number of the class that is answered.
+    expected_costs : array (n_samples,)
+    """
+
+    columns: np.ndarray
+    expected_costs: np.ndarray
+
+
+def answers(cost: Cost, probabilities: np.ndarray) -> Answers:
+    """Return the answers of least expected cost; the most probable where several are.
+
+    Parameters
+    ----------
+    cost : Cost
+    probabilities : array (n_samples, n_classes)
+    """
+    costs = cost.expected(probabilities)
+    least = np.min(costs, axis=1)
+    likeliest = np.where(costs == least[:, None], probabilities, -1.0)
+    return Answers(np.argmax(likeliest, axis=1), least)
+
+
+def decide(
+    probabilities: Any,
+    decision: Any = "accuracy",
+    *,
+    classes: Any,
+    tree: ClassTree | None = None,
+    reject: float | None = None,
+) -> np.ndarray:
+    """Return the class of least expected cost for each row of probabilities.
+
+    Parameters
+    ----------
+    probabilities : array (n_samples, n_classes)
+        As ``predict_proba`` of any classifier returns them.
+    decision : {"accuracy", "taxo", "parent"} or array, default="accuracy"
+        What an answer costs: ``"accuracy"`` 1 if it is wrong, ``"taxo"`` half the
+        length of the path in the tree from the truth to it, ``"parent"`` 1 if its
+        parent is wrong, or a matrix (n_classes, n_classes) with a row for each true
+        class and a column for each answer. Seeger (2006), section 8.2.
+    classes : array (n_classes,)
+        The classes, in the order of the columns, such as ``classes_``. They may be some
+        of the leaves of the tree, and answers are among them.
+    tree : ClassTree, optional
+        A tree whose leaves the classes are, for ``"taxo"`` and ``"parent"``.
+    reject : float, optional
+        What no answer costs. Where the best one is expected to cost more, there is
+        None (Chow's rule); with ``"accuracy"`` and 0.2 that is where the most probable
+        class has a probability below 0.8.
+
+    Returns
+    -------
+    array (n_samples,)
+        Classes; of dtype object with None where there is no answer if ``reject`` is
+        given.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, a tree is needed and not there, or a class is no leaf.
+
+    References
+    ----------
+    Seeger (2006), Cross-validation optimization for structured Hessian kernel methods.
+    Chow (1970), On optimum recognition error and reject tradeoff. IEEE Transactions on
+    Information Theory 16.
+
+    Examples
+    --------
+    >>> from okl import ClassTree
+    >>> from okl.decisions import decide
+    >>> tree = ClassTree.from_paths(["animal/cat", "animal/dog", "plant"])
+    >>> p = [[0.33, 0.31, 0.36]]
+    >>> decide(p, classes=tree.classes_).tolist()
+    ['plant']
+    >>> decide(p, "taxo", classes=tree.classes_, tree=tree).tolist()
+    ['animal/cat']
+    >>> decide(p, classes=tree.classes_, reject=0.5).tolist()
+    [None]
+    """
+    rule = DecisionRule.of(np.asarray(classes), decision, tree, reject)
+    return rule(checked_probabilities(probabilities, len(rule.classes)))
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """From probabilities to classes; made, and checked, before there are any.
+
+    Attributes
+    ----------
+    classes : array (n_classes,)
+    cost : Cost
+    reject : float or None
+        What no answer costs.
+    """
+
+    classes: np.ndarray
+    cost: Cost
+    reject: float | None
+
+    @classmethod
+    def of(
+        cls, classes: np.ndarray, decision: Any, tree: ClassTree | None, reject: Any
+    ) -> DecisionRule:
+        """Return the rule; arguments and errors are those of `decide`."""
+        check_reject(reject)
+        return cls(classes, as_cost(decision, classes, tree), reject)
+
+    def __call__(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the classes (n_samples,), None for no answer."""
+        found = answers(self.cost, probabilities)
+        labels = self.classes[found.columns]
+        if self.reject is None:
+            return labels
+        labels = labels.astype(object)
+        labels[found.expected_costs > self.reject] = None
+        return labels
+
+
+def check_reject(reject: Any) -> None:
+    """Raise ValueError unless it is None or a cost."""
+    if reject is not None and (not isinstance(reject, Real) or not float(reject) >= 0):
+        raise ValueError(
+            "reject is what no answer costs, a number of at least 0, or None; got "
+            f"{reject!r}."
+        )

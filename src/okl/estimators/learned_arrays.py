@@ -1,0 +1,95 @@
+"""The arrays that a fit learned, in the units of the targets.
+
+A fit keeps L as something that multiplies, and the coefficients as they are cheapest to
+keep. Users see arrays: each is computed when it is asked for, as one with an entry for
+every pair of outputs may be large.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from okl.coding.tasks import LongCoefficients
+from okl.estimators.units import Units
+from okl.kernels import Row
+from okl.numerics.memory import require_memory
+from okl.output_kernels import OutputKernel, OutputKernelTerms, TermCoefficients
+
+
+class LearnedArrays:
+    """Coefficients and output kernels of a fitted model, D the scales of its targets.
+
+    Attributes
+    ----------
+    kernel_ : object
+        The kernel, a list if there are several.
+    """
+
+    kernel_: Any
+    _output_kernel: OutputKernel
+    _theta: Any
+    _units: Units
+
+    @property
+    def dual_coef_(self) -> Any:
+        """C L D (n_samples, n_outputs) or (n_samples,); in long form computed here.
+
+        Of several kernels a list of them, C L_q D.
+        """
+        self._fitted_output_kernel()
+        if isinstance(self._theta, TermCoefficients):
+            return list(self._theta.parts)
+        return self._theta.dense() if self._has_tasks else self._theta
+
+    @property
+    def output_kernel_(self) -> np.ndarray:
+        """D L D (n_outputs, n_outputs), computed when asked for."""
+        kernel = self._fitted_output_kernel()
+        n_outputs = 1 if len(self._theta.shape) == 1 else self._theta.shape[1]
+        require_memory(
+            2 * 8 * n_outputs**2,
+            f"The output kernel of {n_outputs} outputs",
+            "Use output_kernel_factor_, which has n_outputs x rank_ entries.",
+        )
+        return self._units.output_kernel(kernel.matrix())
+
+    @property
+    def output_kernels_(self) -> list[np.ndarray]:
+        """D L_q D of each kernel, computed when asked for."""
+        kernel = self._fitted_output_kernel()
+        terms = kernel.terms if isinstance(kernel, OutputKernelTerms) else (kernel,)
+        return [self._units.output_kernel(term.matrix()) for term in terms]
+
+    @property
+    def residual_kernel_(self) -> np.ndarray:
+        """D L_q D of the last kernel, if it is a `Row`."""
+        kernels = self.output_kernels_
+        if not isinstance(self.kernel_, list) or not isinstance(self.kernel_[-1], Row):
+            raise AttributeError(
+                "Only a fit with kernel=[..., Row()] has a residual_kernel_, the "
+                "covariance of what the inputs do not explain."
+            )
+        return kernels[-1]
+
+    @property
+    def output_kernel_factor_(self) -> np.ndarray:
+        """D B (n_outputs, ``rank_``) with L = B B', computed when asked for."""
+        factor = self._fitted_output_kernel().factor()
+        factor *= self._units.scale[:, None]
+        return factor
+
+    def _fitted_output_kernel(self) -> OutputKernel:
+        try:
+            return self._output_kernel
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call 'fit' first."
+            ) from None
+
+    @property
+    def _has_tasks(self) -> bool:
+        """Whether the fit was to data in long form."""
+        return isinstance(self._theta, LongCoefficients)

@@ -1,0 +1,83 @@
+"""How a fit has an alpha for each output: as other units of targets, or as weights.
+
+A weight of an output is one of all its entries, which any loss takes that is a sum over
+outputs (`okl.problems.output_alphas`). With the squared loss it is more: targets
+divided by sqrt(alpha_j / alpha), as if that was their unit, are not weighted at all,
+and L becomes W^(1/2) L W^(1/2) (`okl.structures.scaled`). So known output kernels keep
+their closed form, learned ones their solvers, and noise, of variance alpha in those
+units, is of variance alpha_j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from okl.estimators.targets import TrainingTargets
+from okl.estimators.units import Units
+from okl.kernels import KernelTerms, PerOutput
+from okl.numerics.validation import check_alpha
+from okl.problems import OutputAlphas
+from okl.structures import Scaled, Structure
+from okl.structures.scaled import is_scalable
+
+
+def check_alpha_or_alphas(alpha: Any) -> None:
+    """Raise ValueError unless alpha is a number > 0, or one for each output."""
+    if not isinstance(alpha, np.ndarray | Sequence) or isinstance(alpha, str):
+        check_alpha(alpha)
+        return
+    entries = np.asarray(alpha)
+    if entries.ndim != 1 or not entries.size or entries.dtype.kind not in "iuf":
+        raise ValueError(
+            "alpha must be a number, or an array of numbers with one for each output; "
+            f"got {alpha!r}."
+        )
+    for output, value in enumerate(entries.tolist()):
+        try:
+            check_alpha(value)
+        except ValueError as error:
+            raise ValueError(f"Of output {output}: {error}") from None
+
+
+def at_one_alpha(
+    alphas: OutputAlphas,
+    targets: TrainingTargets,
+    structures: Sequence[Structure],
+    kernel: Any,
+) -> tuple[TrainingTargets, list[Structure]]:
+    """Return targets and structures of the same fit at one alpha, the overall one.
+
+    Parameters
+    ----------
+    alphas : OutputAlphas
+    targets : TrainingTargets
+        In the units of the normalisation.
+    structures : sequence of Structure
+        Of L.
+    kernel : object
+        As estimators take it.
+    """
+    observed, weights = targets.observed, alphas.weights
+    if weights is None:
+        return targets, list(structures)
+    scalable = (
+        "quadratic" in observed.loss.capabilities
+        and observed.tasks is None
+        and not isinstance(kernel, PerOutput | KernelTerms)
+        and all(map(is_scalable, structures))
+    )
+    if not scalable:
+        return replace(targets, observed=alphas.weighted(observed)), list(structures)
+    roots = np.sqrt(weights)
+    units = targets.units or Units.as_given(observed.n_outputs)
+    scaled = replace(
+        targets,
+        observed=replace(observed, targets=observed.targets * roots),
+        units=replace(units, scale=units.scale / roots),
+        shown_units=units,
+    )
+    return scaled, [Scaled(structure, roots) for structure in structures]

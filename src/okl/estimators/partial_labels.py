@@ -1,0 +1,77 @@
+"""Labels that are inner nodes of a tree: the class is known to be below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from okl.losses import Loss
+from okl.structures import Structure
+from okl.trees import ClassTree, check_class_tree
+
+
+@dataclass(frozen=True)
+class PartialLabels:
+    """Labels of which some are inner nodes.
+
+    Attributes
+    ----------
+    tree : ClassTree
+        With classes called as the labels that are leaves.
+    nodes : array of int (n_samples,)
+        The node of each label.
+    """
+
+    tree: ClassTree
+    nodes: np.ndarray
+
+    @classmethod
+    def of(cls, structures: Sequence[Structure], labels: np.ndarray) -> Self | None:
+        """Return the labels if some are inner nodes of a structure's tree, else None.
+
+        Raises
+        ------
+        ValueError
+            For a label that is not in the tree.
+        TypeError
+            For a tree that is none.
+        """
+        trees = [one.class_tree for one in structures if one.class_tree is not None]
+        if not trees:
+            return None
+        nodes = check_class_tree(trees[0]).node_numbers(labels)
+        are_leaves = np.isin(nodes, trees[0].leaves)
+        if are_leaves.all():
+            return None
+        return cls(trees[0].called_as(labels[are_leaves]), nodes)
+
+    def check(self, loss: Loss, class_weight: Any) -> None:
+        """Raise ValueError if a loss, or weights, are of single classes."""
+        are_inner = ~np.isin(self.nodes, self.tree.leaves)
+        first = self.tree.names[self.nodes[are_inner][0]]
+        if "sets" not in loss.capabilities:
+            raise ValueError(
+                f"The label {first.tolist()!r} is an inner node of the tree, and with "
+                f"the loss {loss.name or loss!r} labels are leaves; use "
+                "loss='softmax', which takes the sum over the leaves below."
+            )
+        if class_weight is not None:
+            raise ValueError(
+                f"The label {first.tolist()!r} is an inner node of the tree, whose "
+                "class, and class_weight, is not known; pass sample_weight instead."
+            )
+
+    @property
+    def stand_ins(self) -> np.ndarray:
+        """The labels, with a class below it for each inner node."""
+        return self.tree.classes_[np.argmax(self.candidates, axis=1)]
+
+    @property
+    def candidates(self) -> np.ndarray:
+        """Which classes each row may have, bool (n_samples, n_classes)."""
+        distinct, rows = np.unique(self.nodes, return_inverse=True)
+        unit = distinct[:, None] == np.arange(self.tree.n_nodes)
+        return (self.tree.along(unit.astype(np.float64)) > 0)[rows]

@@ -1,0 +1,59 @@
+"""What a search is given for kernels: those to try, and what one is learned from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sklearn.base import is_classifier
+
+from okl.estimators.search.candidates import candidates, has_auto
+from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
+from okl.estimators.targets import TrainingTargets
+
+
+class KernelsToTry(NamedTuple):
+    """The kernels of a search.
+
+    Attributes
+    ----------
+    candidates : list of Kernel, PerOutput, "precomputed" or "auto"
+        Resolved; "auto" stands for one that is learned.
+    learning : KernelLearning or None
+        What that is learned from.
+    unlearned : str or None
+        Why none is, though one was asked for.
+    """
+
+    candidates: list[Any]
+    learning: KernelLearning | None
+    unlearned: str | None
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, targets: TrainingTargets, budget: float
+    ) -> KernelsToTry:
+        """Return the kernels that the parameters of an estimator ask for.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a kernel does not fit the columns of X.
+        """
+        given = model.kernel, model.kernels
+        learning = unlearned = None
+        if has_auto(*given):
+            try:
+                learning = KernelLearning.of(
+                    X,
+                    targets,
+                    classes=is_classifier(model),
+                    fit_intercept=model.fit_intercept,
+                    random_state=model.random_state,
+                    budget=budget,
+                )
+            except NothingToLearnError as error:
+                unlearned = str(error)
+        names = getattr(model, "feature_names_in_", None)
+        learns, weights = learning is not None, targets.row_weights
+        found = candidates(*given, X, weights, names, learns=learns)
+        return cls(found, learning, unlearned)

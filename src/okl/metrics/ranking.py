@@ -1,0 +1,212 @@
+"""Scores of probabilities: the rank of the truth, and what a right to refuse is worth.
+
+A classifier that knows when it does not know makes fewer errors on the rows that it
+answers. The reject curve says how many, for every share of rows that is answered.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
+
+from okl.decisions import answers, as_cost
+from okl.trees import ClassTree
+
+
+class RejectCurve(NamedTuple):
+    """What answers cost, the surest first.
+
+    Attributes
+    ----------
+    answered : array (n_points,)
+        The share of rows that are answered, increasing from 0 to 1.
+    costs : array (n_points,)
+        The sum of what these answers cost, over the number of *all* rows: from 0 to the
+        mean cost of all answers.
+    thresholds : array (n_points,)
+        The ``reject`` of `okl.decisions.decide` that answers these rows: the largest
+        expected cost among them; -inf for none.
+    """
+
+    answered: np.ndarray
+    costs: np.ndarray
+    thresholds: np.ndarray
+
+
+def mean_reciprocal_rank(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    labels: Any = None,
+    tree: ClassTree | None = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Return the mean of 1 over the rank of the true class.
+
+    .. math:: \frac{1}{\sum_i w_i} \sum_i w_i / r_i(y_i), \qquad
+              r_i(c) = |\{c' : p_{ic'} \ge p_{ic}\}|
+
+    Seeger (2006), section 8.2, where it is called precision. A class that is not among
+    ``labels`` has no rank, and counts 0.
+
+    Parameters
+    ----------
+    y_true : array (n_samples,)
+        Classes.
+    y_proba : array (n_samples, n_classes)
+        Probabilities, or other scores, the larger the likelier. Of two classes the
+        column of the second is enough, as scikit-learn's scorers pass it.
+    labels : array (n_classes,), optional
+        The classes in the order of the columns; None for the leaves of the tree, or,
+        without a tree, for those of ``y_true``.
+    tree : ClassTree, optional
+        Says that labels of two names are one class.
+    sample_weight : array (n_samples,), optional
+        Weights w of the rows.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, or the number of columns is not that of the classes.
+
+    Examples
+    --------
+    >>> from okl.metrics import mean_reciprocal_rank
+    >>> p = [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]]
+    >>> mean_reciprocal_rank(["a", "b"], p, labels=["a", "b", "c"])
+    0.75
+    """
+    y_true, p, classes, weights = _checked(y_true, y_proba, labels, tree, sample_weight)
+    known, columns = _columns(y_true, classes, tree)
+    own = np.take_along_axis(p, columns[:, None], axis=1)
+    reciprocal = known / np.sum(p >= own, axis=1)
+    return float(np.average(reciprocal, weights=weights))
+
+
+def reject_curve(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    labels: Any = None,
+    tree: ClassTree | None = None,
+    decision: Any = "accuracy",
+    sample_weight: Any = None,
+) -> RejectCurve:
+    """Return what answers cost when the least sure ones are not given.
+
+    Rows are answered by the rule of least expected cost, in the order of what that is.
+    At k answers the curve is the cost of these over the number of all rows, so that its
+    right end is the mean cost, the error for ``"accuracy"``. Seeger (2006), footnote
+    11. Rows that are as sure as each other are answered together.
+
+    Parameters
+    ----------
+    y_true, labels, tree, sample_weight
+        As in `mean_reciprocal_rank`; a tree is needed for ``"taxo"`` and ``"parent"``.
+    y_proba : array (n_samples, n_classes)
+        Probabilities.
+    decision : {"accuracy", "taxo", "parent"} or array, default="accuracy"
+        What answers cost, as in `okl.decisions.decide`.
+
+    Returns
+    -------
+    RejectCurve
+        ``(answered, costs, thresholds)``.
+
+    Raises
+    ------
+    ValueError
+        As in `mean_reciprocal_rank` and `okl.decisions.decide`.
+    """
+    y_true, p, classes, weights = _checked(y_true, y_proba, labels, tree, sample_weight)
+    cost = as_cost(decision, classes, tree)
+    found = answers(cost, p)
+    paid = cost.of(y_true, classes[found.columns])
+    weights = np.ones(len(paid)) if weights is None else weights
+    order = np.argsort(found.expected_costs, kind="stable")
+    sure = found.expected_costs[order]
+    last = np.append(sure[1:] > sure[:-1], True)  # of those that are as sure
+    total = weights.sum()
+    answered = np.cumsum(weights[order])[last] / total
+    costs = np.cumsum((weights * paid)[order])[last] / total
+    return RejectCurve(
+        np.append(0.0, answered), np.append(0.0, costs), np.append(-np.inf, sure[last])
+    )
+
+
+def reject_curve_area(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    labels: Any = None,
+    tree: ClassTree | None = None,
+    decision: Any = "accuracy",
+    sample_weight: Any = None,
+) -> float:
+    """Return the area under the reject curve; less is better.
+
+    Linear between the points of `reject_curve`. With answers in a random order it is
+    half the mean cost.
+
+    Parameters and errors as in `reject_curve`.
+
+    Returns
+    -------
+    float
+    """
+    curve = reject_curve(
+        y_true,
+        y_proba,
+        labels=labels,
+        tree=tree,
+        decision=decision,
+        sample_weight=sample_weight,
+    )
+    return float(np.trapezoid(curve.costs, curve.answered))
+
+
+def _checked(
+    y_true: Any, y_proba: Any, labels: Any, tree: ClassTree | None, sample_weight: Any
+) -> Any:
+    """Return labels, probabilities, classes and weights of one length."""
+    y_true = column_or_1d(y_true)
+    p = check_array(y_proba, dtype=np.float64, ensure_2d=False, input_name="y_proba")
+    check_consistent_length(y_true, p, sample_weight)
+    if p.ndim == 1:
+        p = np.stack([1 - p, p], axis=1)
+    if labels is not None:
+        classes = column_or_1d(labels)
+    else:
+        classes = np.unique(y_true) if tree is None else tree.classes_
+    if p.shape[1] != len(classes):
+        raise ValueError(
+            f"y_proba has {p.shape[1]} columns for {len(classes)} classes; pass the "
+            "classes of the columns as labels, such as model.classes_."
+        )
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, y_true)
+    return y_true, p, classes, sample_weight
+
+
+def _columns(
+    y_true: np.ndarray, classes: np.ndarray, tree: ClassTree | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which labels are among the classes, and in which column; else any."""
+    if tree is not None:
+        y_true, classes = tree.node_numbers(y_true), tree.node_numbers(classes)
+    order = np.argsort(classes)
+    found = np.searchsorted(classes, y_true, sorter=order)
+    columns = order[np.minimum(found, len(order) - 1)]
+    return classes[columns] == y_true, columns

@@ -1,0 +1,45 @@
+"""How many products with kernel matrices some work takes.
+
+Seconds depend on the machine, and products hardly do: they are what most of the time
+of iterative solvers goes into. An operator does not know whom it works for, so that
+whoever wants to know counts all products of its own thread meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class Products:
+    """A count.
+
+    Attributes
+    ----------
+    total : int
+        Products with a matrix of any number of columns.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+
+
+_counts: ContextVar[tuple[Products, ...]] = ContextVar("products", default=())
+
+
+@contextmanager
+def counted_products() -> Iterator[Products]:
+    """Count the products with stored kernel matrices, of any rows, in this context."""
+    count = Products()
+    token = _counts.set((*_counts.get(), count))
+    try:
+        yield count
+    finally:
+        _counts.reset(token)
+
+
+def count_product() -> None:
+    """Add one to all counts of this context."""
+    for count in _counts.get():
+        count.total += 1

@@ -1,0 +1,59 @@
+"""What is asked of the posterior of f + b."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from okl.coding.tasks import Tasks
+
+
+class Posterior(ABC):
+    """The posterior of f + b, in units in which the noise of weight one is alpha.
+
+    Attributes
+    ----------
+    couples : bool
+        Whether outputs have a covariance, as far as is known.
+    noise_covariance : array (n_outputs, n_outputs) or None
+        That of the noise of a row, by the model; None for alpha I.
+    """
+
+    noise_covariance: np.ndarray | None = None
+
+    @property
+    @abstractmethod
+    def couples(self) -> bool:
+        """Whether outputs have a covariance, as far as is known."""
+
+    @abstractmethod
+    def __call__(self, X: Any, tasks: Tasks | None = None) -> np.ndarray:
+        """Return the variance at rows of X, (n, n_outputs), or (n, 1) of own tasks."""
+
+    @abstractmethod
+    def covariance(self, X: Any) -> np.ndarray:
+        """Return the covariance of outputs at rows of X, (n, n_outputs, n_outputs)."""
+
+    def along_axes(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """Return variances (n, q) along directions V (m, q) in which f is independent.
+
+        And V, and the variance of what is orthogonal to them; None where there are no
+        such directions.
+        """
+        return None
+
+
+class UnrelatedPosterior(Posterior):
+    """Base of those of outputs that have nothing in common."""
+
+    @property
+    def couples(self) -> bool:
+        """False."""
+        return False
+
+    def covariance(self, X: Any) -> np.ndarray:
+        """Return diagonal matrices (n, n_outputs, n_outputs)."""
+        variance = self(X)
+        return variance[:, :, None] * np.eye(variance.shape[1])

@@ -1,0 +1,182 @@
+r"""How large errors are, and how those of outputs go together, from rows left out.
+
+A fit determines the ratio of noise and signal, alpha, and not their size. With s_j the
+factor that both have in output j, the residual r_ij of a left-out row has the variance
+s_j v_ij, v_ij being that of the model, so that
+
+.. math:: s_j = \operatorname{mean}_i \frac{r_{ij}^2}{v_{ij}},
+
+the noise of output j is s_j alpha, and the posterior covariance of outputs j and k that
+of the model times sqrt(s_j s_k). It is the estimate of leave-one-out likelihood
+(Rasmussen & Williams 2006, section 5.4.2), a variance for each output profiled out.
+
+Errors of outputs go together as well. How far, R has, their correlations:
+
+- If L has nothing beside its diagonal, signal and noise share R: f has the covariance
+  k(x, x') R_jk sqrt(s_j s_k l_j l_k). Where all targets are observed the predictions of
+  that process are those of independent outputs, whatever R is. It is the correlation
+  of the standardised residuals r_ij / sqrt(s_j v_ij).
+- Else L has the covariance of the signal, and R is the correlation of the noise alone:
+  residuals have the covariance S_(-i) + N, N_jk = R_jk alpha sqrt(s_j s_k), found by
+  expectation and maximisation, with S_(-i) given.
+- If noise has a covariance in the model (the term of a row), R is its correlation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl.coding.tasks import COLUMNS, Tasks
+from okl.numerics.memory import require_memory
+from okl.posterior.base import Posterior
+from okl.posterior.incomplete_rows import RowDistribution, shrunk
+from okl.posterior.left_out import RowsLeftOut, covariances_left_out
+
+_TOLERANCE, _ROUNDS = 1e-3, 50
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The size of errors.
+
+    Attributes
+    ----------
+    factors : array (n_outputs,)
+        s_j; one for an output of which no row says anything.
+    noise : array (n_outputs,)
+        s_j alpha.
+    standardised : array (n_samples, n_outputs) or (n_samples, 1)
+        r_ij / sqrt(s_j v_ij), NaN where nothing was observed.
+    counts : array like it
+        How many rows each stands for.
+    """
+
+    factors: np.ndarray
+    noise: np.ndarray
+    standardised: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, left_out: RowsLeftOut, tasks: Tasks | None = None) -> Calibration:
+        """Measure it on rows left out."""
+        outputs = COLUMNS if tasks is None else tasks
+        rows = left_out.residuals / np.sqrt(left_out.variances)
+        squares = np.where(left_out.counts > 0, rows**2, 0.0) * left_out.counts
+        total = outputs.sums(left_out.counts)
+        factors = np.where(total > 0, outputs.sums(squares), 1.0)
+        factors /= np.where(total > 0, total, 1.0)
+        spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
+        return cls(factors, factors * left_out.noise, rows / spread, left_out.counts)
+
+    def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
+        """Return what the size of standardised residuals rarely exceeds, (n_outputs,).
+
+        The smallest number that at least ``coverage (n + 1)`` of the n rows of an
+        output do not exceed; with fewer rows than that takes, of all outputs together.
+        """
+        sizes, counts = np.abs(self.standardised), self.counts
+        if tasks is None:
+            columns = list(zip(sizes.T, counts.T, strict=True))
+        else:
+            own = [tasks.codes == task for task in range(tasks.n_tasks)]
+            columns = [(sizes[rows, 0], counts[rows, 0]) for rows in own]
+        enough = coverage / (1.0 - coverage)
+        together = _quantile(sizes.ravel(), counts.ravel(), coverage)
+        return np.array(
+            [
+                _quantile(size, count, coverage) if count.sum() >= enough else together
+                for size, count in columns
+            ]
+        )
+
+
+def _quantile(sizes: np.ndarray, counts: np.ndarray, coverage: float) -> float:
+    """Return a quantile of sizes that count several times each; the largest at most."""
+    kept = counts > 0
+    order = np.argsort(sizes[kept])
+    sizes, total = sizes[kept][order], np.cumsum(counts[kept][order])
+    if len(sizes) == 0:
+        return float("nan")
+    wanted = coverage * (total[-1] + 1.0)
+    return float(sizes[min(np.searchsorted(total, wanted), len(sizes) - 1)])
+
+
+def correlation_of_errors(
+    posterior: Posterior,
+    X: Any,
+    residuals: np.ndarray,
+    left_out: RowsLeftOut,
+    calibration: Calibration,
+    tasks: Tasks | None = None,
+) -> np.ndarray:
+    """Return R (n_outputs, n_outputs), shrunk as few rows ask for.
+
+    In long form it is the identity: no row has two targets.
+
+    Raises
+    ------
+    MemoryError
+        If the covariances of the training rows, which related outputs take, cannot fit.
+    """
+    m = len(calibration.factors)
+    if tasks is not None:
+        return np.eye(m)
+    if posterior.noise_covariance is not None:
+        return _correlation(posterior.noise_covariance)
+    if not posterior.couples:
+        told = ~np.isnan(calibration.standardised).all(axis=0)
+        R = np.eye(m)
+        found = RowDistribution.of(calibration.standardised[:, told], centre=False)
+        R[np.ix_(told, told)] = _correlation(found.covariance)
+        return R
+    require_memory(
+        6 * 8 * len(residuals) * m**2,
+        f"How errors of {m} outputs go together in {len(residuals)} rows",
+        "Use structure='identity', or fit on fewer rows.",
+    )
+    known = np.where(np.isnan(left_out.residuals), 0.0, residuals)
+    told = np.where(np.isnan(left_out.residuals), 0.0, left_out.told)
+    rows, S = covariances_left_out(posterior, X, told, known)
+    roots = np.sqrt(calibration.factors)
+    S *= np.outer(roots, roots)
+    return _of_noise(rows, S, told > 0, calibration.noise)
+
+
+def _of_noise(
+    rows: np.ndarray, S: np.ndarray, seen: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """Return the correlation of noise that rows (n, m) of covariance S + N speak for.
+
+    Where an entry was not seen it does not matter.
+    """
+    m = len(noise)
+    varying = noise > 0
+    inside = (seen & varying).astype(np.float64)
+    both = inside[:, :, None] * inside[:, None]
+    pairs = inside.T @ inside
+    rows = np.where(inside > 0, rows, 0.0)
+    deviations = np.sqrt(noise)
+    R = np.eye(m)
+    for _ in range(_ROUNDS):
+        N = R * np.outer(deviations, deviations)
+        total = (S + N) * both
+        total[:, range(m), range(m)] += 1.0 - inside
+        P = np.linalg.inv(total) * both
+        expected = np.einsum("itu,iu->it", P, rows) @ N
+        summed = expected.T @ expected - N @ P.sum(axis=0) @ N
+        before, R = R, shrunk(_correlation(N + summed / len(rows)), pairs)
+        if np.max(np.abs(R - before)) < _TOLERANCE:
+            break
+    return R
+
+
+def _correlation(covariance: np.ndarray) -> np.ndarray:
+    """Return correlations; of what does not vary none."""
+    variances = np.diagonal(covariance)
+    roots = np.sqrt(np.where(variances > 0, variances, 1.0))
+    correlation = covariance / np.outer(roots, roots)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation

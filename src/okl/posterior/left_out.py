@@ -1,0 +1,214 @@
+r"""What a model would have predicted of training rows, had they not been there.
+
+Given the kernel, L and alpha, everything follows from the fit to all rows. With S_i
+the posterior covariance of f(x_i) + b, N_i^-1 the diagonal matrix of the weights of the
+targets observed in row i over alpha, and r_i their residuals (zero where nothing was
+observed), the row left out has
+
+.. math:: r_{(-i)} = (I - S_i N_i^{-1})^{-1} r_i, \qquad
+          S_{(-i)} = (I - S_i N_i^{-1})^{-1} S_i,
+
+and a target of weight one would have the covariance S_(-i) + alpha I. Where outputs
+have nothing in common, and along the eigenvectors of L where targets are complete,
+matrices are numbers.
+
+A weight above one counts as so many copies of the row: one of them is left out, and the
+others stay. Where all weights of an output are above one, or all below, the nearest
+stands for one copy: a factor that all have says nothing of copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils import gen_batches
+
+from okl.coding.tasks import COLUMNS, Tasks
+from okl.posterior.base import Posterior
+
+# What a target may keep of its own residual, relative to it: below, the row left out
+# says nothing that is more than rounding.
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class RowsLeftOut:
+    """Rows left out one by one.
+
+    Attributes
+    ----------
+    residuals : array (n_samples, n_outputs)
+        Of the targets; NaN where none was observed, or nothing else tells of it. With
+        tasks (n_samples, 1), as the other arrays.
+    variances : array (n_samples, n_outputs)
+        Of a new target of weight one there, by the model: of f + b and of noise.
+    counts : array (n_samples, n_outputs)
+        How many rows it stands for; zero where the residual is NaN.
+    noise : array (n_outputs,)
+        The variance of the noise of weight one, by the model.
+    told : array (n_samples, n_outputs)
+        One over the variance of the noise of what is left out; zero where nothing was
+        observed.
+    """
+
+    residuals: np.ndarray
+    variances: np.ndarray
+    counts: np.ndarray
+    noise: np.ndarray
+    told: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        posterior: Posterior,
+        X: Any,
+        residuals: np.ndarray,
+        weights: np.ndarray | None,
+        noise: np.ndarray,
+        tasks: Tasks | None = None,
+    ) -> RowsLeftOut:
+        """Leave rows out.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            Of all rows.
+        X : array or sparse matrix (n_samples, n_features)
+            The training rows.
+        residuals : array (n_samples, n_outputs)
+            Targets less predictions, NaN where there is no target; (n_samples, 1) with
+            tasks.
+        weights : array (n_samples, n_outputs) or (n_samples, 1), or None
+            Of targets, or rows; None for one.
+        noise : array (n_outputs,)
+            alpha, of each output.
+        tasks : Tasks, optional
+            The task of each row, for data in long form.
+        """
+        seen = ~np.isnan(residuals)
+        weights = np.where(seen, 1.0 if weights is None else weights, 0.0)
+        seen = weights > 0
+        outputs = COLUMNS if tasks is None else tasks
+        unit = _unit(weights, tasks)
+        noise, weights = noise / unit, weights / outputs.spread(unit)
+        told = np.minimum(weights, 1.0) / outputs.spread(noise)
+        known = np.where(seen, residuals, 0.0)
+        own = outputs.spread(noise)
+        if tasks is not None or not posterior.couples:
+            left, variances = _numbers(posterior(X, tasks), told, known)
+        else:
+            left, variances = _related(posterior, X, told, known)
+        variances = variances + own
+        # what nothing else tells of has a variance without bounds
+        seen &= variances < own / _LEAST
+        return cls(
+            np.where(seen, left, np.nan),
+            variances,
+            np.where(seen, weights, 0.0),
+            noise,
+            told,
+        )
+
+    def without(self, entries: np.ndarray | None) -> RowsLeftOut:
+        """Return the same where some entries (n_samples, n_outputs) do not count."""
+        if entries is None:
+            return self
+        return replace(
+            self,
+            residuals=np.where(entries, np.nan, self.residuals),
+            counts=np.where(entries, 0.0, self.counts),
+        )
+
+
+def covariances_left_out(
+    posterior: Posterior, X: Any, told: np.ndarray, residuals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the residuals (n, m) and covariances (n, m, m) of rows left out.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of all rows.
+    X : array or sparse matrix (n, n_features)
+        Training rows.
+    told : array (n, m)
+        The diagonal of N_i^-1: zero where nothing was observed. Not used where noise
+        has a covariance.
+    residuals : array (n, m)
+        Zero there. Those of the result are then what the prediction changes by, with
+        the opposite sign.
+    """
+    S, N = posterior.covariance(X), posterior.noise_covariance
+    if N is None:
+        return _without_own(S, told, residuals)
+    # rows are complete, and in other outputs their noise is independent
+    values, V = np.linalg.eigh(N)
+    root, inverse = (V * np.sqrt(values)) @ V.T, (V / np.sqrt(values)) @ V.T
+    left, S = _without_own(
+        inverse @ S @ inverse, np.ones_like(told), residuals @ inverse
+    )
+    return left @ root, root @ S @ root
+
+
+def _without_own(
+    S: np.ndarray, told: np.ndarray, residuals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Take what rows say of themselves from S (n, m, m) and from residuals."""
+    # with symmetric matrices, whose eigenvalues are between zero and one
+    roots = np.sqrt(told)
+    inside = np.eye(S.shape[1]) - roots[:, :, None] * S * roots[:, None]
+    values, V = np.linalg.eigh(inside)
+    inverse = (V / np.maximum(values, _LEAST)[:, None]) @ V.transpose(0, 2, 1)
+    # (I - S N)^-1 = I + S N^(1/2) (I - N^(1/2) S N^(1/2))^-1 N^(1/2)
+    moved = (S * roots[:, None]) @ inverse * roots[:, None]
+    left = residuals + np.einsum("itu,iu->it", moved, residuals)
+    return left, S + moved @ S
+
+
+def _unit(weights: np.ndarray, tasks: Tasks | None) -> np.ndarray:
+    """Return the weight that stands for one copy, for each output (n_outputs,)."""
+    high = np.where(weights > 0, weights, -np.inf)
+    low = np.where(weights > 0, weights, np.inf)
+    if tasks is None:
+        least, most = low.min(axis=0), high.max(axis=0)
+    else:
+        least, most = np.full((2, tasks.n_tasks), [[np.inf], [-np.inf]])
+        np.minimum.at(least, tasks.codes, low[:, 0])
+        np.maximum.at(most, tasks.codes, high[:, 0])
+    unit = np.minimum(np.maximum(1.0, least), most)
+    return np.where(np.isfinite(unit), unit, 1.0)
+
+
+def _numbers(
+    S: np.ndarray, told: np.ndarray, residuals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return residuals and variances of f + b of rows left out, entry by entry."""
+    kept = np.maximum(1.0 - S * told, _LEAST)
+    return residuals / kept, S / kept
+
+
+def _related(
+    posterior: Posterior, X: Any, told: np.ndarray, residuals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return residuals and variances of f + b of rows left out, of related outputs."""
+    axes = posterior.along_axes(X)
+    if axes is not None and np.all(told == told[:, :1]):
+        variances, V, off_axes = axes
+        inside = residuals @ V
+        rest = residuals - inside @ V.T
+        left, own = _numbers(variances, told[:, :1], inside)
+        of_rest, other = _numbers(np.asarray(off_axes), told[:, :1], rest)
+        share = V * V
+        return left @ V.T + of_rest, (own - other) @ share.T + other
+    left, variances = np.empty_like(residuals), np.empty_like(residuals)
+    m = residuals.shape[1]
+    at_once = max(1, int(get_config()["working_memory"] * 2**20) // (8 * 6 * m**2))
+    for rows in gen_batches(len(residuals), at_once):
+        left[rows], S = covariances_left_out(
+            posterior, X[rows], told[rows], residuals[rows]
+        )
+        variances[rows] = np.diagonal(S, axis1=1, axis2=2)
+    return left, variances

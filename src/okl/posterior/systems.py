@@ -1,0 +1,259 @@
+r"""What targets tell of a block of outputs that were observed in different rows.
+
+Outputs that L = B B' ties together are theta_t = sum_a B_ta z_a, the z_a standard
+normal and as many as B has columns; each has an intercept b of flat prior. Given
+the observed targets (z, b) is normal again, and there are two ways to its covariance:
+
+- in coordinates, by the Cholesky factor R of the precision of (z, b): with a_t(x) what
+  takes (z, b) to f_t(x) + b_t, the covariance of outputs t and u at x is
+  (R^-1 a_t)'(R^-1 a_u);
+- in the observed targets, by the factor R of their covariance: the prior covariance
+  less (R^-1 k_t)'(R^-1 k_u), k_t(x) the covariance of f_t(x) and the targets, and b by
+  generalised least squares.
+
+The smaller of both systems is taken.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from okl.numerics.memory import require_memory
+
+REMEDY = (
+    "Use weights of shape (n_samples,) and complete targets (the closed form), a "
+    "linear kernel, an output kernel of low rank or with many zeros, or fewer rows."
+)
+
+
+class EntrySystem(ABC):
+    """A factorised system of a block of outputs."""
+
+    @abstractmethod
+    def moments(self) -> np.ndarray:
+        """Return the covariance of (theta_t, b_t) of each output, (m, r + 1, r + 1).
+
+        Without an intercept (m, r, r).
+        """
+
+    @abstractmethod
+    def covariance(self, phi: np.ndarray) -> np.ndarray:
+        """Return cov(phi'theta_t + b_t, phi'theta_u + b_u) of each row (n, m, m)."""
+
+
+def system_of(
+    training: np.ndarray,
+    weights: np.ndarray,
+    factor: np.ndarray,
+    alpha: float,
+    free_intercept: bool,
+) -> EntrySystem:
+    """Factorise: training (n, r), weights (n, m), B (m, q).
+
+    Raises
+    ------
+    MemoryError
+        If the system cannot fit.
+    numpy.linalg.LinAlgError
+        If alpha is at rounding level beside the kernels.
+    """
+    n_observed = int(np.count_nonzero(weights))
+    size = training.shape[1] * factor.shape[1] + weights.shape[1] * free_intercept
+    require_memory(
+        3 * 8 * min(n_observed, size) ** 2,
+        f"The standard deviation with {n_observed} targets observed in different rows",
+        REMEDY,
+    )
+    side = InTargets if n_observed < size else InCoordinates
+    return side.of(training, weights, factor, alpha, free_intercept)
+
+
+@dataclass(frozen=True)
+class InCoordinates(EntrySystem):
+    """The precision of (z, b).
+
+    Attributes
+    ----------
+    root : array (q r + m, q r + m), or (q r, q r) without an intercept
+        Its Cholesky factor, lower.
+    factor : array (m, q)
+        B.
+    width : int
+        r.
+    free_intercept : bool
+    """
+
+    root: np.ndarray
+    factor: np.ndarray
+    width: int
+    free_intercept: bool
+
+    @classmethod
+    def of(
+        cls,
+        training: np.ndarray,
+        weights: np.ndarray,
+        factor: np.ndarray,
+        alpha: float,
+        free_intercept: bool,
+    ) -> InCoordinates:
+        """Assemble and factorise; see `system_of`."""
+        (m, q), r = factor.shape, training.shape[1]
+        precision = np.zeros((q * r + m * free_intercept,) * 2, order="F")
+        for a in range(q):
+            rows = slice(a * r, (a + 1) * r)
+            for b in range(a + 1):
+                pair = weights @ (factor[:, a] * factor[:, b]) / alpha
+                columns = slice(b * r, (b + 1) * r)
+                precision[rows, columns] = training.T @ (pair[:, None] * training)
+            if free_intercept:
+                crossed = training.T @ (weights * factor[:, a]) / alpha
+                precision[q * r :, rows] = crossed.T
+        precision.flat[:: len(precision) + 1] += np.concatenate(
+            [np.ones(q * r), weights.sum(axis=0)[: m * free_intercept] / alpha]
+        )
+        root = _root(precision) if len(precision) else precision
+        return cls(root, factor, r, free_intercept)
+
+    def moments(self) -> np.ndarray:
+        """Return the covariance of (theta_t, b_t) of each output."""
+        (m, q), r = self.factor.shape, self.width
+        if len(self.root) == 0:
+            return np.zeros((m, r, r))
+        covariance = _inverse(self.root)
+        size = r + self.free_intercept
+        moments = np.empty((m, size, size))
+        by_factor = covariance[: q * r].reshape(q, r, len(covariance))
+        for t in range(m):
+            half = np.tensordot(self.factor[t], by_factor, 1)
+            inside = half[:, : q * r].reshape(r, q, r)
+            moments[t, :r, :r] = np.einsum("kal,a->kl", inside, self.factor[t])
+            if self.free_intercept:
+                moments[t, :r, r] = moments[t, r, :r] = half[:, q * r + t]
+                moments[t, r, r] = covariance[q * r + t, q * r + t]
+        return moments
+
+    def covariance(self, phi: np.ndarray) -> np.ndarray:
+        """Return the covariance of outputs at each row."""
+        n, m = len(phi), len(self.factor)
+        if len(self.root) == 0:
+            return np.zeros((n, m, m))
+        found = np.einsum("ik,ta->akit", phi, self.factor).reshape(-1, n * m)
+        if self.free_intercept:
+            found = np.vstack([found, np.tile(np.eye(m), n)])
+        return _gram(_whitened(self.root, found).reshape(-1, n, m))
+
+
+@dataclass(frozen=True)
+class InTargets(EntrySystem):
+    """The covariance of the observed targets.
+
+    Attributes
+    ----------
+    root : array (n_observed, n_observed)
+        Its Cholesky factor, lower.
+    seen : array (n_observed, r)
+        phi of the row of each target.
+    outputs : array of int (n_observed,)
+    factor : array (m, q)
+        B.
+    drift : array (n_observed, m) or None
+        R^-1 of what intercepts add to the targets.
+    """
+
+    root: np.ndarray
+    seen: np.ndarray
+    outputs: np.ndarray
+    factor: np.ndarray
+    drift: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls,
+        training: np.ndarray,
+        weights: np.ndarray,
+        factor: np.ndarray,
+        alpha: float,
+        free_intercept: bool,
+    ) -> InTargets:
+        """Assemble and factorise; see `system_of`."""
+        rows, outputs = np.nonzero(weights)
+        seen = training[rows]
+        system = seen @ seen.T
+        system *= factor[outputs] @ factor[outputs].T
+        system.flat[:: len(system) + 1] += alpha / weights[rows, outputs]
+        root, drift = _root(system.T), None
+        if free_intercept:
+            own = outputs[:, None] == np.arange(len(factor))
+            drift = _whitened(root, own.astype(np.float64))
+        return cls(root, seen, outputs, factor, drift)
+
+    def moments(self) -> np.ndarray:
+        """Return the covariance of (theta_t, b_t) of each output."""
+        m, r = self.factor.shape[0], self.seen.shape[1]
+        size = r + (self.drift is not None)
+        if self.drift is not None:
+            covariance = np.linalg.inv(self.drift.T @ self.drift)
+        moments = np.empty((m, size, size))
+        for t, own in enumerate(self.factor):
+            shared = self.factor[self.outputs] @ own
+            told = _whitened(self.root, self.seen * shared[:, None])
+            inside = np.sum(own**2) * np.eye(r) - told.T @ told
+            if self.drift is not None:
+                moved = self.drift.T @ told
+                inside += moved.T @ covariance @ moved
+                moments[t, :r, r] = moments[t, r, :r] = -moved.T @ covariance[:, t]
+                moments[t, r, r] = covariance[t, t]
+            moments[t, :r, :r] = inside
+        return moments
+
+    def covariance(self, phi: np.ndarray) -> np.ndarray:
+        """Return the covariance of outputs at each row."""
+        n, m = len(phi), len(self.factor)
+        L = self.factor @ self.factor.T
+        told = (self.seen @ phi.T)[:, :, None] * L[self.outputs][:, None]
+        told = _whitened(self.root, told.reshape(-1, n * m))
+        covariance = np.sum(phi * phi, axis=1)[:, None, None] * L
+        covariance -= _gram(told.reshape(-1, n, m))
+        if self.drift is not None:
+            left = np.tile(np.eye(m), n) - self.drift.T @ told
+            half = _whitened(_root(self.drift.T @ self.drift), left)
+            covariance += _gram(half.reshape(-1, n, m))
+        return covariance
+
+
+def _gram(columns: np.ndarray) -> np.ndarray:
+    """Return the products of columns (k, n, m) of the same row, (n, m, m)."""
+    by_row = columns.transpose(1, 2, 0)
+    return by_row @ by_row.transpose(0, 2, 1)
+
+
+def _whitened(root: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return scipy.linalg.solve_triangular(root, columns, lower=True, check_finite=False)
+
+
+def _inverse(root: np.ndarray) -> np.ndarray:
+    """Return the inverse of the matrix with this Cholesky factor."""
+    inverse, _ = scipy.linalg.lapack.dpotri(root, lower=True)
+    below = np.tril(inverse, -1)
+    return below + below.T + np.diag(np.diagonal(inverse))
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factor of a matrix, of which the lower triangle is read.
+
+    A matrix in Fortran's order is overwritten.
+    """
+    try:
+        return scipy.linalg.cholesky(
+            matrix, lower=True, overwrite_a=True, check_finite=False
+        )
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(
+            "The system of the standard deviation is singular up to rounding: alpha is "
+            "too small beside the kernels. Fit with a larger alpha."
+        ) from error

@@ -1,0 +1,84 @@
+"""Alpha of each output: one number for all, and what outputs differ by.
+
+The loss of output j is divided by alpha_j. With alpha the geometric mean of them, that
+is a fit at alpha with the loss of output j multiplied by w_j = alpha / alpha_j; where
+all are equal it is the fit at that number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from okl.losses import Loss
+from okl.problems.observed import Observed
+
+# Losses that are no sum over outputs have neither.
+_SUMS = frozenset({"regression", "multilabel"})
+
+
+@dataclass(frozen=True)
+class OutputAlphas:
+    """The alpha of a fit, and the weights of the losses of outputs.
+
+    Attributes
+    ----------
+    overall : float
+        The geometric mean of the alphas of outputs.
+    weights : array (n_outputs,) or None
+        It divided by each of them; None where they are equal.
+    """
+
+    overall: float
+    weights: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, alpha: Any, observed: Observed) -> OutputAlphas:
+        """Take alpha as `fit` is given it, checked but for the number of outputs.
+
+        Raises
+        ------
+        ValueError
+            If there is not one for each output, or the loss is no sum over outputs.
+        """
+        if isinstance(alpha, Real):
+            return cls(float(alpha))
+        alphas = np.asarray(alpha, dtype=np.float64)
+        check_sum_over_outputs(observed.loss)
+        if len(alphas) != observed.n_outputs:
+            raise ValueError(
+                f"alpha has {len(alphas)} entries, and there are {observed.n_outputs} "
+                "outputs: give one number for all of them, or one for each."
+            )
+        if np.all(alphas == alphas[0]):
+            return cls(float(alphas[0]))
+        return cls.of_each(alphas)
+
+    @classmethod
+    def of_each(cls, alphas: np.ndarray) -> OutputAlphas:
+        """Take the alphas (n_outputs,), with weights even where they are equal."""
+        overall = float(np.exp(np.mean(np.log(alphas))))
+        return cls(overall, overall / alphas)
+
+    def weighted(self, observed: Observed) -> Observed:
+        """Return targets whose weights are multiplied by those of their outputs."""
+        if self.weights is None:
+            return observed
+        weights, tasks = observed.weights, observed.tasks
+        if weights is None:
+            weights = np.ones((len(observed.targets), 1))
+        own = self.weights if tasks is None else tasks.spread(self.weights)
+        return replace(observed, weights=weights * own)
+
+
+def check_sum_over_outputs(loss: Loss) -> None:
+    """Raise ValueError for a loss whose outputs have no loss of their own."""
+    if not _SUMS & loss.capabilities:
+        raise ValueError(
+            f"The loss {loss.name or loss!r} is one of all outputs together, which "
+            "cannot have an alpha each. Give one number for alpha, or use a loss that "
+            "is a sum over outputs, such as 'logistic', 'hinge' or 'squared'."
+        )

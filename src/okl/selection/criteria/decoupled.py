@@ -1,0 +1,118 @@
+"""Outputs in coordinates in which they are independent, and the sum over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from okl.selection.criteria.projected_inverse import Part, ProjectedInverse
+from okl.selection.criteria.shared_basis import RotatedInverse
+
+# Eigenvalues of L that differ by less than this part of the largest are one.
+_SAME = 1e-12
+
+Inverse = ProjectedInverse | RotatedInverse
+
+
+@dataclass(frozen=True)
+class Decoupled:
+    """Outputs in coordinates in which they do not depend on each other.
+
+    Attributes
+    ----------
+    blocks : list of ProjectedInverse or RotatedInverse
+        Each column of Y V is in one of them, but for constant outputs left out.
+    basis : array (n_outputs, n_outputs) or None
+        V, None for the identity.
+    targets : array (n_samples, n_outputs)
+        Y D V.
+    scales : array (n_outputs,)
+        The diagonal of D, by which outputs are multiplied.
+    """
+
+    blocks: Sequence[Inverse]
+    basis: np.ndarray | None
+    targets: np.ndarray
+    scales: np.ndarray
+
+    def to_outputs(self, rows: np.ndarray) -> np.ndarray:
+        """Return X V' / D for X (n, n_outputs)."""
+        return rows if self.basis is None else rows @ self.basis.T / self.scales
+
+    def of_columns(self, rows: np.ndarray) -> np.ndarray:
+        """Return X / D V: of derivatives by outputs, those by columns."""
+        return rows if self.basis is None else (rows / self.scales) @ self.basis
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """The derivative of a criterion in these coordinates.
+
+    Attributes
+    ----------
+    value : float
+    parts : list of Part
+        For each block G, up to the factor l / alpha, not formed.
+    inside : array (n_outputs,) or (n_outputs, n_outputs)
+        The derivative with respect to V'LV / alpha: its diagonal is enough where L
+        couples no outputs.
+    of_targets : array (n_samples, n_outputs) or None
+        That with respect to Y D V, where L couples outputs.
+    of_residuals : array (n_outputs,) or float
+        That along a common factor of the residuals of each output in the units of Y,
+        where these are what is judged.
+    """
+
+    value: float
+    parts: Sequence[Part]
+    inside: np.ndarray
+    of_targets: np.ndarray | None = None
+    of_residuals: np.ndarray | float = 0.0
+
+
+def summed(blocks: Sequence[Inverse], parts: Sequence[Part], n: int) -> np.ndarray:
+    """Return the sum of the parts on the rows of each block (n, n)."""
+    rotated = [block for block in blocks if isinstance(block, RotatedInverse)]
+    if rotated:  # all of them are, of one basis
+        shared = rotated[0].shared
+        return _placed([(shared.rows, shared.sum(rotated, parts))], n)
+    return _placed(
+        (
+            (block.rows, block.formed(part))
+            for block, part in zip(blocks, parts, strict=True)
+            if isinstance(block, ProjectedInverse)
+        ),
+        n,
+    )
+
+
+def _placed(matrices: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> np.ndarray:
+    """Return the sum of matrices on some rows, in the memory of one if on all."""
+    total = None
+    for rows, part in matrices:
+        if len(rows) < n:
+            total = np.zeros((n, n)) if total is None else total
+            total[np.ix_(rows, rows)] += part
+        elif total is None:
+            total = part
+        else:
+            total += part
+    assert total is not None
+    return total
+
+
+def alike_columns(
+    ratios: np.ndarray, weights: np.ndarray, columns: np.ndarray
+) -> list[np.ndarray]:
+    """Return the columns with the same ratio, up to rounding, and the same weights."""
+    order = np.argsort(ratios)
+    steps = np.diff(ratios[order]) > _SAME * ratios.max()
+    level = np.empty(len(ratios), dtype=int)
+    level[order] = np.concatenate([[0], np.cumsum(steps)])
+    pattern = np.zeros(len(ratios), dtype=int)
+    if weights.shape[1] > 1:
+        _, pattern = np.unique(weights, axis=1, return_inverse=True)
+    keys = level * (pattern.max() + 1) + pattern.ravel()
+    return [columns[keys[columns] == key] for key in np.unique(keys[columns])]

@@ -1,0 +1,161 @@
+r"""Fits where of some rows only a set of classes is known that holds theirs.
+
+What is observed is then the sum of the probabilities of the set. The penalised
+likelihood
+
+.. math:: \sum_i w_i \bigl(- \log \sum_{c \in I_i} p_c(x_i)\bigr)
+          + \alpha (\tfrac12 \|f\|^2 + R)
+
+is not convex. Expectation-maximisation replaces it by problems that are (Seeger 2006,
+section 7.3): the targets are completed with what the model expects of the classes of
+each set, ``q_ic = p_c / sum_{I_i} p`` (E step), and the model is fitted to these
+targets, with a certificate (M step). By Jensen's inequality no round raises the
+observed objective, and rounds that rounding or the tolerance of an M step would let do
+so are not taken. It ends with a model that is optimal, to the tolerance, for the
+targets that it expects itself: no further round gains more than its gap, although a
+fit from another start may end elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from okl.certificates import Certificate
+from okl.numerics.arrays import Array, namespace
+from okl.numerics.threads import threads_for
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.choice import choose_solver
+from okl.solvers.solution import Solution
+
+# A round that lowers nothing is tried again with M steps this much closer, down to so
+# much of the tolerance.
+_CLOSER, _CLOSEST = 0.1, 1e-5
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The rounds of expectation-maximisation that were taken.
+
+    Attributes
+    ----------
+    objectives : list of float
+        The observed penalised negative log likelihood after each; never increasing.
+    certificates : list of Certificate
+        Of the M step of each.
+    """
+
+    objectives: list[float]
+    certificates: list[Certificate]
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A solution, what it makes of the observed sets, and the problem it expects."""
+
+    solution: Solution
+    objective: float
+    own: Problem
+    certificate: Certificate
+
+
+def solve_completed(
+    problem: Problem,
+    candidates: Array,
+    alpha: float,
+    *,
+    solver: str | Solver = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> tuple[Problem, Solution, Completion]:
+    """Return a model of sets of classes, and the problem that it is optimal for.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a loss that takes sets of classes; its targets are not used.
+    candidates : array of bool (n_samples, n_outputs)
+        Which classes each row may have, at least one.
+    alpha, solver, tol, max_iter
+        As in `okl.solvers.solve`; there are at most ``max_iter`` rounds.
+
+    Returns
+    -------
+    problem : Problem
+        The convex one whose targets are what the model expects.
+    solution : Solution
+        With the certificate of that problem.
+    completion : Completion
+    """
+    xp = namespace(problem.targets)
+    even = xp.astype(candidates, problem.targets.dtype)
+    even /= xp.sum(even, axis=1, keepdims=True)
+    chosen = choose_solver(solver, problem)
+    problem, start, model = replace(problem, targets=even), None, None
+    completion, closeness, n_rounds = Completion([], []), 1.0, 0
+    while n_rounds < max_iter and closeness >= _CLOSEST:
+        n_rounds += 1
+        solution = _solved(
+            chosen, problem, alpha, tol * closeness, max_iter, start, tol
+        )
+        found = _expected(problem, solution, candidates, alpha, tol)
+        if model is not None and found.objective > model.objective:
+            closeness *= _CLOSER
+            continue
+        model = found
+        completion.objectives.append(model.objective)
+        completion.certificates.append(solution.certificate)
+        if not model.certificate.failed or solution.certificate.failed:
+            break
+        problem, start = model.own, solution.start
+    assert model is not None
+    certificate = model.certificate.of_fit(n_rounds, max_iter, tol)
+    if model.solution.certificate.failed:  # the reason why is that of the M step
+        certificate = model.solution.certificate
+    return model.own, replace(model.solution, certificate=certificate), completion
+
+
+def _solved(
+    chosen: Solver,
+    problem: Problem,
+    alpha: float,
+    inner_tol: float,
+    max_iter: int,
+    start: Any,
+    tol: float,
+) -> Solution:
+    """Return the solution of an M step, judged by the tolerance that was asked for."""
+    with threads_for(chosen.largest_product(problem)):
+        solution = chosen.solve(
+            chosen.prepare(problem),
+            float(alpha),
+            tol=inner_tol,
+            max_iter=max_iter,
+            start=start,
+        )
+    return solution.ended(tol=tol, max_iter=max_iter)
+
+
+def _expected(
+    problem: Problem, solution: Solution, candidates: Array, alpha: float, tol: float
+) -> _Model:
+    """Take the E step at a solution."""
+    entries, loss, weights = problem.entries, problem.loss, problem.weights
+    predictions = entries.predictions(solution.dual_coef)
+    intercept: Any = 0.0 if solution.intercept is None else solution.intercept
+    scores = predictions
+    if solution.intercept is not None:
+        scores = predictions + entries.spread(solution.intercept)
+    targets, value = loss.expected(candidates, scores, weights)
+    penalty = solution.certificate.primal - loss.value(problem.targets, scores, weights)
+    own = replace(problem, targets=targets)
+    certificate = own.certificate(
+        solution.dual_coef,
+        solution.output_kernel,
+        alpha,
+        tol=tol,
+        intercept=intercept,
+        predictions=predictions,
+    )
+    return _Model(solution, value + penalty, own, certificate)

@@ -1,0 +1,60 @@
+r"""Output kernels at the last alphas of a path, and what they say of the next.
+
+The best L is a smooth function of log alpha but where its rank changes. The polynomial
+through the last three of them, on an even grid 3 L_1 - 3 L_2 + L_3, is so close to the
+next that one step of Newton's method is most often enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, prod
+
+from okl.numerics.arrays import Array
+
+# How many alphas are remembered.
+_MEMORY = 3
+# An extrapolation whose weights have absolute values with a larger sum goes too far:
+# on an even grid it is 7 for three alphas, 3 for two.
+_FARTHEST = 10.0
+# Farther in log alpha than this, a first L is the better start.
+_NEAR = log(10.0)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What was found at neighbouring alphas.
+
+    Attributes
+    ----------
+    found : tuple of pairs
+        Alphas, all different, and L (m, m) at each; the nearest first.
+    """
+
+    found: tuple[tuple[float, Array], ...] = ()
+
+    def joined(self, alpha: float, kernel: Array) -> Neighbours:
+        """Remember L at an alpha, forget the one that is farthest back."""
+        others = [pair for pair in self.found if pair[0] != alpha]
+        return Neighbours(((alpha, kernel), *others)[:_MEMORY])
+
+    def near(self, alpha: float) -> bool:
+        """Tell whether an alpha is near enough to start from what was found."""
+        return bool(self.found) and abs(log(alpha / self.found[0][0])) <= _NEAR
+
+    def at(self, alpha: float) -> Array:
+        """Return what L may be at an alpha (m, m), symmetric, not always PSD."""
+        for count in range(len(self.found), 1, -1):
+            nearest = self.found[:count]
+            weights = _weights(alpha, [known for known, _ in nearest])
+            if sum(abs(weight) for weight in weights) <= _FARTHEST:
+                kernel = 0.0 * nearest[0][1]
+                for weight, (_, found) in zip(weights, nearest, strict=True):
+                    kernel = kernel + weight * found
+                return kernel
+        return self.found[0][1]
+
+
+def _weights(alpha: float, known: list[float]) -> list[float]:
+    """Return those of Lagrange's polynomial in log alpha."""
+    return [prod(log(alpha / b) / log(a / b) for b in known if b != a) for a in known]

@@ -1,0 +1,117 @@
+r"""The structure of outputs that are divided by numbers.
+
+Outputs whose losses are divided by different alphas are, with the squared loss, outputs
+written in other units: with f~ = f D and y~ = y D, D diagonal, the loss of y~ and f~ is
+not weighted any more, and L becomes L~ = D L D. What a structure R says of L is then
+
+.. math:: \tilde R(\tilde L) = R(D^{-1} \tilde L D^{-1}), \qquad
+          \tilde R^*(\tilde S) = R^*(D \tilde S D),
+
+and the update at P~ is D times that at D^-1 P~ D^-1 times D.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from okl.numerics.arrays import Array, namespace
+from okl.optimization.regions import Free
+from okl.output_kernels import OutputKernel, SpectralKernel
+from okl.structures.base import Structure
+
+# What stays true of a structure in other units of the outputs.
+_KEPT = frozenset({"known", "region", "update"})
+
+
+class Scaled(Structure):
+    """D L D for an L that another structure describes.
+
+    Parameters
+    ----------
+    structure : Structure
+        What describes L; one that `is_scalable`.
+    scales : array (n_outputs,)
+        The diagonal of D, > 0.
+    """
+
+    def __init__(self, structure: Structure, scales: Any) -> None:
+        self.structure = structure
+        self.scales = scales
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """Those of the structure of L, but that outputs may be rotated."""
+        return self.structure.capabilities & _KEPT
+
+    def validate(self, n_outputs: int) -> None:
+        """Check the scales and the structure of L."""
+        scales = np.asarray(self.scales, dtype=np.float64)
+        fine = scales.shape == (n_outputs,) and np.all((scales > 0) & (scales < np.inf))
+        if not fine or not is_scalable(self.structure):
+            raise ValueError(
+                f"Scaled needs {n_outputs} finite scales > 0, one for each output, and "
+                "a structure that fixes L, or 'frobenius'; got scales="
+                f"{self.scales!r} and {self.structure}."
+            )
+        self.structure.validate(n_outputs)
+
+    def known(self, like: Array) -> OutputKernel | None:
+        """Return D L D if the structure fixes L."""
+        known = self.structure.known(like)
+        if known is None:
+            return None
+        scales = self._scales(like)
+        if not known.couples:
+            return SpectralKernel(scales * known.diagonal() * scales)
+        return SpectralKernel.from_matrix(_both_sides(known.matrix(), scales))
+
+    def region(self, n_outputs: int) -> Free | None:
+        """Return all PSD matrices, with the norm of L."""
+        inside = self.structure.region(n_outputs)
+        if inside is None:
+            return None
+        assert inside.in_dual, "is_scalable"
+        return Free(np.asarray(self.scales, dtype=np.float64))
+
+    def penalty(self, output_kernel: Array) -> float:
+        """Return R(L)."""
+        inverse = 1 / self._scales(output_kernel)
+        return self.structure.penalty(_both_sides(output_kernel, inverse))
+
+    def conjugate(self, matrix: Array) -> float:
+        """Return R*(D S D)."""
+        return self.structure.conjugate(_both_sides(matrix, self._scales(matrix)))
+
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+        """Return D times the update of L times D."""
+        scales = self._scales(matrix)
+        inside = _both_sides(matrix, 1 / scales)
+        return _both_sides(self.structure.update(inside, tol=tol), scales)
+
+    def _scales(self, like: Array) -> Array:
+        """Return the diagonal of D in the namespace of an array."""
+        return namespace(like).asarray(self.scales, dtype=like.dtype)
+
+
+def is_scalable(structure: Structure) -> bool:
+    """Tell whether `Scaled` describes it in other units, for solvers and bounds.
+
+    That is so for a known L, and for half the squared norm. Other penalties are of
+    eigenvalues or entries, to which units are not indifferent.
+    """
+    if "known" in structure.capabilities:
+        return True
+    region = structure.region(1) if "region" in structure.capabilities else None
+    return region is not None and region.in_dual
+
+
+def unscaled(structure: Structure) -> Structure:
+    """Return what is said of L by a structure that may be of D L D."""
+    return structure.structure if isinstance(structure, Scaled) else structure
+
+
+def _both_sides(matrix: Array, scales: Array) -> Array:
+    """Return D X D."""
+    return scales[:, None] * matrix * scales

@@ -1,0 +1,37 @@
+"""Standard deviations on the command line."""
+
+import numpy as np
+import pandas as pd
+
+from okl.cli.storage import load_model
+
+TARGETS = ["y_a", "y_b", "y_c"]
+
+
+def test_predictions_have_standard_deviations(okl, fitted, related, tmp_path):
+    path = fitted[0] / "out" / "model.skops"
+    related.to_csv(tmp_path / "table.csv", index=False)
+    out = tmp_path / "predictions.csv"
+    result = okl("predict", path, tmp_path / "table.csv", "--std", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    predicted = pd.read_csv(out)
+    assert list(predicted) == [*TARGETS, "y_a_std", "y_b_std", "y_c_std"]
+    pipeline = load_model(path).pipeline
+    mean, std = pipeline.predict(
+        related[["height", "width", "town", "old"]], return_std=True, include_noise=True
+    )
+    np.testing.assert_allclose(predicted, np.hstack([mean, std]), rtol=1e-9)
+
+
+def test_classes_have_no_standard_deviations(okl, tmp_path):
+    table = pd.DataFrame({"x": np.arange(30.0), "y": ["a", "b", "c"] * 10})
+    table.to_csv(tmp_path / "table.csv", index=False)
+    okl(
+        *("fit", tmp_path / "table.csv", "--target", "y", "--out", tmp_path / "out"),
+        *("--kernel", "linear", "--set", "alphas=2", "--structure", "identity"),
+    )
+    model = tmp_path / "out" / "model.skops"
+    out = tmp_path / "predictions.csv"
+    result = okl("predict", model, tmp_path / "table.csv", "--std", "--out", out)
+    assert result.exit_code == 2
+    assert "predicts classes" in result.stderr

@@ -1,0 +1,89 @@
+"""okl impute: the empty cells of a table, filled in."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from okl import OutputKernelImputer
+
+
+@pytest.fixture
+def holes(tmp_path):
+    """A table with empty cells, and what was in them."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(120, 1))
+    whole = pd.DataFrame(np.exp(z * [1, -1, 0.5]), columns=["y_a", "y_b", "y_c"])
+    whole *= np.exp(0.05 * rng.normal(size=(120, 3)))
+    table = whole.mask(rng.random((120, 3)) < 0.3)
+    table.insert(1, "height", rng.normal(size=120))
+    table["town"] = rng.choice(["Rome", "Oslo"], 120)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    return table, whole
+
+
+TARGETS = ["y_a", "y_b", "y_c"]
+
+
+def test_without_inputs(okl, holes, tmp_path):
+    table, whole = holes
+    out = tmp_path / "filled.csv"
+    result = okl(
+        *("impute", tmp_path / "table.csv", "--target", "y_*", "--out", out),
+        *("--no-inputs", "--std"),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert f"{int(table.isna().sum().sum())} cells filled" in result.stdout
+    filled = pd.read_csv(out)
+    assert list(filled) == [*table, "y_a_std", "y_b_std", "y_c_std"]
+    expected, std = OutputKernelImputer().fit_transform(table[TARGETS], return_std=True)
+    np.testing.assert_allclose(filled[TARGETS], expected, rtol=1e-9)
+    np.testing.assert_allclose(filled[[f"{n}_std" for n in TARGETS]], std, rtol=1e-9)
+    assert filled["town"].equals(table["town"])
+    empty = table[TARGETS].isna().to_numpy()
+    some = empty & ~empty.all(axis=1)[:, None]
+    errors = np.abs(np.log(expected / whole))[some]
+    assert np.median(errors) < 0.15
+
+
+def test_with_inputs(okl, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=30)
+    table = pd.DataFrame({"x": x, "y": np.sin(x), "z": -np.cos(x)})
+    table["y"] = table["y"].mask(rng.random(30) < 0.3)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    out = tmp_path / "filled.parquet"
+    result = okl(
+        *("impute", tmp_path / "table.csv", "--target", "y", "--target", "z"),
+        *("--out", out),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "of y, z by x" in result.stderr
+    filled = pd.read_parquet(out)
+    assert list(filled) == ["x", "y", "z"]
+    np.testing.assert_allclose(filled["y"], np.sin(x), atol=0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "said"),
+    [
+        ({}, ["--target", "town"], "town (text) are no numbers"),
+        ({"y_a": np.nan}, ["--target", "y_*"], "y_a are empty in every row"),
+        ({"height": np.nan}, ["--target", "y_*"], "--no-inputs"),
+        ({"y_a_std": 1.0}, ["--target", "y_a", "--std"], "second column y_a_std"),
+        ({}, ["--target", "q_*"], "no column is called"),
+    ],
+)
+def test_refusals(okl, holes, tmp_path, change, arguments, said):
+    holes[0].assign(**change).to_csv(tmp_path / "table.csv", index=False)
+    out = tmp_path / "filled.csv"
+    result = okl("impute", tmp_path / "table.csv", *arguments, "--out", out)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not out.exists()
+
+
+def test_the_table_is_not_overwritten(okl, holes, tmp_path):
+    path = tmp_path / "table.csv"
+    result = okl("impute", path, "--target", "y_*", "--out", path)
+    assert result.exit_code == 2
+    assert "would overwrite what is read" in result.stderr

@@ -1,0 +1,186 @@
+"""Tables with holes, filled in."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.pipeline import make_pipeline
+
+from okl import OutputKernelImputer, OutputKernelRegressor
+from okl.kernels import Gaussian
+from okl.structures import Fixed
+from tests.samples import draw, psd
+
+
+def holes(Y, share=0.3, seed=1):
+    return np.where(np.random.default_rng(seed).random(Y.shape) < share, np.nan, Y)
+
+
+def related(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, 1))
+    return z * [1.0, -10.0, 0.1] + rng.normal(size=(n, 3)) * [0.1, 1.0, 0.01]
+
+
+def with_inputs(n=80):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    common = 0.5 * rng.normal(size=(n, 1))
+    Y = np.sin(X[:, :1]) * [1, 2, 1] + common + 0.05 * rng.normal(size=(n, 3))
+    return X, Y
+
+
+INDEPENDENT = OutputKernelRegressor(Gaussian(0.5), "identity", 0.2)
+
+
+@pytest.mark.parametrize("transform_y", ["yeo-johnson", "standardize", None])
+def test_related_columns_fill_each_other_in(transform_y):
+    whole = related()
+    table = holes(whole)
+    imputer = OutputKernelImputer(transform_y=transform_y)
+    filled, std = imputer.fit_transform(table, return_std=True)
+    seen = ~np.isnan(table)
+    assert np.array_equal(filled[seen], table[seen])
+    assert np.all(std[seen] == 0)
+    assert np.all(std[~seen] > 0)
+    some = ~seen & seen.any(axis=1)[:, None]
+    errors = (filled - whole) / whole.std(axis=0)
+    assert np.sqrt(np.mean(errors[some] ** 2)) < 0.2
+    assert 0.7 < np.mean(((filled - whole) / np.where(seen, 1, std))[some] ** 2) < 1.4
+    assert_allclose(imputer.transform(table), filled)
+    nothing = imputer.transform(np.full((1, 3), np.nan))
+    assert np.all(np.abs(nothing - whole.mean(axis=0)) < 0.2 * whole.std(axis=0))
+
+
+def test_units_and_order_of_columns_do_not_matter():
+    table = holes(related())
+    first = OutputKernelImputer(transform_y="standardize").fit_transform(table)
+    unit = np.array([1e3, 1e-3, 1.0])
+    second = OutputKernelImputer(transform_y="standardize").fit_transform(table * unit)
+    assert_allclose(second, first * unit, rtol=1e-6)
+    turned = OutputKernelImputer().fit_transform(table[:, ::-1])
+    assert_allclose(turned, OutputKernelImputer().fit_transform(table)[:, ::-1], 1e-3)
+
+
+def test_skew_is_taken_away_and_medians_come_back():
+    whole = np.exp(related() / [1.0, 10.0, 0.1])
+    table = holes(whole)
+    seen = ~np.isnan(table)
+    some = ~seen & seen.any(axis=1)[:, None]
+    errors = {}
+    for transform_y in ("yeo-johnson", None):
+        filled = OutputKernelImputer(transform_y=transform_y).fit_transform(table)
+        errors[transform_y] = np.median(np.abs(np.log(np.abs(filled / whole)))[some])
+        if transform_y is not None:
+            # as many are above as below
+            assert abs(np.mean(filled[some] > whole[some]) - 0.5) < 0.1
+            assert np.all(filled <= np.nanmax(table, axis=0) * 4)
+    assert errors["yeo-johnson"] < 0.8 * errors[None]
+
+
+def test_inputs_and_the_rest_of_the_row_both_tell():
+    X, whole = with_inputs()
+    table = holes(whole)
+    seen = ~np.isnan(table)
+    some = ~seen & seen.any(axis=1)[:, None]
+
+    def error(filled):
+        return np.sqrt(np.mean((filled - whole)[some] ** 2))
+
+    both = OutputKernelImputer(INDEPENDENT).fit_transform(table, X=X)
+    alone = OutputKernelImputer().fit_transform(table)
+    from_inputs = clone(INDEPENDENT).fit(X, table).predict(X)
+    assert np.array_equal(both[seen], table[seen])
+    assert error(both) < 0.7 * error(from_inputs)
+    assert error(both) < 0.7 * error(alone)
+
+
+@pytest.mark.parametrize("structure", ["identity", Fixed(psd(3, 5))])
+def test_training_rows_are_as_if_they_were_new(structure):
+    X, Y, _ = draw(14, 3)
+    table = holes(Y)
+    table[0], table[3, 0] = Y[0], np.nan
+    options = {"normalize_y": False, "tol": 1e-12}
+    model = OutputKernelRegressor(Gaussian(0.3), structure, 0.3, **options)
+    process = model.fit(X, table)._process
+    found = process.conditioned_training_rows(include_noise=True)
+    for i in (0, 3, 8):
+        rest = np.delete(np.arange(14), i)
+        alone = clone(model).fit(X[rest], table[rest])
+        # with the errors of all rows
+        known = {"calibration": process.calibration, "correlation": process.correlation}
+        vars(alone._process).update(known)
+        mean, covariance = alone.predict(
+            X[[i]], given=table[[i]], return_cov=True, include_noise=True
+        )
+        assert_allclose(found.mean[i], mean[0], atol=1e-4)
+        assert_allclose(found.covariance[i], covariance[0], atol=1e-6)
+
+
+def test_new_rows_are_predicted_given_what_is_known():
+    X, whole = with_inputs()
+    table = holes(whole)
+    imputer = OutputKernelImputer(INDEPENDENT, transform_y=None)
+    imputer.fit(table[:60], X=X[:60])
+    filled, std = imputer.transform(table[60:], X=X[60:], return_std=True)
+    expected = imputer.estimator_.predict(
+        X[60:], given=table[60:], return_std=True, include_noise=True
+    )
+    assert_allclose(filled, expected[0])
+    assert_allclose(std, expected[1])
+
+
+@pytest.mark.slow
+def test_by_default_the_regressor_chooses_by_itself():
+    X, whole = with_inputs(20)
+    imputer = OutputKernelImputer()
+    filled = imputer.fit_transform(holes(whole), X=X)
+    assert np.all(np.isfinite(filled))
+    assert imputer.estimator_.certificate_.status == "optimal"
+
+
+def test_it_is_a_step_of_a_pipeline():
+    whole = related()
+    table = holes(whole[:, :2])
+    pipeline = make_pipeline(OutputKernelImputer(), Ridge()).fit(table, whole[:, 2])
+    assert pipeline.score(table, whole[:, 2]) > 0.5
+    frame = pd.DataFrame(table, columns=["a", "b"])
+    imputer = OutputKernelImputer().set_output(transform="pandas")
+    filled = imputer.fit_transform(frame)
+    assert list(filled.columns) == ["a", "b"]
+    assert filled.index.equals(frame.index)
+    assert list(imputer.get_feature_names_out()) == ["a", "b"]
+    assert_allclose(imputer.transform(frame), filled)
+    X, Y = with_inputs(40)
+    imputer = OutputKernelImputer(INDEPENDENT).set_output(transform="pandas")
+    filled, std = imputer.fit_transform(
+        pd.DataFrame(holes(Y), columns=["a", "b", "c"]), X=X, return_std=True
+    )
+    assert list(filled.columns) == ["a", "b", "c"]
+    assert std.shape == (40, 3)
+
+
+def test_errors():
+    X, Y = with_inputs(20)
+    table = holes(Y)
+    with pytest.raises(ValueError, match=r"transform_y must be one of.*'log'"):
+        OutputKernelImputer(transform_y="log").fit(table)
+    empty = pd.DataFrame(table, columns=["a", "b", "c"]).assign(b=np.nan)
+    with pytest.raises(ValueError, match="column 'b' is missing in every row"):
+        OutputKernelImputer().fit(empty)
+    with pytest.raises(TypeError, match="regressor of okl with the squared loss"):
+        OutputKernelImputer(RidgeCV()).fit(table, X=X)
+    with pytest.raises(ValueError, match="loss='huber'"):
+        OutputKernelImputer(
+            OutputKernelRegressor(loss="huber", tol=1e-2)
+        ).fit_transform(table, X=X)
+    imputer = OutputKernelImputer().fit(table)
+    with pytest.raises(ValueError, match="got X, but was fitted with no X"):
+        imputer.transform(table, X=X)
+    imputer = OutputKernelImputer(INDEPENDENT).fit(table, X=X)
+    with pytest.raises(ValueError, match="got no X, but was fitted with X"):
+        imputer.transform(table)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        OutputKernelImputer(INDEPENDENT).fit(table, X=X[:5])

@@ -1,0 +1,291 @@
+"""How large noise is, against refits without a row and processes written out."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl import OutputKernelRegressor
+from okl.kernels import Gaussian, Linear, PerOutput
+from okl.output_kernels import SpectralKernel
+from okl.posterior import PredictiveVariance
+from okl.structures import Fixed
+from tests.samples import draw, psd
+
+NEW = np.random.default_rng(9).normal(size=(7, 3))
+KERNEL = Gaussian(0.3)
+STRUCTURES = ["identity", Fixed(psd(3, 5)), Fixed(psd(3, 6, rank=2))]
+each_structure = pytest.mark.parametrize("structure", STRUCTURES, ids=["I", "L", "low"])
+each_intercept = pytest.mark.parametrize("b", [False, True], ids=["no-b", "b"])
+each_targets = pytest.mark.parametrize("missing", [False, True], ids=["all", "some"])
+
+
+def sample(n, m, missing, seed=0):
+    X, Y, _ = draw(n, m)
+    if missing:
+        unseen = np.random.default_rng(seed).random(Y.shape) < 0.3
+        unseen[:3] = False
+        unseen[5] = True
+        Y = np.where(unseen, np.nan, Y)
+    return X, Y
+
+
+def written_out(kernel, X, new, L, noise, seen, *, free_intercept):
+    """Return the covariance of f + b (n_new, m, m), K (x) L formed."""
+    n, m = len(X), len(L)
+    o = seen.ravel()
+    system = np.kron(kernel(X), L)[np.ix_(o, o)] + noise * np.eye(o.sum())
+    told = np.kron(kernel(new, X), L)[:, o]
+    full = np.kron(kernel(new), L) - told @ np.linalg.solve(system, told.T)
+    if free_intercept:
+        drift = np.kron(np.ones((n, 1)), np.eye(m))[o]
+        solved = np.linalg.solve(system, drift)
+        left = np.kron(np.ones((len(new), 1)), np.eye(m)) - told @ solved
+        full += left @ np.linalg.inv(drift.T @ solved) @ left.T
+    by_row = full.reshape(len(new), m, len(new), m)
+    return np.stack([by_row[i, :, i] for i in range(len(new))])
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, Linear()], ids=repr)
+@each_intercept
+@each_targets
+@pytest.mark.parametrize("rank", [4, 2])
+def test_covariances_of_outputs_are_those_of_the_process(kernel, b, missing, rank):
+    X, Y = sample(11, 4, missing)
+    seen, L = ~np.isnan(Y), psd(4, 5, rank=rank)
+    weights = seen.astype(float) if missing else None
+    posterior = PredictiveVariance(
+        kernel, X, SpectralKernel.from_matrix(L), 0.3, weights, b
+    )
+    expected = written_out(kernel, X, NEW, L, 0.3, seen, free_intercept=b)
+    found = posterior.covariance(NEW)
+    assert_allclose(found, expected, atol=1e-10)
+    assert_allclose(np.einsum("ijj->ij", found), posterior(NEW), atol=1e-10)
+
+
+@each_structure
+@each_intercept
+@each_targets
+def test_rows_left_out_are_those_of_fits_without_them(structure, b, missing):
+    X, Y = sample(12, 3, missing)
+    options = {"fit_intercept": b, "normalize_y": False, "tol": 1e-10}
+    model = OutputKernelRegressor(KERNEL, structure, 0.3, **options).fit(X, Y)
+    left = model._process._left_out
+    for i in (0, 4, 7):
+        rest = np.delete(np.arange(12), i)
+        alone = OutputKernelRegressor(KERNEL, structure, 0.3, **options)
+        alone.fit(X[rest], Y[rest])
+        seen = ~np.isnan(Y[i])
+        residual = Y[i] - alone.predict(X[[i]])[0]
+        assert_allclose(left.residuals[i, seen], residual[seen], rtol=1e-4, atol=1e-5)
+        variance = alone._process.posterior(X[[i]])[0] + 0.3
+        assert_allclose(left.variances[i], variance, rtol=1e-8)
+        assert np.all(np.isnan(left.residuals[i, ~seen]))
+
+
+@each_intercept
+def test_independent_outputs_have_the_variance_of_leave_one_out_likelihood(b):
+    # s_j = mean of C_ij r_ij, with C = P Y and r_ij = C_ij / P_ii
+    X, Y = sample(15, 3, False)
+    Y *= [1.0, 100.0, 0.01]
+    model = OutputKernelRegressor(KERNEL, "identity", 0.2, fit_intercept=b).fit(X, Y)
+    A = KERNEL(X) / 0.2 + np.eye(15)
+    P = np.linalg.inv(A)
+    if b:
+        P -= np.outer(P.sum(0), P.sum(0)) / P.sum()
+    C = P @ (Y - model.y_mean_)
+    expected = np.mean(C**2 / np.diag(P)[:, None], axis=0)
+    assert_allclose(model.noise_variance_, expected, rtol=1e-8)
+    assert_allclose(np.diag(model.residual_covariance_), expected, rtol=1e-8)
+
+
+@each_structure
+@each_targets
+def test_units_of_targets_are_those_of_the_noise(structure, missing):
+    X, Y = sample(14, 3, missing)
+    unit = np.array([1.0, 1e4, 1e-3])
+    one = OutputKernelRegressor(KERNEL, structure, 0.3).fit(X, Y)
+    other = OutputKernelRegressor(KERNEL, structure, 0.3).fit(X, Y * unit)
+    assert_allclose(other.noise_variance_, one.noise_variance_ * unit**2, rtol=1e-6)
+    for noise in (False, True):
+        options = {"return_cov": True, "include_noise": noise}
+        first, second = (m.predict(NEW, **options)[1] for m in (one, other))
+        assert_allclose(second, first * np.outer(unit, unit), rtol=1e-4, atol=1e-6)
+
+
+def test_weight_two_is_the_row_twice():
+    X, Y, _ = draw(10, 3)
+    counts = np.array([1, 2, 1, 1, 3, 1, 2, 1, 1, 1])
+    for structure in STRUCTURES:
+        model = OutputKernelRegressor(KERNEL, structure, 0.3, tol=1e-10)
+        weighted = model.fit(X, Y, counts * 1.0).noise_variance_
+        repeated = model.fit(np.repeat(X, counts, 0), np.repeat(Y, counts, 0))
+        assert_allclose(weighted, repeated.noise_variance_, rtol=1e-5)
+        # a factor that all weights have, alpha with them, changes no fit
+        for factor in (10.0, 0.1):
+            scaled = OutputKernelRegressor(KERNEL, structure, 0.3 * factor, tol=1e-10)
+            scaled.fit(X, Y, counts * factor)
+            if factor > 1:
+                assert_allclose(scaled.noise_variance_, weighted, rtol=1e-5)
+            alike = scaled.fit(X, Y, np.full(10, factor)).noise_variance_
+            plain = OutputKernelRegressor(KERNEL, structure, 0.3, tol=1e-10).fit(X, Y)
+            assert_allclose(alike, plain.noise_variance_, rtol=1e-5)
+
+
+@each_structure
+@each_targets
+def test_noise_is_added_once(structure, missing):
+    X, Y = sample(14, 3, missing)
+    model = OutputKernelRegressor(KERNEL, structure, 0.3).fit(X, Y)
+    mean, std = model.predict(NEW, return_std=True)
+    again, noisy = model.predict(NEW, return_std=True, include_noise=True)
+    assert_allclose(again, mean)
+    assert_allclose(noisy**2, std**2 + model.noise_variance_)
+    signal = model.predict(NEW, return_cov=True)[1]
+    total = model.predict(NEW, return_cov=True, include_noise=True)[1]
+    assert_allclose(np.einsum("ijj->ij", signal), std**2)
+    assert_allclose(total - signal, np.tile(model.residual_covariance_, (7, 1, 1)))
+    assert np.linalg.eigvalsh(signal).min() > -1e-10
+
+
+@pytest.mark.parametrize("n", [400, 2000])
+def test_the_noise_of_a_process_is_found(n):
+    rng = np.random.default_rng(0)
+    X, truth = rng.normal(size=(n, 1)), np.array([0.04, 4.0])
+    Y = np.column_stack([np.sin(X[:, 0]), 30 * np.cos(X[:, 0])])
+    Y += rng.multivariate_normal([0, 0], [[0.04, 0.32], [0.32, 4.0]], n)
+    for structure in ("identity", "frobenius"):
+        model = OutputKernelRegressor(Gaussian(1.0), structure, 0.1, tol=1e-4)
+        found = model.fit(X[:400], Y[:400])
+        assert_allclose(found.noise_variance_, truth, rtol=0.25)
+        R = found.residual_covariance_[0, 1] / np.sqrt(found.noise_variance_.prod())
+        assert abs(R - 0.8) < 0.1
+        if n > 400:
+            mean, std = found.predict(X[400:], return_std=True, include_noise=True)
+            for size, share in ((0.674, 50), (1.282, 80), (1.96, 95)):
+                inside = 100 * np.mean(np.abs(Y[400:] - mean) < size * std)
+                assert abs(inside - share) < 3
+
+
+def test_a_kernel_per_output_and_long_form_have_noise():
+    X, Y = sample(20, 3, True)
+    kernels = [Gaussian(0.3), 5.0 * Gaussian(0.3), Linear()]
+    model = OutputKernelRegressor(PerOutput(kernels), "identity", 0.2).fit(X, Y)
+    rows, tasks = np.nonzero(~np.isnan(Y))
+    y = Y[rows, tasks]
+    for j, kernel in enumerate(kernels):
+        alone = OutputKernelRegressor(kernel, "identity", 0.2).fit(X, Y[:, j])
+        assert isinstance(alone.noise_variance_, float)
+        assert_allclose(model.noise_variance_[j], alone.noise_variance_, rtol=1e-4)
+    wide = OutputKernelRegressor(KERNEL, "identity", 0.2, tol=1e-12).fit(X, Y)
+    long = OutputKernelRegressor(KERNEL, "identity", 0.2, tol=1e-12)
+    long.fit(X[rows], y, task=tasks)
+    assert_allclose(long.noise_variance_, wide.noise_variance_, rtol=1e-6)
+    own = long.predict(NEW, return_std=True, include_noise=True, task=np.ones(7))
+    every = wide.predict(NEW, return_std=True, include_noise=True)
+    assert_allclose(own, [part[:, 1] for part in every], rtol=1e-5, atol=1e-5)
+    assert_allclose(long.residual_covariance_, np.diag(long.noise_variance_))
+
+
+def test_an_alpha_for_each_output_is_the_noise_of_each():
+    # as other units of the outputs, and as weights of them
+    X, Y = sample(20, 3, True)
+    alphas = np.array([0.05, 0.3, 2.0])
+    several = PerOutput([KERNEL, KERNEL, Gaussian(1.0)])
+    for kernel in (KERNEL, several):
+        model = OutputKernelRegressor(kernel, "identity", alphas, tol=1e-12).fit(X, Y)
+        mean, std = model.predict(NEW, return_std=True, include_noise=True)
+        for j, alpha in enumerate(alphas):
+            one = several.kernels[j] if kernel is several else kernel
+            alone = OutputKernelRegressor(one, "identity", alpha, tol=1e-12)
+            expected = alone.fit(X, Y[:, j]).predict(
+                NEW, return_std=True, include_noise=True
+            )
+            assert_allclose(mean[:, j], expected[0], atol=1e-4)
+            assert_allclose(std[:, j], expected[1], rtol=1e-4)
+            found = model.noise_variance_[j]
+            assert_allclose(found, alone.noise_variance_, rtol=1e-4)
+
+
+def test_a_constant_output_and_one_seen_once():
+    X, Y, _ = draw(14, 3)
+    Y[:, 0], Y[1:, 1] = 5.0, np.nan
+    for structure in ("identity", "frobenius"):
+        model = OutputKernelRegressor(KERNEL, structure, 0.3).fit(X, Y)
+        assert model.noise_variance_[0] < 1e-20
+        mean, std = model.predict(NEW, return_std=True, include_noise=True)
+        assert_allclose(mean[:, 0], 5.0)
+        assert np.all(np.isfinite(std))
+        given = np.full((7, 3), np.nan)
+        given[:, 0] = 5.0
+        assert np.all(np.isfinite(model.predict(NEW, given=given)))
+
+
+def test_what_is_measured_is_kept_and_measured_again_after_pickling():
+    X, Y = sample(14, 3, True)
+    model = OutputKernelRegressor(KERNEL, "frobenius", 0.3).fit(X, Y)
+    before = len(pickle.dumps(model))
+    covariance = model.residual_covariance_
+    assert len(pickle.dumps(model)) == before
+    copy = pickle.loads(pickle.dumps(model))
+    assert_allclose(copy.residual_covariance_, covariance)
+    refitted = model.fit(X, Y * [1.0, 2.0, 3.0])
+    assert_allclose(refitted.noise_variance_[2], 9 * covariance[2, 2], rtol=1e-4)
+
+
+def test_errors():
+    X, Y, _ = draw(14, 3)
+    model = OutputKernelRegressor(KERNEL, "identity", 0.3).fit(X, Y)
+    with pytest.raises(ValueError, match="one of return_std and return_cov"):
+        model.predict(X, return_std=True, return_cov=True)
+    huber = OutputKernelRegressor(loss="huber", tol=1e-2).fit(X, Y)
+    with pytest.raises(ValueError, match=r"noise_variance_.*loss='huber'"):
+        _ = huber.noise_variance_
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+def test_covariances_that_do_not_fit_say_what_to_do(structure, monkeypatch):
+    X, Y, _ = draw(14, 3)
+    model = OutputKernelRegressor(KERNEL, structure, 0.3).fit(X, Y)
+    model.predict(NEW, return_cov=True)
+    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 100)
+    with pytest.raises(MemoryError, match=r"covariance of 3 outputs.*fewer rows"):
+        model.predict(NEW, return_cov=True)
+
+
+def test_intervals_cover_what_is_not_normal():
+    # errors of which a few are large: their quantiles are not those of normal ones
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    Y = np.sin(X) + 0.1 * rng.standard_t(2, size=(1500, 2)) * [1.0, 50.0]
+    model = OutputKernelRegressor(Gaussian(0.5), "identity", 5.0).fit(X[:500], Y[:500])
+    for coverage in (0.5, 0.8, 0.95):
+        low, high = model.predict_interval(X[500:], coverage)
+        inside = np.mean((low <= Y[500:]) & (Y[500:] <= high), axis=0)
+        assert np.all(np.abs(inside - coverage) < 0.06)
+    given = Y[500:].copy()
+    given[:, 0] = np.nan
+    low, high = model.predict_interval(X[500:], given=given)
+    assert_allclose(low[:, 1], given[:, 1])
+    assert np.all(low[:, 0] < high[:, 0])
+    with pytest.raises(ValueError, match="coverage must be between 0 and 1, got 95"):
+        model.predict_interval(X, 95)
+
+
+def test_a_quantile_is_that_of_the_rows_and_of_all_outputs_where_they_are_few():
+    X, Y, _ = draw(25, 3)
+    Y[8:, 2] = np.nan
+    model = OutputKernelRegressor(KERNEL, "identity", 0.3).fit(X, Y)
+    sizes = np.sort(np.abs(model._process.calibration.standardised), axis=0)
+    found = model._process.quantiles(0.9)
+    assert_allclose(found[:2], sizes[23, :2])  # the 24th of 26 = 0.9 (25 + 1)
+    every = np.sort(sizes[~np.isnan(sizes)])
+    assert_allclose(found[2], every[int(np.ceil(0.9 * (len(every) + 1))) - 1])
+    rows, tasks = np.nonzero(~np.isnan(Y))
+    long = OutputKernelRegressor(KERNEL, "identity", 0.3, tol=1e-12)
+    long.fit(X[rows], Y[rows, tasks], task=tasks)
+    own = long.predict_interval(NEW, 0.9, task=np.ones(7))
+    wide = OutputKernelRegressor(KERNEL, "identity", 0.3, tol=1e-12).fit(X, Y)
+    expected = [bound[:, 1] for bound in wide.predict_interval(NEW, 0.9)]
+    assert_allclose(own, expected, atol=1e-4)

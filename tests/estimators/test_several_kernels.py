@@ -1,0 +1,202 @@
+"""Estimators with ``kernel=[...]`` and ``structure=[...]``: attributes and errors."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import okl
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    output_kernel_path,
+)
+from okl.kernels import Constant, Gaussian, Linear, PerOutput, Row
+from okl.plotting import OutputKernelDisplay
+from okl.structures import Fixed, LowRank
+
+TWO = ["frobenius", "frobenius"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    common = rng.normal(size=(40, 1))
+    Y = 100 + np.array([1.0, 10.0, 0.1]) * (X @ rng.normal(size=(2, 3)) + common)
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return OutputKernelRegressor([Gaussian(0.5), Linear(), Row()], ["identity", *TWO])
+
+
+def test_predictions_are_those_of_the_attributes(data, model):
+    X, Y = data
+    model = clone(model).fit(X, Y)
+    new = X[:5] + 0.1
+    expected = model.intercept_ + sum(
+        kernel(new, X) @ part
+        for kernel, part in zip(model.kernel_[:2], model.dual_coef_[:2], strict=True)
+    )
+    assert_allclose(model.predict(new), expected)
+    assert [part.shape for part in model.dual_coef_] == [Y.shape] * 3
+    scales = np.outer(model.y_scale_, model.y_scale_)
+    assert_allclose(model.output_kernels_[0], np.diag(np.diag(scales)))
+    assert_allclose(model.output_kernel_, sum(model.output_kernels_))
+    assert_array_equal(model.residual_kernel_, model.output_kernels_[2])
+    assert len(model.structure_) == 3
+
+
+def test_the_certificate_is_computed_again(data, model):
+    X, Y = data
+    rng = np.random.default_rng(1)
+    missing = np.where(rng.random(Y.shape) < 0.3, np.nan, Y)
+    weights = rng.random(len(X)) + 0.5
+    for y, weight in ((Y, None), (missing, None), (missing, weights)):
+        fitted = clone(model).fit(X, y, sample_weight=weight)
+        again = okl.certify(fitted, X, y, sample_weight=weight)
+        assert_allclose(again.primal, fitted.certificate_.primal, rtol=1e-8)
+        assert again.status == fitted.certificate_.status == "optimal"
+
+
+def test_the_certificate_tells_a_changed_model(data, model):
+    X, Y = data
+    fitted = clone(model).fit(X, Y)
+    fitted._theta = fitted._theta * 1.01
+    fitted._function = fitted._function.in_units(None)
+    assert okl.certify(fitted, X, Y).relative_gap > 1e-4
+
+
+def test_it_is_pickled_and_cloned(data, model):
+    X, Y = data
+    fitted = pickle.loads(pickle.dumps(clone(model).fit(X, Y)))
+    assert_allclose(fitted.predict(X), clone(model).fit(X, Y).predict(X))
+    assert fitted.get_params()["structure"] == ["identity", *TWO]
+
+
+def test_one_output_and_data_frames(data, model):
+    pandas = pytest.importorskip("pandas")
+    X, Y = data
+    kernels = [Gaussian(0.5), Row()]
+    fitted = OutputKernelRegressor(kernels, TWO).fit(X, Y[:, 0])
+    assert fitted.predict(X).shape == (40,)
+    assert fitted.dual_coef_[1].shape == (40,)
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    targets = pandas.DataFrame(Y, columns=["u", "v", "w"])
+    named = clone(model).fit(frame, targets)
+    assert list(named.output_names_) == ["u", "v", "w"]
+    assert_allclose(named.predict(frame), clone(model).fit(X, Y).predict(X))
+
+
+def test_a_path_has_the_models_of_its_alphas(data):
+    X, Y = data
+    kernels = [Gaussian(0.5), Row()]
+    path = output_kernel_path(X, Y, kernel=kernels, structure=TWO, alphas=4, eps=1e-2)
+    assert all(one.status == "optimal" for one in path.certificates)
+    alone = OutputKernelRegressor(kernels, TWO, path.alphas[2]).fit(X, Y)
+    assert_allclose(path[2].certificate_.primal, alone.certificate_.primal, rtol=2e-6)
+    assert_allclose(path[2].predict(X), alone.predict(X), atol=0.02 * Y.std())
+
+
+def test_inputs_that_say_nothing(data):
+    X, Y = data
+    model = OutputKernelRegressor([Constant(1), Row()], TWO).fit(X, Y)
+    assert_allclose(model.predict(X), np.tile(Y.mean(axis=0), (40, 1)))
+
+
+def test_the_display_has_a_panel_for_each_kernel(data, model):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    X, Y = data
+    fitted = clone(model).fit(X, Y)
+    display = OutputKernelDisplay.from_estimator(fitted)
+    assert len(display.panels_) == 3
+    titles = [panel.ax_.get_title() for panel in display.panels_]
+    assert titles == ["Gaussian", "Linear", "not explained by the inputs"]
+    scales = np.outer(fitted.y_scale_, fitted.y_scale_)
+    for panel, L in zip(display.panels_, fitted.output_kernels_, strict=True):
+        assert_allclose(panel.output_kernel, L / scales)
+        assert_array_equal(panel.order_, display.order_)
+    _, axes = plt.subplots(1, 2)
+    with pytest.raises(ValueError, match="a sequence of 3 axes"):
+        OutputKernelDisplay.from_estimator(fitted, ax=axes)
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "structure", "error", "message"),
+    [
+        ([Gaussian()], TWO, ValueError, "a number of 1, and .* a number of 2"),
+        ([Gaussian(), Row()], "frobenius", ValueError, "of 2, and .* a number of 1"),
+        (Gaussian(), TWO, ValueError, "lists of the same length"),
+        ([], [], ValueError, "lists of the same length"),
+        (Row(), "frobenius", ValueError, r"pass kernel=\[k, Row\(\)\]"),
+        ([Row()], ["frobenius"], ValueError, r"pass kernel=\[k, Row\(\)\]"),
+        ([Row(), Gaussian()], TWO, ValueError, "must be the last kernel"),
+        ([Row(), Row(), Linear()], [*TWO, "mean"], ValueError, "must be the last"),
+        ([Gaussian(), Row()], ["frobenius", "sparse"], ValueError, "Sparse"),
+        ([Gaussian(), Row()], ["frobenius", LowRank(1)], ValueError, "bounds the rank"),
+        ([Gaussian(), "precomputed"], TWO, ValueError, "use okl.kernels.Gram"),
+        ([Gaussian(), 3], TWO, TypeError, "The kernel must be a name"),
+        ([Gaussian(), PerOutput([Linear()])], TWO, TypeError, "must be a name"),
+        ([Gaussian(), Row()], ["mean", Fixed(np.eye(2))], ValueError, "2"),
+    ],
+)
+def test_lists_that_do_not_fit(data, kernel, structure, error, message):
+    with pytest.raises(error, match=message):
+        OutputKernelRegressor(kernel, structure).fit(*data)
+
+
+def test_a_row_is_no_operand():
+    for combine in (
+        lambda: Gaussian() + Row(),
+        lambda: Gaussian() * Row(),
+    ):
+        with pytest.raises(TypeError, match=r"kernel=\[k, Row\(\)\]"):
+            combine()
+
+
+def test_what_takes_one_kernel_says_so(data):
+    X, Y = data
+    with pytest.raises(TypeError, match="several, each with an output kernel"):
+        OutputKernelRegressorCV(kernel=[Gaussian(), Row()]).fit(X, Y)
+    with pytest.raises(TypeError, match="a term of its own"):
+        OutputKernelRegressorCV(kernel=Row()).fit(X, Y)
+    model = OutputKernelRegressor([Gaussian(), Linear()], TWO).fit(X, Y)
+    with pytest.raises(ValueError, match="are for one kernel"):
+        model.predict(X, return_std=True)
+    with pytest.raises(ValueError, match="not for data in long form"):
+        OutputKernelRegressor([Gaussian(), Row()], TWO).fit(
+            X, Y[:, 0], task=np.arange(40) % 2
+        )
+    with pytest.raises(ValueError, match="it needs several kernels"):
+        OutputKernelRegressor(solver="term_newton").fit(X, Y)
+    with pytest.raises(ValueError, match="it needs one kernel"):
+        OutputKernelRegressor([Gaussian(), Row()], TWO, solver="majorization").fit(X, Y)
+    one = OutputKernelRegressor().fit(X, Y)
+    assert len(one.output_kernels_) == 1
+    with pytest.raises(AttributeError, match="residual_kernel_"):
+        _ = one.residual_kernel_
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "squared"])
+def test_solvers_of_given_output_kernels_agree(data, loss):
+    X, Y = data
+    labels = (Y.mean(axis=0) < Y).astype(int)
+    kernels, given = [Gaussian(0.5), Row()], ["identity", "mean"]
+    values = []
+    for solver in ("auto", "newton_cg", "term_newton"):
+        model = OutputKernelClassifier(kernels, given, 0.5, loss=loss, solver=solver)
+        values.append(model.fit(X, labels).certificate_.primal)
+    assert_allclose(values, values[0], rtol=2e-6)
+
+
+def test_too_many_outputs_are_refused_before_any_work():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(3, 1)), rng.normal(size=(3, 100_000))
+    with pytest.raises(MemoryError, match="2 kernels to 100000 outputs"):
+        OutputKernelRegressor([Gaussian(), Row()], TWO).fit(X, Y)

@@ -1,0 +1,167 @@
+"""Classes, and outputs, that are the leaves of a tree."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import okl
+from okl import (
+    ClassTree,
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+)
+from okl.model_selection import GradientSearchCV
+from okl.structures import Tree
+
+PATHS = ["a/p", "a/q", "b/r", "b/s", "b/z"]
+TREE = ClassTree.from_paths(PATHS)
+
+
+def rows_of(labels, seed=0):
+    """Return rows whose mean depends on the class, and on its parent."""
+    rng = np.random.default_rng(seed)
+    means = {"a": rng.normal(size=6), "b": rng.normal(size=6)}
+    own = {path: means[path[0]] + rng.normal(size=6) for path in PATHS}
+    return np.array([own[label] for label in labels]) + 0.3 * rng.normal(
+        size=(len(labels), 6)
+    )
+
+
+LABELS = np.array(PATHS * 8)
+X = rows_of(LABELS)
+
+
+def tree_model(structure=None, **options):
+    options = {"loss": "softmax", "alpha": 0.1, "kernel": "linear"} | options
+    return OutputKernelClassifier(structure=structure or Tree(TREE), **options)
+
+
+def test_a_tree_of_depth_one_is_the_identity():
+    flat = ClassTree.from_dict(dict.fromkeys(PATHS, "all"))
+    one = tree_model(Tree(flat), tol=1e-12).fit(X, LABELS)
+    two = tree_model("identity", tol=1e-12).fit(X, LABELS)
+    assert_array_equal(one.classes_, two.classes_)
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_fit_is_that_to_the_matrix_of_the_tree(intercept):
+    structure = Tree(TREE, [2.0, 0.5], tied="level")
+    fixed = okl.structures.Fixed(structure.matrix(5))
+    options = {"fit_intercept": intercept, "tol": 1e-12}
+    one = tree_model(structure, **options).fit(X, LABELS)
+    two = tree_model(fixed, **options).fit(X, LABELS)
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-6)
+    assert one.certificate_.status == "optimal"
+    certificate = okl.certify(one, X, LABELS)
+    assert_allclose(certificate.primal, one.certificate_.primal, rtol=1e-9)
+    assert_allclose(one.output_kernel_, structure.matrix(5), atol=1e-14)
+    assert one.rank_ == 5
+
+
+def test_labels_are_called_as_they_were_given():
+    own = np.array([label.split("/")[1] for label in LABELS])
+    by_path = tree_model().fit(X, LABELS)
+    by_name = tree_model().fit(X, own)
+    assert by_path.classes_.tolist() == PATHS
+    assert by_name.classes_.tolist() == ["p", "q", "r", "s", "z"]
+    assert_allclose(by_name.predict_proba(X), by_path.predict_proba(X), atol=1e-12)
+    assert by_name.score(X, own) == by_path.score(X, LABELS) > 0.9
+
+
+def test_own_names_are_sorted_with_their_columns():
+    tree = ClassTree.from_paths(["a/z", "b/y", "b/x"])
+    labels = np.array(["z", "y", "x"] * 5)
+    rows = np.eye(3)[[0, 1, 2] * 5] + 0.01
+    model = tree_model(Tree(tree)).fit(rows, labels)
+    assert model.classes_.tolist() == ["x", "y", "z"]
+    assert model.score(rows, labels) == 1
+    # x and y share a parent
+    L = model.output_kernel_
+    assert L[0, 1] == 1
+    assert L[0, 2] == L[1, 2] == 0
+
+
+def test_a_class_without_rows_is_predicted_by_its_relatives():
+    seen = LABELS != "b/z"
+    with pytest.warns(UserWarning, match="No rows of the class b/z"):
+        tree_model().fit(X[seen], LABELS[seen])
+    model = tree_model(fit_intercept=False).fit(X[seen], LABELS[seen])
+    assert model.classes_.tolist() == PATHS
+    proba = model.predict_proba(X)
+    assert proba.shape == (len(X), 5)
+    assert proba[~seen, 4].mean() > 1.5 * proba[LABELS == "a/p", 4].mean()
+    weights = seen.astype(float)
+    weighted = tree_model(fit_intercept=False, class_weight="balanced")
+    weighted.fit(X, LABELS, sample_weight=weights)
+    assert weighted.classes_.tolist() == PATHS
+
+
+def test_a_label_that_is_not_in_the_tree_is_named():
+    labels = LABELS.astype(object)
+    labels[3] = "b/t"
+    with pytest.raises(ValueError, match="'b/t' is not in the tree"):
+        tree_model().fit(X, labels)
+    with pytest.raises(ValueError, match="'b/t' is not in the tree"):
+        OutputKernelClassifierCV(structures=[Tree(TREE)]).fit(X, labels)
+
+
+@pytest.mark.filterwarnings("ignore:The alpha chosen")
+def test_a_search_compares_a_tree_with_no_structure():
+    model = OutputKernelClassifierCV(
+        "linear",
+        [Tree(TREE), "identity"],
+        loss="softmax",
+        alphas=3,
+        cv=3,
+        scoring="neg_log_loss",
+    ).fit(X, LABELS)
+    assert model.classes_.tolist() == PATHS
+    assert model.score(X, LABELS) > 0.9
+    assert np.all(np.isfinite(model.scores_))
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge", "squared_hinge"])
+def test_other_losses(loss):
+    model = tree_model(loss=loss).fit(X, LABELS)
+    assert model.certificate_.status == "optimal"
+    assert model.score(X, LABELS) > 0.9
+
+
+def test_outputs_of_a_regressor_are_leaves():
+    rng = np.random.default_rng(0)
+    rows, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 5))
+    structure = Tree(TREE, [3.0, 0.2], tied="level", root=1.0)
+    model = OutputKernelRegressor("linear", structure).fit(rows, Y)
+    fixed = OutputKernelRegressor(
+        "linear", okl.structures.Fixed(structure.matrix(5))
+    ).fit(rows, Y)
+    assert_allclose(model.predict(rows), fixed.predict(rows), atol=1e-9)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(Y, columns=["p", "q", "r", "s", "z"])
+    mixed = ["z", "p", "s", "q", "r"]
+    moved = OutputKernelRegressor("linear", structure).fit(rows, frame[mixed])
+    assert_allclose(
+        moved.predict(rows), fixed.predict(rows)[:, [4, 0, 3, 1, 2]], atol=1e-9
+    )
+    with pytest.raises(ValueError, match="'t' is not in the tree"):
+        OutputKernelRegressor("linear", structure).fit(
+            rows, frame.rename(columns={"z": "t"})
+        )
+    with pytest.raises(ValueError, match=r"one output for each .* none for 'b/z'"):
+        OutputKernelRegressor("linear", structure).fit(rows, frame[mixed[1:]])
+
+
+def test_the_variances_are_learned():
+    model = tree_model(Tree(TREE, "level"), fit_intercept=False)
+    search = GradientSearchCV(model, ["structure__variances"], max_iter=8).fit(
+        X, LABELS
+    )
+    learned = search.best_params_["structure__variances"]
+    assert learned.shape == (2,)
+    values = search.cv_results_["value"]
+    assert values[-1] < values[0]
+    best = search.best_estimator_.structure_
+    assert_array_equal(best.variances, learned)
+    assert search.best_estimator_.classes_.tolist() == PATHS

@@ -1,0 +1,57 @@
+"""The objective in a factor of L: slope and second derivatives by differences."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.solvers.factored_point import FactoredPoint
+
+ALPHA = 0.3
+
+
+def drawn(rank, m=4, k=9):
+    rng = np.random.default_rng(rank)
+    d = rng.uniform(0.1, 3.0, size=(k, 1))
+    Y = 0.1 * rng.normal(size=(k, m))  # S below one
+    B = rng.normal(size=(m, rank))
+    return d, Y, FactoredPoint.of(d, Y, np.eye(m), B @ B.T, ALPHA)
+
+
+def along(d, Y, point, direction):
+    """Return the objective at B + t D as a function of t."""
+    rank = point.rank
+    B = np.eye(len(point.weights), rank) * np.sqrt(point.weights[:rank])
+
+    def value(t):
+        moved = B + t * direction
+        L = moved @ moved.T
+        return FactoredPoint.of(d, point.targets, point.basis, L, ALPHA).objective
+
+    return value
+
+
+@pytest.mark.parametrize("rank", [2, 4])
+def test_slope_and_curvature(rank):
+    d, Y, point = drawn(rank)
+    h, m = 1e-3, len(point.weights)
+    for i in range(m):
+        for j in range(rank):
+            unit = np.zeros((m, rank))
+            unit[i, j] = 1.0
+            value = along(d, Y, point, unit)
+            slope = (value(h) - value(-h)) / (2 * h)
+            assert_allclose(slope, ALPHA * point.gradient[i, j], rtol=1e-4, atol=1e-9)
+            if i == j or i >= rank:  # the others are those of pairs
+                second = (value(h) - 2 * value(0) + value(-h)) / h**2
+                assert_allclose(second, ALPHA * point.curvature[i, j], rtol=1e-3)
+
+
+@pytest.mark.parametrize("rank", [2, 4])
+def test_steps_go_down_and_do_not_turn_the_factor(rank):
+    d, Y, point = drawn(rank)
+    direction, slope = point.newton_step(ALPHA, rtol=1e-3)
+    value = along(d, Y, point, direction)
+    assert slope < 0
+    assert_allclose((value(1e-5) - value(-1e-5)) / 2e-5, slope, rtol=1e-4)
+    inside = direction[:rank] * np.sqrt(point.weights[:rank])[:, None]
+    assert_allclose(inside, inside.T, atol=1e-9 * np.abs(inside).max())

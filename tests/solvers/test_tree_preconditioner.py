@@ -1,0 +1,75 @@
+"""The preconditioner of a tree: an inverse where K is of low rank, and few products."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl import ClassTree, OutputKernelClassifier
+from okl.datasets import make_text_tree
+from okl.losses import Logistic, Softmax
+from okl.operators.joint import Kronecker
+from okl.operators.low_rank import NystroemFactor
+from okl.output_kernels import TreeKernel
+from okl.solvers import NewtonCG
+from okl.solvers.tree_preconditioner import tree_preconditioner
+from okl.structures import Tree
+
+N, K = 30, 4
+
+
+def system(loss, seed=0, alpha=0.3):
+    """Return the matrix of a Newton system, and its approximate inverse."""
+    rng = np.random.default_rng(seed)
+    parents = np.array([-1, *(rng.integers(0, i) for i in range(1, 12))])
+    tree = ClassTree.from_parents(parents)
+    kernel = TreeKernel(tree.levels, np.array([0, *rng.uniform(0.2, 2, size=11)]))
+    m = tree.n_classes
+    R, scores = rng.normal(size=(N, K)), rng.normal(size=(N, m))
+    labels = np.eye(m)[rng.integers(0, m, N)]
+    W = loss.curvature(2 * labels - 1, scores)  # which the softmax takes from scores
+
+    def matrix_of(apply):
+        units = np.eye(N * m).reshape(-1, N, m)
+        return np.array([apply(W.project(unit)).ravel() for unit in units])
+
+    def product(g):
+        return alpha * g + W.adjoint(R @ (R.T @ W.factor(g)) @ kernel.matrix())
+
+    nearly = tree_preconditioner(NystroemFactor((R,)), W, kernel.nodes, alpha)
+    return (
+        matrix_of(product),
+        matrix_of(lambda right: W.project(nearly(right))),
+        matrix_of(lambda right: right),
+    )
+
+
+def test_it_is_the_inverse_where_classes_are_coupled_by_the_tree_alone():
+    A, P, identity = system(Logistic())
+    assert_allclose(A @ P, identity, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_the_softmax_it_is_symmetric_and_never_too_large(seed):
+    A, P, _ = system(Softmax(), seed)
+    assert_allclose(P, P.T, atol=1e-12)
+    values = np.sort(np.linalg.eigvals(P @ A).real)[N:]  # a zero for each row
+    assert values[0] > 1 - 1e-5
+    assert values[-1] < 100
+
+
+def test_it_saves_products(monkeypatch):
+    X, y, tree = make_text_tree(200, (3, 8, 30), n_words=500, random_state=0)
+    multiply, counts = Kronecker.__matmul__, []
+
+    def counted(self, right):
+        counts[-1] += 1
+        return multiply(self, right)
+
+    monkeypatch.setattr(Kronecker, "__matmul__", counted)
+    for columns in (100, 0):
+        counts.append(0)
+        options = {"loss": "softmax", "tol": 1e-4, "fit_intercept": False}
+        OutputKernelClassifier(
+            "linear", Tree(tree), 0.02, solver=NewtonCG(columns), **options
+        ).fit(X, y)
+    assert counts[0] < 0.6 * counts[1]

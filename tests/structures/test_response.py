@@ -1,0 +1,59 @@
+"""The best L for a dual point, and its derivative, where R* is smooth or made so."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.instances import STRUCTURES
+from tests.samples import psd
+
+M = 4
+CASES = [
+    pytest.param(case, way, id=f"{case.label}-{way}")
+    for case in STRUCTURES
+    for way in ("response", "proximal")
+    if way in case.make(M).capabilities
+]
+
+
+def response_of(case, way):
+    """Return the response to S as a function, and what is maximised over L."""
+    structure, centre, weight = case.make(M), psd(M, 11), 0.7
+    smooth = "response" in structure.capabilities
+    if way == "response":
+        return structure.response, lambda S, L: np.sum(S * L) - structure.penalty(L)
+
+    def objective(S, L):
+        distance = 0.0 if smooth else weight / 2 * np.sum((L - centre) ** 2)
+        return np.sum(S * L) - structure.penalty(L) - distance
+
+    return lambda S: structure.response(S, centre, weight), objective
+
+
+@pytest.mark.parametrize(("case", "way"), CASES)
+def test_it_is_the_best_output_kernel(case, way):
+    respond, objective = response_of(case, way)
+    S = psd(M, 12)
+    found = respond(S)
+    assert_allclose(found.value, objective(S, found.output_kernel), rtol=1e-12)
+    assert np.linalg.eigvalsh(found.output_kernel)[0] > -1e-12
+    if "known" in case.make(M).capabilities:
+        return
+    rng = np.random.default_rng(0)
+    values, vectors = np.linalg.eigh(found.output_kernel)
+    root = vectors * np.sqrt(np.clip(values, 0, None))
+    for size in (1e-3, 1e-2, 1e-1, 1.0):
+        moved = root + size * rng.normal(size=(M, M))
+        assert objective(S, moved @ moved.T) <= found.value
+
+
+@pytest.mark.parametrize(("case", "way"), CASES)
+def test_its_derivatives(case, way):
+    respond, _ = response_of(case, way)
+    S, change, step = psd(M, 12), psd(M, 13), 1e-5
+    here = respond(S)
+    ahead, back = respond(S + step * change), respond(S - step * change)
+    slope = (ahead.value - back.value) / (2 * step)
+    assert_allclose(slope, np.sum(here.output_kernel * change), rtol=1e-6)
+    moved = (ahead.output_kernel - back.output_kernel) / (2 * step)
+    assert_allclose(here.derivative(change), moved, atol=1e-6)
