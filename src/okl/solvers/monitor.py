@@ -11,6 +11,10 @@ from okl.solvers.solution import History
 SAFETY = 0.9
 # An objective falls if it does so by this part of the tolerance.
 _PROGRESS = 1e-2
+# Relative gaps below it are rounding: none of them is smaller than another. A model is
+# as near to the optimum as the root of its gap: a tolerance below rounding asks for
+# the iterations that still improve the model where the gap cannot say so.
+_ROUNDING, _SETTLED = 2.0**-52, 4
 
 
 class Monitor:
@@ -38,7 +42,8 @@ class Monitor:
         The model of the smallest gap, or of the lowest objective where a bound on the
         rank keeps the gap open; None before the first.
     gap, smallest : float
-        The relative gap of the last iteration, and the smallest of all.
+        The relative gap of the last iteration, and the smallest of all; none is below
+        rounding.
     lowest : float
         The lowest objective.
     falls : bool
@@ -53,7 +58,7 @@ class Monitor:
         self.gap = self.smallest = self.lowest = float("inf")
         self.falls = False
         self._tol, self._max_iter, self._stagnation = tol, max_iter, stagnation
-        self._idle = 0
+        self._idle = self._settled = 0
 
     def add(
         self, primal: float, dual: float, model: Any = None, *, limited: bool = False
@@ -71,13 +76,16 @@ class Monitor:
             which model is better.
         """
         # below zero it is rounding, and no better for it
-        self.gap = abs(self.history.add(primal, dual))
+        self.gap = max(abs(self.history.add(primal, dual)), _ROUNDING)
         self.falls = primal < self.lowest * (1 - _PROGRESS * self._tol)
         closer = self.gap < self.smallest
-        if self.n_iter == 1 or (primal < self.lowest if limited else closer):
+        # of models with the same gap the later one has come nearer to the optimum
+        as_close = self.gap <= self.smallest
+        if self.n_iter == 1 or (primal < self.lowest if limited else as_close):
             self.best = model
         progress = self.falls or (closer and not limited)
         self._idle = 0 if progress else self._idle + 1
+        self._settled += self.gap <= _ROUNDING
         self.smallest = min(self.smallest, self.gap)
         self.lowest = min(self.lowest, primal)
         return self.gap
@@ -95,5 +103,7 @@ class Monitor:
     @property
     def done(self) -> bool:
         """Whether the last gap is small enough, or there is no use in going on."""
-        closed = self.n_iter > 0 and self.gap <= self._tol
+        closed = self._settled >= _SETTLED
+        if self._tol >= _ROUNDING:
+            closed = self.n_iter > 0 and self.gap <= self._tol
         return closed or self.stalled or self.n_iter >= self._max_iter

@@ -99,17 +99,14 @@ class NewtonCG(Solver):
         start: Array | None = None,
     ) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
-        problem, joint = prepared.problem, prepared.joint
+        problem = prepared.problem
         monitor = Monitor(
             problem.reference,
             tol=SAFETY * tol,
             max_iter=max_iter,
             stagnation=_STAGNATION,
         )
-        xp = namespace(problem.targets)
-        dual = xp.zeros_like(problem.targets) if start is None else start
-        predictions = xp.zeros_like(dual) if start is None else joint @ dual
-        point = NewtonPoint.at(problem, dual, predictions, alpha)
+        point = _first_point(prepared, alpha, start)
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
         damped = _Damped()
@@ -137,6 +134,20 @@ class NewtonCG(Solver):
             intercept=point.intercept,
             hessian=_system(prepared, point, alpha),
         )
+
+
+def _first_point(prepared: Prepared, alpha: float, start: Array | None) -> NewtonPoint:
+    """Return where to begin: at zero, unless the objective is lower at the start.
+
+    A C of another L or another alpha may predict scores so large that every
+    probability is 0 or 1: no step leads away from there.
+    """
+    zero = namespace(prepared.problem.targets).zeros_like(prepared.problem.targets)
+    point = NewtonPoint.at(prepared.problem, zero, zero, alpha)
+    if start is None:
+        return point
+    there = NewtonPoint.at(prepared.problem, start, prepared.joint @ start, alpha)
+    return there if there.objective <= point.objective else point
 
 
 def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
