@@ -22,7 +22,7 @@ test-all: $(DEVELOPER)
 	$(BIN)/python -m pytest -m "not slow" -n auto
 
 test-slow: $(DEVELOPER)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --timeout 0
 
 # The claims with the arithmetic of other processors, on one thread and on two. Not all
 # tests: the others check formulas and messages, which no processor changes. Not the slow

@@ -78,13 +78,20 @@ OTHERS = [
     OutputKernelRegressorCV("linear", ["identity", "low_rank"], cv=3, alphas=3),
     OutputKernelRegressorCV("rbf", [Sparse(0.3), Sparse(0.9)], cv=3, alphas=3),
     OutputKernelClassifierCV(cv=3, alphas=3, tol=CLOSE),
-    OutputKernelClassifierCV("rbf", [TraceBall(), Sparse()], cv=3, alphas=3),
+    OutputKernelClassifierCV(
+        "rbf", [TraceBall(), Sparse()], loss="squared", cv=3, alphas=3
+    ),
     OutputKernelClassifierCV(
         "rbf", "identity", loss="softmax", cv=3, alphas=3, eps=1e-2, tol=CLOSE
     ),
     OutputKernelClassifierCV("rbf", "identity", loss="hinge", cv=3, alphas=[10.0, 1.0]),
     OutputKernelClassifierCV(
-        "rbf", ["identity", LowRank(2)], cv=3, alphas=3, fit_intercept=False
+        "rbf",
+        ["identity", LowRank(2)],
+        loss="squared",
+        cv=3,
+        alphas=3,
+        fit_intercept=False,
     ),
     GradientSearchCV(
         OutputKernelRegressor(structure=Mean()), criterion="folds_error", cv=3
