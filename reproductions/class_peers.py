@@ -22,9 +22,8 @@ wine, breast_cancer, digits, satimage and scene.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import process_time
 from typing import Any
@@ -52,7 +51,7 @@ from reproductions.class_sets import class_sets
 from reproductions.comparing import with_error
 from reproductions.ranking import standings
 from reproductions.report import table, write_page
-from reproductions.study import Key, Record, Study, pursue
+from reproductions.study import Job, Plan, Record, Study
 
 NAME = "class_peers"
 # The splits of each set.
@@ -121,9 +120,7 @@ def judged(method: str, X: np.ndarray, y: np.ndarray, split: Any) -> Record:
     }
 
 
-def jobs(
-    sets: list[str], methods: list[str]
-) -> Iterator[tuple[Key, Callable[[], Record]]]:
+def jobs(sets: Sequence[str], methods: Sequence[str]) -> Iterator[Job]:
     """Yield what is to be computed, split by split."""
     stored = {name: (X, y) for name, X, y in class_sets() if name in sets}
     for name in sets:
@@ -230,24 +227,8 @@ Machine: {machine()}.
     )
 
 
-def run() -> None:
-    """Compute what is missing, and write the page."""
-    pursue(Study(NAME), jobs(list(SETS), list(PEERS)))
-    write()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="*", default=list(SETS))
-    parser.add_argument("--methods", nargs="*", default=list(PEERS))
-    parser.add_argument("--again", nargs="*", default=[], help="methods")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    given = parser.parse_args()
-    study = Study(NAME, given.again)
-    done = pursue(study, jobs(given.sets, given.methods), given.seconds)
-    print("all done" if done else "more to do")
-    write()
-
+PLAN = Plan(NAME, jobs, list(SETS), list(PEERS), write)
+run = PLAN.run
 
 if __name__ == "__main__":
-    main()
+    PLAN.main()

@@ -14,9 +14,8 @@ both models of okl got the least alpha of the grid in every draw (*chosen* in
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -36,7 +35,7 @@ from okl import ClassTree, OutputKernelClassifierCV
 from okl.structures import Identity, Tree
 from reproductions.comparing import standard_error, with_error
 from reproductions.report import data_folder, table, write_page
-from reproductions.study import Key, Record, Study, pursue
+from reproductions.study import Job, Plan, Record, Study
 
 NAME = "class_trees"
 SIZES, N_SPLITS, N_FOLDS = (3, 8, 20), 3, 3
@@ -194,9 +193,7 @@ def _log_loss(model: Any, X: Any, labels: np.ndarray) -> Record:
     return {"log_loss": float(log_loss(labels, chances, labels=model.classes_))}
 
 
-def jobs(
-    sizes: Iterable[int], methods: Iterable[str]
-) -> Iterator[tuple[Key, Callable[[], Record]]]:
+def jobs(sizes: Sequence[int], methods: Sequence[str]) -> Iterator[Job]:
     """Yield what is to be computed, size by size and split by split."""
     for size in sizes:
         for seed in range(N_SPLITS):
@@ -276,25 +273,10 @@ def verdict(above: np.ndarray) -> str:
     return ", ".join(words) + "."
 
 
-def run() -> None:
-    """Compute what is missing, and write the page."""
-    here = [m for m in METHODS if not m.startswith(_LOCAL) or find_spec("hiclass")]
-    pursue(Study(NAME), jobs(SIZES, here))
-    write()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
-    parser.add_argument("--again", nargs="*", default=[], help="methods")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    given = parser.parse_args()
-    wanted = jobs(given.sizes, given.methods)
-    done = pursue(Study(NAME, given.again), wanted, given.seconds)
-    print("all done" if done else "more to do")
-    write()
-
+# Those of hiclass only where it is installed.
+HERE = [m for m in METHODS if not m.startswith(_LOCAL) or find_spec("hiclass")]
+PLAN = Plan(NAME, jobs, SIZES, HERE, write, option="sizes")
+run = PLAN.run
 
 if __name__ == "__main__":
-    main()
+    PLAN.main()

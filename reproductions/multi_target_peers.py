@@ -29,9 +29,8 @@ rows only as far as they reach, and rf1 counts among the sets of the design.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from time import process_time
@@ -46,7 +45,7 @@ from reproductions.ranking import standings
 from reproductions.real_sets import real_sets
 from reproductions.regression_peers import PEERS, Peer
 from reproductions.report import table, write_page
-from reproductions.study import Key, Record, Study, pursue
+from reproductions.study import Job, Plan, Record, Study
 
 NAME = "multi_target_peers"
 # Sets from few rows to many.
@@ -125,9 +124,7 @@ def _drawn(X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (X, Y) if len(X) <= MOST_ROWS else (X[rows], Y[rows])
 
 
-def jobs(
-    sets: list[str], methods: list[str]
-) -> Iterator[tuple[Key, Callable[[], Record]]]:
+def jobs(sets: Sequence[str], methods: Sequence[str]) -> Iterator[Job]:
     """Yield what is to be computed, fold by fold."""
     stored = {name: _drawn(X, Y) for name, X, Y in real_sets() if name in sets}
     for name in sets:
@@ -256,25 +253,8 @@ Machine: {machine()}.
     )
 
 
-def run() -> None:
-    """Compute what is missing, and write the page."""
-    pursue(Study(NAME), jobs(list(SETS), list(PEERS)))
-    write()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="*", default=list(SETS))
-    parser.add_argument("--methods", nargs="*", default=list(PEERS))
-    parser.add_argument("--again", nargs="*", default=[], help="methods")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    given = parser.parse_args()
-    done = pursue(
-        Study(NAME, given.again), jobs(given.sets, given.methods), given.seconds
-    )
-    print("all done" if done else "more to do")
-    write()
-
+PLAN = Plan(NAME, jobs, SETS, list(PEERS), write)
+run = PLAN.run
 
 if __name__ == "__main__":
-    main()
+    PLAN.main()

@@ -2,13 +2,17 @@
 
 A study compares methods on folds of sets. What a method does on a fold of a set is one
 line of a file in `reproductions/results`; what is there is not computed again. Pages
-are written from these lines.
+are written from these lines. A `Plan` says what there is to compute, and is run by
+`python -m reproductions NAME`, or, in parts, by `python -m reproductions.NAME --help`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,6 +21,8 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 Key = tuple[str, int, str]
 Record = dict[str, Any]
+# What a result is of, and what computes it.
+Job = tuple[Key, Callable[[], Record]]
 
 
 class Study:
@@ -65,18 +71,13 @@ class Study:
         beside.replace(self._path)
 
 
-def pursue(
-    study: Study,
-    jobs: Iterable[tuple[Key, Callable[[], Record]]],
-    seconds: float = float("inf"),
-) -> bool:
+def pursue(study: Study, jobs: Iterable[Job], seconds: float = float("inf")) -> bool:
     """Do the jobs that were not done, and tell whether all were.
 
     Parameters
     ----------
     study : Study
     jobs : iterable of pairs
-        What a result is of, and what computes it.
     seconds : float
         After which none is begun.
     """
@@ -89,6 +90,59 @@ def pursue(
         study.add(key, job())
         print(*key, flush=True)
     return True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study computes, and what writes its page.
+
+    Parameters
+    ----------
+    name : str
+        Of the study and its page.
+    jobs : callable
+        Of sets and methods, yields what is to be computed.
+    sets : sequence
+        All sets of the study, or whatever else it goes over, of one type.
+    methods : sequence of str
+        All methods that can be run here.
+    write : callable
+        Writes the page of what was computed.
+    option : str
+        How the sets are called on the command line.
+    """
+
+    name: str
+    jobs: Callable[[Sequence[Any], Sequence[str]], Iterable[Job]]
+    sets: Sequence[Any]
+    methods: Sequence[str]
+    write: Callable[[], None]
+    option: str = "sets"
+
+    def run(self) -> None:
+        """Compute what is missing, and write the page."""
+        pursue(Study(self.name), self.jobs(self.sets, self.methods))
+        self.write()
+
+    def main(self, arguments: Sequence[str] | None = None) -> None:
+        """Do what a command line asks for, all of it if it is empty."""
+        parser = argparse.ArgumentParser(
+            prog=f"python -m reproductions.{self.name}",
+            description="Compute what is missing of a study, and write its page.",
+        )
+        add = partial(parser.add_argument, nargs="*")
+        kind, methods = type(self.sets[0]), self.methods
+        named = {"dest": "sets", "type": kind, "choices": self.sets}
+        add(f"--{self.option}", default=self.sets, **named)
+        add("--methods", default=methods, choices=methods)
+        add("--again", default=[], choices=methods, help="methods to compute anew")
+        end = "after which nothing more is begun"
+        add("--seconds", nargs=None, type=float, default=float("inf"), help=end)
+        given = parser.parse_args(arguments)
+        study = Study(self.name, given.again)
+        done = pursue(study, self.jobs(given.sets, given.methods), given.seconds)
+        print("all done" if done else "more to do")
+        self.write()
 
 
 def _records(path: Path) -> Iterator[Record]:

@@ -346,4 +346,5 @@ def test_an_alpha_for_each_output(okl, related, tmp_path):
         *("--out", tmp_path / "other"),
     )
     assert refused.exit_code == 2
-    assert "alpha_per_output is for targets that are numbers" in refused.stderr
+    assert "--alpha-per-output is for targets that are numbers" in refused.stderr
+    assert "--set" not in refused.stderr

@@ -136,6 +136,16 @@ def test_targets_that_are_no_classes(y, message):
         OutputKernelClassifier().fit(X, y)
 
 
+def test_what_predict_does_not_take_is_refused_in_the_name_of_the_classifier(blobs):
+    model = OutputKernelClassifier().fit(*blobs)
+    message = (
+        r"^OutputKernelClassifier\.predict\(\): .* 'given'\. "
+        "It takes X, task, decision, reject"
+    )
+    with pytest.raises(TypeError, match=message):
+        model.predict(blobs[0], given=blobs[1])
+
+
 @pytest.mark.parametrize("values", [(1, 2), (-1, 1), (0, 5), (3, 4)])
 def test_label_indicators_are_zeros_and_ones(values):
     # scikit-learn calls any two integers indicators; the codes need to know which of

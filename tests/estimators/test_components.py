@@ -126,7 +126,24 @@ def test_a_search_over_a_parameter_of_a_name():
         (
             OutputKernelRegressorCV(structures=["sparse", "mean"]),
             {"structures__mu": 0.1},
-            r"structures=\['sparse', 'mean'\] has no parameters.*=Sparse\(mu=0.1\)",
+            r"Invalid parameter 'structures__mu' for OutputKernelRegressorCV: "
+            r"structures is a list of 2. .* as structures__0__NAME=value",
+        ),
+        (
+            OutputKernelRegressor([Gaussian(), "linear"], ["mean", "identity"]),
+            {"tol": 0.1, "kernel__2__gamma": 0.1},
+            "Invalid parameter 'kernel__2__gamma' for OutputKernelRegressor: kernel is "
+            "a list of 2",
+        ),
+        (
+            OutputKernelRegressor([Gaussian(), "linear"], ["mean", "identity"]),
+            {"kernel__0__gamma": 0.1, "kernel__0__nu": 0.1},
+            r"Invalid parameter 'kernel__0__nu' .*: Gaussian\(\) has .* \['gamma'\]",
+        ),
+        (
+            OutputKernelRegressor(["precomputed", "rbf"], ["mean", "identity"]),
+            {"kernel__0__gamma": 0.1},
+            "kernel='precomputed' has no parameters to set",
         ),
         (OutputKernelRegressorCV(), {"cv__n_splits": 3}, "cv=None has no parameters"),
         (
@@ -180,6 +197,43 @@ def test_errors_leave_the_estimator_as_it_was(model, params, message):
 def test_unknown_parameters_of_the_constructor(Estimator, parameters, message):
     with pytest.raises(TypeError, match=f"^{Estimator.__name__}: got an .*{message}"):
         Estimator(**parameters)
+
+
+def test_parameters_in_lists():
+    kernels, structures = [Gaussian(), "matern"], [LowRank(), "mean"]
+    model = OutputKernelRegressor(kernels, structures)
+    names = model.get_params()
+    assert names["kernel__0"] is kernels[0]
+    assert names["kernel__1"] == "matern"
+    assert {"kernel__0__gamma", "structure__0__rank"} < names.keys()
+    assert "kernel__1__nu" not in names  # there is no object yet
+    copy = clone(model)
+    copy.set_params(kernel__0__gamma=0.1, kernel__1__nu=0.5, structure__1__gamma=3.0)
+    assert repr(copy.kernel) == "[Gaussian(gamma=0.1), Matern(nu=0.5)]"
+    assert repr(copy.structure) == "[LowRank(), Mean(gamma=3.0)]"
+    copy.set_params(kernel__0__length_scale=2.0, kernel__0=Matern())
+    assert repr(copy.kernel[0]) == "Matern(length_scale=2.0)"
+    # neither the lists that were given nor what is in them
+    assert repr(kernels) == "[Gaussian(), 'matern']"
+    assert repr(structures) == "[LowRank(), 'mean']"
+    copy.set_params(kernel="rbf", kernel__gamma=2.0)
+    assert repr(copy.kernel) == "Gaussian(gamma=2.0)"
+
+
+def test_grid_search_reaches_kernels_and_structures_in_lists():
+    model = OutputKernelRegressor([Gaussian(1.0), Linear()], ["identity", Mean(1.0)])
+    grid = {"kernel__0__gamma": [1e-3, 1.0], "structure__1__gamma": [0.1, 10.0]}
+    search = GridSearchCV(model, grid, cv=2).fit(X, Y)
+    best = search.best_estimator_
+    assert best.kernel[0].gamma == search.best_params_["kernel__0__gamma"]
+    assert best.structure[1].gamma == search.best_params_["structure__1__gamma"]
+    assert len(set(search.cv_results_["mean_test_score"])) == 4
+    with_lists = OutputKernelRegressorCV(
+        structures=["mean", LowRank()], kernels=["rbf"]
+    )
+    with_lists.set_params(structures__1__rank=2, kernels__0__gamma=0.5)
+    assert with_lists.structures[1].rank == 2
+    assert with_lists.kernels[0].gamma == 0.5
 
 
 def test_parameters_of_other_components():

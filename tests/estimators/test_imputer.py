@@ -162,6 +162,28 @@ def test_it_is_a_step_of_a_pipeline():
     assert std.shape == (40, 3)
 
 
+@pytest.mark.parametrize("value", [3.0, 0.1, -5.0])
+@pytest.mark.parametrize("transform_y", ["yeo-johnson", "standardize", None])
+def test_a_constant_column_is_filled_in_with_its_constant(transform_y, value):
+    whole = related(30)
+    whole[:, 1] = value
+    imputer = OutputKernelImputer(transform_y=transform_y)
+    filled, std = imputer.fit_transform(holes(whole), return_std=True)
+    assert np.all(filled[:, 1] == value)
+    assert np.all(std[:, 1] == 0)
+    assert np.array_equal(imputer.transform([[0.0, np.nan, 1.0]])[0], [0.0, value, 1.0])
+
+
+def test_what_a_pipeline_passes_for_y_is_no_input():
+    X, Y = with_inputs(20)
+    table = holes(Y)
+    without = OutputKernelImputer().fit(table)
+    passed = OutputKernelImputer().fit(table, X)
+    assert_allclose(passed.transform(table), without.transform(table))
+    with pytest.raises(ValueError, match=r"with no X: give X to both.*fit\(Y, X=X\)"):
+        passed.transform(table, X)
+
+
 def test_errors():
     X, Y = with_inputs(20)
     table = holes(Y)

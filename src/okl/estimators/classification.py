@@ -13,6 +13,7 @@ from okl.coding.tasks import Tasks
 from okl.decisions import deepest_nodes
 from okl.decisions.nodes import check_min_probability
 from okl.estimators.base import OutputKernelModel
+from okl.estimators.calls import checks_its_arguments
 from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
 from okl.estimators.known_classes import classes_of, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
@@ -198,6 +199,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         coder, scores = self._coded_scores(X, task)
         return coder.log_probabilities(scores)
 
+    @checks_its_arguments
     def predict(
         self,
         X: Any,

@@ -14,13 +14,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from inspect import signature
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from sklearn.base import BaseEstimator
 
 from okl.kernels import KERNELS, Gaussian, Kernel
 from okl.losses import LOSSES, Loss
 from okl.parameters.component import Component, from_name
+from okl.parameters.listed import ListedParameters
 from okl.solvers import SOLVERS, Solver
 from okl.structures import STRUCTURES, Structure
 
@@ -51,8 +52,10 @@ _NO_OBJECT = {
 }
 
 
-class ComponentParameters(BaseEstimator):
+class ComponentParameters(ListedParameters):
     """Base of what has components as parameters."""
+
+    listed: ClassVar[tuple[str, ...]] = ("kernel", "structure", "structures", "kernels")
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse unknown parameters in the name of the class that was called.
@@ -75,7 +78,9 @@ class ComponentParameters(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of components, such as ``kernel__gamma``.
 
-        A component that was given by its name is replaced by its object first.
+        Of a list of kernels or structures ``kernel__0__gamma`` is one, and
+        ``kernel__0`` the first kernel itself. A component that was given by its name is
+        replaced by its object first.
 
         Parameters
         ----------
@@ -89,8 +94,8 @@ class ComponentParameters(BaseEstimator):
         Raises
         ------
         ValueError
-            For unknown parameters, and parameters of what has none, such as
-            ``kernel="precomputed"``.
+            For unknown parameters, entries that a list does not have, and parameters of
+            what has none, such as ``kernel="precomputed"``.
         """
         nested: dict[str, dict[str, Any]] = defaultdict(dict)
         for key, value in params.items():
@@ -102,11 +107,19 @@ class ComponentParameters(BaseEstimator):
             if name not in own:
                 continue  # scikit-learn says so
             given = params.get(name, own[name])
+            if name in self.listed and isinstance(given, list | tuple):
+                continue  # its entries have names of their own
             if hasattr(given, "set_params") and not isinstance(given, type):
                 continue
             params = {k: v for k, v in params.items() if k.partition("__")[0] != name}
             params[name] = self._object_of(name, given, inner_params)
         return super().set_params(**params)
+
+    def _with_parameters(self, name: str, entry: Any, values: dict[str, Any]) -> Any:
+        """Return the object that an entry of a list stands for."""
+        if not isinstance(entry, str):
+            return entry
+        return self._object_of(name.removesuffix("s"), entry, values)
 
     def _object_of(self, name: str, given: Any, parameters: dict[str, Any]) -> Any:
         """Return the object that a string stands for, with these parameters."""
@@ -114,11 +127,6 @@ class ComponentParameters(BaseEstimator):
             kind, names, _ = _AXES[name]
             return from_name(given, names, kind, parameters=parameters)
         inner, value = next(iter(parameters.items()))
-        if name in ("kernel", "structure") and isinstance(given, list | tuple):
-            raise ValueError(
-                f"{name}={given!r} is a list, whose entries have no names to set their "
-                f"parameters by: got {name}__{inner}. Set {name} to another list."
-            )
         reason = None
         if isinstance(given, str) or (given is None and name == "kernel"):
             reason = _NO_OBJECT.get(given)

@@ -59,8 +59,9 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         Y : array or DataFrame (n_samples, n_outputs)
             The table, NaN where an entry is missing.
-        y : None
-            Not used.
+        y : object, optional
+            Not used, whatever it is: here pipelines of scikit-learn pass the targets of
+            their last step. Inputs come after it, best by name: ``fit(Y, X=X)``.
         X : array, sparse matrix or DataFrame (n_samples, n_features), optional
             Inputs that explain the table, complete.
 
@@ -88,16 +89,15 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"The column {names[nowhere[0]]!r} is missing in every row; leave such "
                 "columns out."
             )
+        low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
+        self._constants = np.where(low == high, low, np.nan)
         self.transformer_ = _TRANSFORMERS[self.transform_y]().fit(table)
         values = self.transformer_.transform(table)
-        self.lowest_, self.highest_ = (
-            np.nanmin(values, axis=0),
-            np.nanmax(values, axis=0),
-        )
+        self.lowest_ = np.nanmin(values, axis=0)
+        self.highest_ = np.nanmax(values, axis=0)
         self.estimator_: Any = None
-        self.distribution_: RowDistribution | None = None
+        self.distribution_ = RowDistribution.of(values) if X is None else None
         if X is None:
-            self.distribution_ = RowDistribution.of(values)
             return self
         estimator: Any = OutputKernelRegressorCV(structures="identity")
         if self.estimator is not None:
@@ -118,7 +118,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             got, before = ("no X", "X") if X is None else ("X", "no X")
             raise ValueError(
                 f"{type(self).__name__} got {got}, but was fitted with {before}: give "
-                "X to both, or to none."
+                "X to both, by name, as in fit(Y, X=X), or to none."
             )
         values = self.transformer_.transform(table)
         if self.distribution_ is not None:
@@ -142,27 +142,26 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._in_units(table, rows.mean, std, return_std)
 
     def _validated(self, table: Any, *, reset: bool) -> np.ndarray:
-        return validate_data(
-            self,
-            table,
-            reset=reset,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-        )
+        how: Any = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        return validate_data(self, table, reset=reset, **how)
 
     def _in_units(
         self, table: np.ndarray, filled: np.ndarray, std: np.ndarray, return_std: bool
     ) -> Any:
         """Map what was filled in back; what was observed stays as it is.
 
-        A standard deviation is half the length of what one to both sides becomes.
+        So does a column that was constant, whose value mapped there and back is not
+        quite what it was. A standard deviation is half the length of what one to both
+        sides becomes.
         """
         seen = ~np.isnan(table)
-        result = np.where(seen, table, self._back(filled))
+        varies = np.isnan(self._constants)
+        filled_in = np.where(varies, self._back(filled), self._constants)
+        result = np.where(seen, table, filled_in)
         if not return_std:
             return result
         spread = (self._back(filled + std) - self._back(filled - std)) / 2
-        return result, np.where(seen, 0.0, spread)
+        return result, np.where(seen | ~varies, 0.0, spread)
 
     def _back(self, values: np.ndarray) -> np.ndarray:
         if self.transform_y == "yeo-johnson":
@@ -245,7 +244,6 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         what was observed, which also takes skew away; `StandardScaler`; or nothing.
         Entries that are filled in are medians in the units of the table, with a power
         transformation at most one of its standard deviations beyond what was observed.
-
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
