@@ -48,6 +48,7 @@ from okl.structures import (
     Structure,
     TraceBall,
     Tree,
+    TreeTerm,
 )
 from tests.samples import psd
 
@@ -73,6 +74,12 @@ def comb(m, order=None):
     return ClassTree.from_dict({**inner, **leaves})
 
 
+def tree_term(m):
+    """Return what the nodes of every other depth of a comb add to L."""
+    tree = comb(m)
+    return TreeTerm(tree, np.where(tree.depths % 2 == 1, 0.5 + tree.depths, 0.0))
+
+
 class StructureCase(NamedTuple):
     """A label, and what makes the structure for a number of outputs."""
 
@@ -91,6 +98,7 @@ STRUCTURES = [
     StructureCase(
         "tree", lambda m: Tree(comb(m), np.linspace(0.5, 2, max(m - 1, 1)), "level")
     ),
+    StructureCase("tree-term", tree_term),
     StructureCase("frobenius", lambda m: Frobenius()),
     StructureCase("low-rank", lambda m: LowRank()),
     StructureCase("low-rank-2", lambda m: LowRank(2)),

@@ -22,6 +22,7 @@ from okl.structures import (
     Sparse,
     TraceBall,
     Tree,
+    TreeTerm,
 )
 from tests.samples import psd
 
@@ -47,21 +48,21 @@ def fixed_kernel(structure, m):
     if isinstance(structure, Scaled):
         inside = fixed_kernel(structure.structure, m)
         return None if inside is None else inside * pairs(structure)
-    return tree_kernel(structure) if isinstance(structure, Tree) else None
+    is_tree = isinstance(structure, Tree | TreeTerm)
+    return tree_kernel(structure) if is_tree else None
 
 
 def tree_kernel(structure):
     """Return L from the nodes that any two leaves have above them."""
-    tree, by_depth = structure.class_tree, [structure.root, *structure.variances]
-    paths = []
+    tree, variances, paths = structure.class_tree, structure.variances, []
+    if isinstance(structure, Tree):  # by depth
+        variances = np.array([structure.root, *variances])[tree.depths]
     for node in tree.leaves:
         path = [node]
         while path[-1] > 0:
             path.append(tree.parents[path[-1]])
         paths.append(set(path))
-    return np.array(
-        [[sum(by_depth[tree.depths[p]] for p in a & b) for b in paths] for a in paths]
-    )
+    return np.array([[sum(variances[p] for p in a & b) for b in paths] for a in paths])
 
 
 def pairs(structure):

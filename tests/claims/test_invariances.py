@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Graph, LowRank, Scaled, Tree
+from okl.structures import Fixed, Graph, LowRank, Scaled, Tree, TreeTerm
 from tests.instances import STRUCTURES, comb, ring
 from tests.samples import draw, orthogonal, psd
 
@@ -40,6 +40,8 @@ def test_permuting_outputs(case, intercept):
         permuted = Scaled(structure.structure, np.asarray(structure.scales)[order])
     if isinstance(structure, Tree):
         permuted = Tree(comb(M, order), structure.variances, structure.tied)
+    if isinstance(structure, TreeTerm):
+        permuted = TreeTerm(comb(M, order), structure.variances)
     one = fit(K, Y, structure, fit_intercept=intercept)
     two = fit(K, Y[:, order], permuted, fit_intercept=intercept)
     assert two.certificate_.primal == pytest.approx(one.certificate_.primal, rel=1e-8)

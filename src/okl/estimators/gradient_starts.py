@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from okl.estimators.known_classes import structures_for
 from okl.estimators.search.routing import of_splitter
+from okl.estimators.terms import kernel_and_structure
 from okl.estimators.training import check_rows, resolved_kernel
 from okl.kernels import Kernel
 from okl.numerics.memory import memory_budget
@@ -141,10 +142,11 @@ def starts_of(
     check_n_samples(X.shape[0])
     check_rows(X)
     (structure,) = structures_for(model, targets.observed)
-    if not isinstance(model.kernel, str | Kernel) and not callable(model.kernel):
+    given, _ = kernel_and_structure(model.kernel, model.structure)
+    if not isinstance(given, str | Kernel) and not callable(given):
         raise ValueError(
-            "GradientSearchCV learns one kernel for all outputs, got "
-            f"kernel={model.kernel!r}. Give one kernel, or search for each output."
+            f"GradientSearchCV learns one kernel for all outputs, got {given!r}. Give "
+            "one kernel, and none of nodes of a tree, or search for each output."
         )
     if get_tags(model).input_tags.pairwise:
         raise ValueError(

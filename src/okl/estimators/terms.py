@@ -2,7 +2,8 @@
 
 Estimators take ``kernel=[k1, k2]`` with ``structure=[s1, s2]``. Here the two lists are
 checked against each other, and become what the rest of the package takes for one kernel
-and one structure.
+and one structure. A structure whose parts have kernels of their own
+(`Structure.by_kernel`), as the nodes of a tree may have, stands for several terms.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sklearn.base import clone
 
 from okl.certificates.terms import StructureTerms
 from okl.estimators.training import as_input_kernel, is_precomputed
-from okl.kernels import KernelTerms, Row, as_kernel
+from okl.kernels import Kernel, KernelTerms, Row, as_kernel
 from okl.problems import Observed
 from okl.structures import Structure, as_structure
 
@@ -34,7 +35,9 @@ def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
             raise ValueError(_ROW_ALONE)
         if not is_precomputed(kernel):
             as_input_kernel(kernel)
-        return kernel, clone(as_structure(structure))
+        one = clone(as_structure(structure))
+        terms = _terms_of(kernel, one)
+        return (kernel, one) if terms is None else _together(terms)
     kernels = list(kernel) if several else [kernel]
     structures = structure if isinstance(structure, list | tuple) else [structure]
     if not several or len(kernels) != len(structures) or not kernels:
@@ -52,11 +55,58 @@ def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
             "Row() must be the last kernel of the list, and there once; got "
             f"kernel={kernel!r}."
         )
-    parts = tuple(clone(as_structure(one)) for one in structures)
-    for one in parts:
+    terms = []
+    for own, given in zip(kernels, structures, strict=True):
+        one = clone(as_structure(given))
         _check_carried(one)
-    terms = [one if isinstance(one, Row) else as_kernel(one) for one in kernels]
-    return KernelTerms(terms), StructureTerms(parts)
+        terms += _terms_of(own, one) or [(_as_term(own), one)]
+    return _together(terms)
+
+
+Term = tuple[Kernel | Row, Structure]
+
+
+def _terms_of(kernel: Any, structure: Structure) -> list[Term] | None:
+    """Return a kernel with its structure as terms, None if it is one as they are.
+
+    They are several where the structure has kernels of its own; the kernel given is for
+    what these leave.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no kernel; the message says whose.
+    """
+    found = structure.by_kernel()
+    if all(term.kernel is None for term in found):
+        return None
+    given = _as_named_kernel(kernel, f"With kernels of its nodes {structure} needs one")
+    return [
+        (
+            given
+            if term.kernel is None
+            else _as_named_kernel(term.kernel, f"{term.name} of {structure}"),
+            term.structure,
+        )
+        for term in found
+    ]
+
+
+def _as_named_kernel(spec: Any, name: str) -> Kernel:
+    """Return a kernel as `as_kernel` does, with errors that say which it is."""
+    try:
+        return as_kernel(spec)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _as_term(kernel: Any) -> Kernel | Row:
+    return kernel if isinstance(kernel, Row) else as_kernel(kernel)
+
+
+def _together(terms: list[Term]) -> tuple[KernelTerms, StructureTerms]:
+    kernels, structures = zip(*terms, strict=True)
+    return KernelTerms(list(kernels)), StructureTerms(structures)
 
 
 _ROW_ALONE = (

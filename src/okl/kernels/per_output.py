@@ -9,12 +9,13 @@ L_q.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from okl.kernels._list import KernelList
 from okl.kernels.base import Kernel, Matrix
+from okl.parameters.component import have_same_parameters
 from okl.parameters.hyperparameter import Hyperparameter
 
 
@@ -112,7 +113,7 @@ class PerOutput(KernelList):
         for j, kernel in enumerate(self.kernels):
             scale, core = kernel.factored()
             for known, outputs, scales in shared:
-                if _same(known, core):
+                if have_same_parameters(known, core):
                     outputs.append(j)
                     scales.append(scale)
                     break
@@ -122,19 +123,3 @@ class PerOutput(KernelList):
             KernelTerm(core, np.asarray(outputs), np.asarray(scales, dtype=float))
             for core, outputs, scales in shared
         ]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Tell whether two kernels, or two parameters of kernels, are equal."""
-    if one is other:
-        return True
-    if isinstance(one, Kernel):
-        return type(one) is type(other) and _same(
-            list(one.get_params(deep=False).values()),
-            list(other.get_params(deep=False).values()),
-        )
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return bool(one == other)

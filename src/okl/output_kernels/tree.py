@@ -34,7 +34,8 @@ class TreeKernel(MatrixFree):
     levels : Levels
         The tree.
     variances : array (n_nodes,)
-        d, not negative; positive at the leaves, so that L is positive definite.
+        d, not negative. Positive at the leaves L is positive definite, and its inverse
+        as cheap as a product; else it may be singular, and is decomposed for that.
     """
 
     levels: Levels
@@ -54,6 +55,12 @@ class TreeKernel(MatrixFree):
     def nodes(self) -> tuple[Levels, Array]:
         """The tree, and the variances."""
         return self.levels, self.variances
+
+    @cached_property
+    def _is_definite(self) -> bool:
+        """Whether all leaves have variances."""
+        xp = namespace(self.variances)
+        return bool(xp.all(xp.take(self.variances, xp.asarray(self.levels.leaves)) > 0))
 
     @cached_property
     def couples(self) -> bool:
@@ -100,11 +107,15 @@ class TreeKernel(MatrixFree):
         return self.levels.along(self.variances[None, :])[0, :]
 
     def quotient(self, rows: Array, products: Array) -> float:
-        """Return <rows L^-1, products>, in two passes over the nodes."""
+        """Return <rows L^+, products>, in two passes over the nodes."""
+        if not self._is_definite:
+            return super().quotient(rows, products)
         return inner(self.solve(rows, rows), products)
 
     def solve(self, rows: Array, outside: Array) -> Array:
-        """Return ``rows L^-1``: nothing is outside of the range of L."""
+        """Return ``rows L^-1``; nothing is outside of the range of a definite L."""
+        if not self._is_definite:
+            return super().solve(rows, outside)
         one = namespace(rows).ones_like(rows[:1, 0])
         return self.resolvent(rows, one, 0.0)
 
@@ -117,6 +128,6 @@ class TreeKernel(MatrixFree):
         scales : array (n,) or (1,)
             One for each row, or for all, not negative.
         shift : float
-            Not negative; zero for the inverse of L, with scales of one.
+            Not negative; zero for the inverse of a definite L, with scales of one.
         """
         return resolvent(self.levels, self.variances, rows, scales, shift)

@@ -20,6 +20,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 T = TypeVar("T", bound="Component")
@@ -88,6 +89,22 @@ def names_of(namespace: Mapping[str, Any], kind: type[T]) -> Names[T]:
         for value in namespace.values()
         if isinstance(value, type) and issubclass(value, kind)
     )
+
+
+def have_same_parameters(one: Any, other: Any) -> bool:
+    """Tell whether two components, or two of their parameters, are equal."""
+    if one is other:
+        return True
+    if isinstance(one, Component):
+        return type(one) is type(other) and have_same_parameters(
+            list(one.get_params(deep=False).values()),
+            list(other.get_params(deep=False).values()),
+        )
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(have_same_parameters, one, other))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return bool(one == other)
 
 
 def required_parameters(cls: type[Component]) -> list[str]:

@@ -103,14 +103,20 @@ class ClassTreeDisplay:
         model = fitted_model(estimator, "structure_", advice)
         given = model.structure_
         structures = given if isinstance(given, list) else [given]
-        structure = next((s for s in structures if s.class_tree is not None), None)
-        if structure is None:
+        of_trees = [s for s in structures if s.class_tree is not None]
+        if not of_trees:
             raise ValueError(
                 f"{given!r} has no tree of classes to draw; fit with "
                 "structure=okl.structures.Tree(class_tree)."
             )
-        variances = structure.known(np.zeros(1)).variances
-        display = cls(structure.class_tree, values=variances, value_name="variance")
+        tree = of_trees[0].class_tree
+        # nodes with kernels of their own have variances in terms of their own
+        variances = sum(
+            s.known(np.zeros(1)).variances
+            for s in of_trees
+            if np.array_equal(s.class_tree.names, tree.names)
+        )
+        display = cls(tree, values=variances, value_name="variance")
         return display.plot(ax, **plot_params)
 
     def plot(self, ax: Any = None, *, level: int | None = None) -> Self:

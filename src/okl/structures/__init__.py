@@ -8,6 +8,7 @@ class         name          penalty R(L)                    meaning
 `Mean`        "mean"        L^-1 = I + gamma (I - 11'/m)    near their average
 `Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
 `Tree`                      L = Phi_L D Phi_L'              leaves of a tree
+`TreeTerm`                  L = Phi_q D_q Phi_q'            some nodes of a tree
 `Frobenius`   "frobenius"   ||L||_F^2 / 2                   full rank, learned
 `LowRank`     "low_rank"    tr(L) / 2, rank L <= rank       few factors, learned
 `TraceBall`   "trace_ball"  tr L <= 1, eps tr L^-1 / 2      MTRL, MTFL
@@ -30,6 +31,7 @@ from okl.structures.scaled import Scaled as Scaled
 from okl.structures.sparse import Sparse as Sparse
 from okl.structures.trace_ball import TraceBall as TraceBall
 from okl.structures.tree import Tree as Tree
+from okl.structures.tree_term import TreeTerm as TreeTerm
 
 STRUCTURES = names_of(globals(), Structure)  # type: ignore[type-abstract]
 

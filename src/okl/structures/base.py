@@ -25,9 +25,8 @@ import numpy as np
 from okl.numerics.arrays import Array
 from okl.optimization.regions import Free, Region
 from okl.output_kernels import OutputKernel, SpectralKernel
-from okl.parameters.component import Component
 from okl.parameters.hyperparameter import Hyperparameter
-from okl.trees import ClassTree
+from okl.structures.named_outputs import NamedOutputs
 
 
 class DualBound(NamedTuple):
@@ -71,7 +70,24 @@ class Response(NamedTuple):
     derivative: Callable[[Array], Array]
 
 
-class Structure(Component, ABC):
+class StructureTerm(NamedTuple):
+    """A structure, and the kernel that it goes with.
+
+    Attributes
+    ----------
+    kernel : object
+        As estimators take it; None for that of the estimator.
+    structure : Structure
+    name : str
+        What messages call the kernel.
+    """
+
+    kernel: Any
+    structure: Structure
+    name: str = "kernel"
+
+
+class Structure(NamedOutputs, ABC):
     """Base of the structures.
 
     Attributes
@@ -91,12 +107,9 @@ class Structure(Component, ABC):
         - ``"update"``: the update has a closed form or a solver;
         - ``"response"``: R* has two derivatives (`response`);
         - ``"proximal"``: so has R*, or that of R plus a squared distance.
-    class_tree : ClassTree or None
-        What the outputs are the leaves of, where they are.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
-    class_tree: ClassTree | None = None
 
     def validate(self, n_outputs: int) -> None:
         """Check the parameters against the number of outputs, before any work.
@@ -107,30 +120,17 @@ class Structure(Component, ABC):
             If a parameter is out of range or does not fit the number of outputs.
         """
 
-    def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return all classes (n_classes,), sorted, and labels (n,) by their names.
+    def by_kernel(self) -> list[StructureTerm]:
+        """Return the kernels of its own, each with the structure of its part of L.
 
-        None where only labels say which classes there are. The outputs are then the
-        classes, in that order (`for_outputs`).
-
-        Raises
-        ------
-        ValueError
-            For a label that is no class; the message has it.
-        """
-        return None
-
-    def for_outputs(self, names: np.ndarray | None) -> Structure:
-        """Return the structure of outputs with these names, in their order.
-
-        By default itself, as no output is different. None are outputs without names.
+        By default itself alone, with the kernel of the estimator.
 
         Raises
         ------
-        ValueError
-            If some outputs only are those that it knows by name.
+        ValueError, TypeError
+            For parameters that say no such parts.
         """
-        return self
+        return [StructureTerm(None, self)]
 
     def known(self, like: Array) -> OutputKernel | None:
         """Return the fixed L for the columns of an array (., n_outputs), or None.

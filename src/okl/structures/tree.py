@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from okl.numerics.arrays import Array, namespace
 from okl.numerics.validation import check_not_negative
-from okl.output_kernels import TreeKernel
 from okl.parameters.hyperparameter import Hyperparameter
-from okl.structures.given import Given, weight_around_one
+from okl.structures.base import StructureTerm
+from okl.structures.given import weight_around_one
+from okl.structures.leaves import OfLeaves
+from okl.structures.node_kernels import NodeKernels
+from okl.structures.tree_term import TreeTerm
 from okl.trees import ClassTree, check_class_tree
-from okl.trees.names import listed
 
 # What nodes may share a variance by; what an array is for is the first that fits.
 TIES = ("level", "subtree", "node", "shared")
 
 
-class Tree(Given):
+class Tree(OfLeaves):
     r"""Outputs are the leaves of a tree, close relatives are close to each other.
 
     .. math:: f_t = \sum_{p \text{ on the path to } t} g_p, \qquad
@@ -54,9 +56,24 @@ class Tree(Given):
         has as many of.
     root : float, default=0.0
         Variance of the root, >= 0: of what all outputs share.
-    """
+    kernels : mapping or None, default=None
+        Kernels of nodes: ``{node or level: kernel}``, a node by its name or full path
+        or all nodes of a depth by its number, a kernel as estimators take one. It is
+        that of the node and of all nodes below, until another is given there; None is
+        the kernel of the estimator, which all others have. The name of a node counts
+        more than its level, and where names are integers, they are no levels. Not for
+        the searches of this package, which take one kernel.
 
-    class_tree: ClassTree
+    Notes
+    -----
+    With kernels of nodes the model is a sum of terms, as with a list of kernels,
+
+    .. math:: F = \sum_q K_q C L_q + 1 b', \qquad L_q = \Phi_q D_q \Phi_q',
+
+    where Phi_q has the columns of the nodes whose kernel is k_q: ``kernel_`` and
+    ``structure_`` of the fit are lists, of kernels and of `TreeTerm`. Kernels that are
+    equal share a term.
+    """
 
     def __init__(
         self,
@@ -64,60 +81,78 @@ class Tree(Given):
         variances: Any = "level",
         tied: str | None = None,
         root: float = 0.0,
+        kernels: Mapping[Any, Any] | None = None,
     ) -> None:
         self.class_tree = class_tree
         self.variances = variances
         self.tied = tied
         self.root = root
+        self.kernels = kernels
 
     def validate(self, n_outputs: int) -> None:
-        """Check that there is an output for each leaf, and the variances."""
-        check_class_tree(self.class_tree)
-        n_classes = self.class_tree.n_classes
-        if n_outputs != n_classes:
+        """Check the outputs and the variances, and that all nodes have one kernel."""
+        super().validate(n_outputs)
+        own = [term.name for term in self.by_kernel() if term.kernel is not None]
+        if own:
             raise ValueError(
-                f"The tree has {n_classes} leaves, and the number of outputs is "
-                f"{n_outputs}; every leaf is one output. A classifier of two classes "
-                "has an output for each with loss='softmax'."
+                f"{own[0]} of Tree is a kernel of its own, and here there is one for "
+                "all nodes: OutputKernelClassifier, OutputKernelRegressor and "
+                "output_kernel_path take several. Leave kernels out, or choose by "
+                "scikit-learn's GridSearchCV."
             )
+
+    def _check_variances(self) -> None:
         check_not_negative(self.root, "root")
-        variances = self._of_nodes()
-        if not np.all(np.isfinite(variances)) or np.any(variances < 0):
-            worst = np.flatnonzero(~np.isfinite(variances) | (variances < 0))[0]
-            raise ValueError(
-                f"The variances of nodes must be finite and not negative; that of "
-                f"{self._name(worst)} is {variances[worst]}."
-            )
-        zero = self.class_tree.leaves[variances[self.class_tree.leaves] == 0]
+        super()._check_variances()
+        leaves = self.class_tree.leaves
+        zero = leaves[self._of_nodes()[leaves] == 0]
         if len(zero):
             raise ValueError(
-                f"The variance of the leaf {self._name(zero[0])} is zero; "
+                f"The variance of the leaf {self._name(int(zero[0]))} is zero; "
                 "leaves need one > 0 to differ from their relatives."
             )
 
-    def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the names of all leaves as labels call them, and labels by these."""
-        tree = self.class_tree.called_as(labels)
-        return tree.classes_, tree.classes_[tree.class_numbers(labels)]
+    def by_kernel(self) -> list[StructureTerm]:
+        """Return the nodes by their kernels, or itself if they have none.
+
+        Raises
+        ------
+        ValueError
+            For a node or level that is not in the tree, a kernel that counts nowhere,
+            or variances that cannot be used.
+        """
+        if self.kernels is None:
+            return super().by_kernel()
+        check_class_tree(self.class_tree)
+        self._check_variances()
+        found = NodeKernels.of(self.class_tree, self.kernels)
+        variances = self._of_nodes()
+        if len(found.kernels) == 1:
+            return super().by_kernel()
+        parts = []
+        pairs = zip(found.kernels, found.names, strict=True)
+        for number, (kernel, name) in enumerate(pairs):
+            part = np.where(found.of_nodes == number, variances, 0.0)
+            if part.any():
+                term = TreeTerm(self.class_tree, part)
+                parts.append(StructureTerm(kernel, term, name))
+            elif kernel is not None:
+                raise ValueError(
+                    f"{name} of Tree counts nowhere: all nodes that would have it have "
+                    "the variance zero, as the root has unless root > 0, or a kernel "
+                    "of their own. Leave it out, or give them a variance."
+                )
+        return parts
 
     def for_outputs(self, names: np.ndarray | None) -> Tree:
         """Return the tree with its leaves in the order of these names.
 
         Unchanged if none is that of a leaf: the leaves are then as they are sorted.
         """
-        tree = self.class_tree
-        if names is None or not tree.node_names.known(names).any():
+        tree = self._in_order_of(names)
+        if tree is self.class_tree:
             return self
-        return Tree(tree.ordered_as(names), self.variances, self.tied, self.root)
-
-    def known(self, like: Array) -> TreeKernel:
-        """Return L as the variances of the nodes."""
-        variances = namespace(like).asarray(self._of_nodes(), dtype=like.dtype)
-        return TreeKernel(self.class_tree.levels, variances)
-
-    def matrix(self, n_outputs: int) -> np.ndarray:
-        """Return Phi_L D Phi_L', formed."""
-        return np.asarray(TreeKernel(self.class_tree.levels, self._of_nodes()).matrix())
+        return Tree(tree, self.variances, self.tied, self.root, self.kernels)
 
     def hyperparameters(self) -> list[Hyperparameter]:
         """Return the variances, those that are tied as one number."""
@@ -139,9 +174,6 @@ class Tree(Given):
         below = self.class_tree.below(weights)
         inside = np.diagonal(self.class_tree.below(below.T))
         return {"variances": values * np.bincount(groups, inside[1:], len(values))}
-
-    def _name(self, node: int) -> str:
-        return listed(self.class_tree.names[[node]])
 
     def _of_nodes(self) -> np.ndarray:
         """Return d (n_nodes,), that of the root first."""
