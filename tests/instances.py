@@ -43,6 +43,7 @@ from okl.structures import (
     Identity,
     LowRank,
     Mean,
+    Mixing,
     Scaled,
     Sparse,
     Structure,
@@ -73,6 +74,11 @@ def comb(m, order=None):
     return ClassTree.from_dict({**inner, **leaves})
 
 
+def loadings(m):
+    """Return what m outputs mix half as many functions by."""
+    return np.random.default_rng(8).normal(size=(m, max(m // 2, 1)))
+
+
 class StructureCase(NamedTuple):
     """A label, and what makes the structure for a number of outputs."""
 
@@ -91,6 +97,7 @@ STRUCTURES = [
     StructureCase(
         "tree", lambda m: Tree(comb(m), np.linspace(0.5, 2, max(m - 1, 1)), "level")
     ),
+    StructureCase("mixing", lambda m: Mixing(max(m // 2, 1), loadings(m))),
     StructureCase("frobenius", lambda m: Frobenius()),
     StructureCase("low-rank", lambda m: LowRank()),
     StructureCase("low-rank-2", lambda m: LowRank(2)),

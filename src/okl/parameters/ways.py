@@ -25,7 +25,8 @@ class Learn:
     bounds : pair of float or of arrays, optional
         Least and largest value.
     prior : Prior, optional
-        Density of the logarithms; ``Flat()`` for none.
+        Density of the logarithms, or of values that are learned as they are; ``Flat()``
+        for none.
     tied : bool, default=False
         Whether the entries of an array are all the same number.
     """
@@ -97,9 +98,19 @@ def adapted(one: Hyperparameter, way: Learn) -> Hyperparameter:
         one = replace(one, bounds=way.bounds)
     if way.prior is not None:
         one = replace(one, prior=way.prior)
-    logs = np.log(one.value)
+    scale = getattr(one.prior, "scale", one.scale)
+    if scale != one.scale:
+        by, fit = (
+            ("its logarithm", "LogNormal")
+            if one.scale.domain
+            else ("its value", "Normal")
+        )
+        raise ValueError(
+            f"The prior of {one.name!r} does not fit: the parameter is learned by {by}, "
+            f"got {one.prior}. Use {fit}, or Flat."
+        )
     try:
-        slope = one.prior.gradient(logs)
+        slope = one.prior.gradient(one.coordinates())
     except ValueError as error:
         raise ValueError(f"The prior of {one.name!r} does not fit: {error}") from error
     if np.shape(slope) != one.shape:

@@ -119,7 +119,7 @@ class Tree(Given):
         """Return Phi_L D Phi_L', formed."""
         return np.asarray(TreeKernel(self.class_tree.levels, self._of_nodes()).matrix())
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return the variances, those that are tied as one number."""
         values, groups = self._tied_variances()
         if isinstance(self.variances, str):
