@@ -27,7 +27,7 @@ from okl.structures import (
 from tests.samples import psd
 
 
-def fixed_kernel(structure, m):
+def fixed_kernel(structure, m):  # noqa: PLR0911 - one return per structure
     """Return the L that a structure fixes, or None."""
     if isinstance(structure, Identity):
         return np.eye(m)

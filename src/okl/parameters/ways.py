@@ -98,16 +98,12 @@ def adapted(one: Hyperparameter, way: Learn) -> Hyperparameter:
         one = replace(one, bounds=way.bounds)
     if way.prior is not None:
         one = replace(one, prior=way.prior)
-    scale = getattr(one.prior, "scale", one.scale)
-    if scale != one.scale:
-        by, fit = (
-            ("its logarithm", "LogNormal")
-            if one.scale.domain
-            else ("its value", "Normal")
-        )
+    if getattr(one.prior, "learned_by", one.scale) != one.scale:
+        by = "logarithm" if one.scale.domain else "value"
         raise ValueError(
-            f"The prior of {one.name!r} does not fit: the parameter is learned by {by}, "
-            f"got {one.prior}. Use {fit}, or Flat."
+            f"The prior of {one.name!r} does not fit: the parameter is learned by its "
+            f"{by}, got {one.prior}. LogNormal is for logarithms, Normal for values, "
+            "Flat for both."
         )
     try:
         slope = one.prior.gradient(one.coordinates())

@@ -60,8 +60,8 @@ class Mixing(Given):
         whole = isinstance(rank, Integral) and not isinstance(rank, bool)
         if not whole or not 1 <= rank <= n_outputs:
             raise ValueError(
-                f"The rank of Mixing must be an integer from 1 to the number of outputs "
-                f"({n_outputs}); got {rank!r}."
+                "The rank of Mixing must be an integer from 1 to the number of outputs, "
+                f"{n_outputs}; got {rank!r}."
             )
         if self.mixing is None:
             return
