@@ -43,6 +43,7 @@ from okl.structures import (
     Identity,
     LowRank,
     Mean,
+    Mixing,
     Scaled,
     Sparse,
     Structure,
@@ -80,6 +81,11 @@ def tree_term(m):
     return TreeTerm(tree, np.where(tree.depths % 2 == 1, 0.5 + tree.depths, 0.0))
 
 
+def loadings(m):
+    """Return what m outputs mix half as many functions by."""
+    return np.random.default_rng(8).normal(size=(m, max(m // 2, 1)))
+
+
 class StructureCase(NamedTuple):
     """A label, and what makes the structure for a number of outputs."""
 
@@ -99,6 +105,7 @@ STRUCTURES = [
         "tree", lambda m: Tree(comb(m), np.linspace(0.5, 2, max(m - 1, 1)), "level")
     ),
     StructureCase("tree-term", tree_term),
+    StructureCase("mixing", lambda m: Mixing(max(m // 2, 1), loadings(m))),
     StructureCase("frobenius", lambda m: Frobenius()),
     StructureCase("low-rank", lambda m: LowRank()),
     StructureCase("low-rank-2", lambda m: LowRank(2)),

@@ -18,6 +18,7 @@ from okl.structures import (
     Identity,
     LowRank,
     Mean,
+    Mixing,
     Scaled,
     Sparse,
     TraceBall,
@@ -27,7 +28,7 @@ from okl.structures import (
 from tests.samples import psd
 
 
-def fixed_kernel(structure, m):
+def fixed_kernel(structure, m):  # noqa: PLR0911 - one return per structure
     """Return the L that a structure fixes, or None."""
     if isinstance(structure, Identity):
         return np.eye(m)
@@ -45,6 +46,8 @@ def fixed_kernel(structure, m):
                     laplacian[s, s] += A[s, t]
                     laplacian[s, t] -= A[s, t]
         return np.linalg.inv(laplacian + structure.gamma * np.eye(m))
+    if isinstance(structure, Mixing):
+        return sum(np.outer(column, column) for column in structure.mixing.T)
     if isinstance(structure, Scaled):
         inside = fixed_kernel(structure.structure, m)
         return None if inside is None else inside * pairs(structure)

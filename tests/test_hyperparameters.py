@@ -13,7 +13,9 @@ from okl.parameters import (
     Hyperparameter,
     HyperparameterSpace,
     Learn,
+    LinearScale,
     LogNormal,
+    Normal,
     Tied,
 )
 
@@ -332,3 +334,71 @@ class TestDraws:
         assert np.ptp(space.unpack(one)["kernel__gamma"]) == 0
         assert_array_equal(one, space.draw(np.random.default_rng(0)))
         assert np.all(one != other)
+
+
+class TestValuesWithSigns:
+    """Parameters that are learned by their values, beside those of logarithms."""
+
+    VALUE = np.array([[1.0, -2.0], [0.0, 0.5]])
+
+    def listed(self, **changes):
+        given = {"prior": Normal(0.7), "scale": LinearScale()} | changes
+        return [*listed(), Hyperparameter("mixing", self.VALUE, (-9.0, 9.0), **given)]
+
+    def test_of_a_vector(self):
+        space = HyperparameterSpace(self.listed(), ["alpha", "mixing"])
+        assert_allclose(space.start, [0.0, 1.0, -2.0, 0.0, 0.5])
+        assert_allclose(space.bounds[1:], [[-9.0, 9.0]] * 4)
+        values = space.unpack(space.start + 0.5)
+        assert values["alpha"] == pytest.approx(np.exp(0.5))
+        assert_allclose(values["mixing"], self.VALUE + 0.5)
+        assert_allclose(space.pack(values), space.start + 0.5)
+        with pytest.raises(ValueError, match=r"'mixing' must be finite and of the sha"):
+            space.pack({"alpha": 1.0, "mixing": np.full((2, 2), np.nan)})
+
+    def test_gradients(self):
+        space = HyperparameterSpace(self.listed())
+        theta = space.start + 0.3
+        gradient = space.log_prior(theta)[1]
+        found = slopes(lambda t: space.log_prior(t)[0], theta)
+        assert_allclose(gradient, found, rtol=1e-7, atol=1e-7)
+
+    def test_a_normal_prior(self):
+        prior = Normal(0.7)
+        expected = norm(0.0, 0.7).logpdf(self.VALUE).sum()
+        assert prior.log_density(self.VALUE) == pytest.approx(expected)
+        assert_allclose(prior.gradient(self.VALUE), -self.VALUE / 0.49)
+        drawn = prior.draw(np.random.default_rng(0), (100, 40))
+        assert drawn.std() == pytest.approx(0.7, rel=0.05)
+        for std in (0.0, -1.0, np.inf):
+            with pytest.raises(ValueError, match="std of Normal must be finite and"):
+                Normal(std)
+
+    def test_tied_entries_and_bounds(self):
+        ways = {"mixing": Learn(bounds=(-0.2, 3.0), tied=True)}
+        space = HyperparameterSpace(self.listed(), ways)
+        assert_allclose(space.unpack(space.start)["mixing"], np.full((2, 2), -0.125))
+        assert_allclose(space.bounds[-1], [-0.2, 3.0])
+
+    @pytest.mark.parametrize(
+        ("ways", "message"),
+        [
+            ({"mixing": LogNormal()}, "by its value, got LogNormal.* Normal for value"),
+            ({"alpha": Normal()}, "learned by its logarithm, got Normal"),
+            ({"mixing": (2.0, 1.0)}, r"bounds of 'mixing' .* with low < high, got"),
+            ({"mixing": (-np.inf, 1.0)}, "both finite"),
+        ],
+    )
+    def test_what_does_not_fit(self, ways, message):
+        with pytest.raises(ValueError, match=message):
+            HyperparameterSpace(self.listed(), ways)
+
+    def test_ties_are_of_one_scale(self):
+        one = Hyperparameter("offset", 1.0, (-1.0, 2.0), scale=LinearScale())
+        with pytest.raises(ValueError, match="'offset' is tied to 'alpha', and one of"):
+            HyperparameterSpace([*listed(), one], {"offset": Tied("alpha")})
+
+    @pytest.mark.parametrize("value", [np.nan, [np.inf, 1.0], "scale", []])
+    def test_values_are_finite(self, value):
+        with pytest.raises(ValueError, match="value of 'mixing' must be finite, got"):
+            Hyperparameter("mixing", value, (-1.0, 1.0), scale=LinearScale())

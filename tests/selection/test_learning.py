@@ -82,11 +82,11 @@ def test_the_end_is_stationary(name, structure):
     space = HyperparameterSpace(
         [
             *(one.within("kernel") for one in found.kernel.hyperparameters(X)),
-            *(one.within("structure") for one in structure.hyperparameters()),
+            *(one.within("structure") for one in structure.hyperparameters(M)),
         ]
     )
     learned = "structure__gamma" in found.parameters
-    assert learned == (structure.hyperparameters() != [])
+    assert learned == (structure.hyperparameters(M) != [])
 
     def objective(theta):
         values = space.unpack(theta[:-1])

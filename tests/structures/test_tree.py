@@ -81,7 +81,7 @@ def test_a_tree_of_depth_one_is_the_identity(tie):
 )
 def test_tied_variances(tie, values):
     start = Tree(TREE, tie)
-    (one,) = start.hyperparameters()
+    (one,) = start.hyperparameters(4)
     assert_array_equal(one.value, np.ones(len(values)))
     structure = Tree(TREE, np.array(values))
     structure.validate(4)
@@ -142,6 +142,6 @@ def test_an_array_is_for_the_first_that_it_fits():
     assert_array_equal(level.matrix(3), Tree(tree, [1.0, 2.0], tied="level").matrix(3))
     subtree = Tree(tree, [1.0, 2.0], tied="subtree")
     assert np.any(subtree.matrix(3) != level.matrix(3))
-    assert_array_equal(subtree.hyperparameters()[0].value, [1, 2])
+    assert_array_equal(subtree.hyperparameters(3)[0].value, [1, 2])
     with pytest.raises(ValueError, match=r"start from .*np.ones\(2\) with tied='sub"):
-        Tree(tree, "subtree").hyperparameters()
+        Tree(tree, "subtree").hyperparameters(3)

@@ -1,7 +1,8 @@
 """A continuous parameter of a component: its name, value, bounds and prior.
 
-Such parameters are positive numbers, or arrays of them, and are learned by their
-logarithms: a step then is a factor, and no bound keeps the value positive.
+Most such parameters are positive numbers, or arrays of them, and are learned by their
+logarithms: a step then is a factor, and no bound keeps the value positive. Those with
+signs are learned by their values (`scale`).
 """
 
 from __future__ import annotations
@@ -12,31 +13,35 @@ from typing import Any
 import numpy as np
 
 from okl.parameters.priors import Flat, Prior
+from okl.parameters.scales import LogScale, Scale
 
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameter:
-    """A positive parameter that can be learned.
+    """A parameter that can be learned.
 
     Parameters
     ----------
     name : str
         As ``set_params`` takes it, nested ones with two underscores (``left__gamma``).
     value : float or array
-        The present value, > 0.
+        The present value, > 0 if it is learned by its logarithm.
     bounds : pair of float or of arrays
-        The least and the largest value, both > 0; an array has one bound per value.
+        The least and the largest value, as the value is; an array has one bound per
+        value.
     prior : Prior, default=Flat()
-        Density of the logarithms.
+        Density of the coordinates: of logarithms, or of values that are learned so.
     n_features : int, optional
         How many values it may have instead of one, where it may have one for each
         feature; None where its shape is what it is.
+    scale : Scale, default=LogScale()
+        What it is learned by: its logarithm, or with `LinearScale` its value.
 
     Raises
     ------
     ValueError
-        If the value or the bounds are not finite and positive, or the bounds reversed
-        or of another shape.
+        If the value or the bounds are not finite, or not positive where they must be,
+        or the bounds reversed or of another shape.
     """
 
     name: str
@@ -44,30 +49,37 @@ class Hyperparameter:
     bounds: tuple[Any, Any]
     prior: Prior = field(default_factory=Flat)
     n_features: int | None = None
+    scale: Scale = field(default_factory=LogScale)
 
     def __post_init__(self) -> None:
-        if not _all_positive(self.value):
+        if not self._admits(self.value):
+            domain = self.scale.domain
+            also = f" and {domain} to be learned by its logarithm" if domain else ""
             raise ValueError(
-                f"The value of {self.name!r} must be finite and > 0 to be learned by "
-                f"its logarithm, got {self.value!r}."
+                f"The value of {self.name!r} must be finite{also}, got {self.value!r}."
             )
-        self.log_bounds()
+        self.coordinate_bounds()
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the value, () for a number."""
         return np.shape(self.value)
 
-    def log_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logarithms of the bounds, each in the shape of the value."""
+    def coordinates(self) -> np.ndarray:
+        """Return what is learned of the value, in its shape."""
+        return self.scale.coordinates(self.value)
+
+    def coordinate_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates of the bounds, each in the shape of the value."""
+        above = "0 < " if self.scale.domain else ""
         shown = (
-            f"bounds of {self.name!r} must be a pair (low, high) with 0 < low < high"
+            f"bounds of {self.name!r} must be a pair (low, high) with {above}low < high"
         )
         if not isinstance(self.bounds, tuple | list) or len(self.bounds) != 2:
             raise ValueError(f"{shown}, got {self.bounds!r}.")
         low, high = self.bounds
         for bound in (low, high):
-            if not _all_positive(bound):
+            if not self._admits(bound):
                 raise ValueError(f"{shown}, both finite, got {self.bounds!r}.")
             if np.shape(bound) not in {(), self.shape}:
                 raise ValueError(
@@ -80,20 +92,20 @@ class Hyperparameter:
                 "or say 'fixed'."
             )
         return (
-            np.broadcast_to(np.log(low), self.shape),
-            np.broadcast_to(np.log(high), self.shape),
+            np.broadcast_to(self.scale.coordinates(low), self.shape),
+            np.broadcast_to(self.scale.coordinates(high), self.shape),
         )
 
     def within(self, part: str) -> Hyperparameter:
         """Return the same parameter as one of a component that holds this one."""
         return replace(self, name=f"{part}__{self.name}")
 
-
-def _all_positive(value: Any) -> bool:
-    try:
-        array = np.asarray(value)
-    except ValueError:  # a ragged list
-        return False
-    if array.dtype.kind not in "iuf" or not array.size:
-        return False
-    return bool(np.all(np.isfinite(array) & (array > 0)))
+    def _admits(self, value: Any) -> bool:
+        """Tell whether a value, or a bound, is finite and can be learned."""
+        try:
+            array = np.asarray(value)
+        except ValueError:  # a ragged list
+            return False
+        if array.dtype.kind not in "iuf" or not array.size:
+            return False
+        return bool(np.all(np.isfinite(array))) and self.scale.admits(array)

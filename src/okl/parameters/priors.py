@@ -1,20 +1,27 @@
-"""Priors of positive parameters, as densities of their logarithms.
+"""Priors of parameters, as densities of what they are learned by.
 
 A search adds the log density to what it maximises. A prior is any object with
-``log_density`` and ``gradient``, both functions of the logarithms of the values; one
-with ``draw`` besides says where further searches start.
+``log_density`` and ``gradient``, both functions of the logarithms of the values, or of
+values that are learned as they are; one with ``draw`` besides says where further
+searches start. ``learned_by``, where there is one, is the scale of the parameters that
+it is for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from okl.parameters.scales import LinearScale, LogScale, Scale
+
 
 class Prior(Protocol):
-    """What a search needs of a prior; ``logs`` is a number or an array."""
+    """What a search needs of a prior; ``logs`` is a number or an array.
+
+    They are values themselves where those are learned as they are.
+    """
 
     def log_density(self, logs: Any) -> float:
         """Return the log density at these logarithms, up to a constant."""
@@ -61,6 +68,8 @@ class LogNormal:
         How much all of them vary together, >= 0.
     """
 
+    learned_by: ClassVar[Scale] = LogScale()
+
     mean: Any = 0.0
     std: float = 1.0
     shared_std: float = 0.0
@@ -106,3 +115,38 @@ class LogNormal:
         own, shared = self.std**2, self.shared_std**2
         share = shared / (own + difference.size * shared)
         return (difference - share * difference.sum()) / own
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Values of any sign, independent and normal around zero.
+
+    The log density is that of a penalty ``sum_k v_k^2 / (2 std^2)``.
+
+    Parameters
+    ----------
+    std : float, default=1.0
+        How large they are, > 0.
+    """
+
+    learned_by: ClassVar[Scale] = LinearScale()
+
+    std: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.std < np.inf:
+            raise ValueError(f"std of Normal must be finite and > 0, got {self.std!r}.")
+
+    def log_density(self, values: Any) -> float:
+        """Return the log of the joint density of the values."""
+        values = np.asarray(values, dtype=np.float64) / self.std
+        constant = values.size * np.log(self.std * np.sqrt(2.0 * np.pi))
+        return -0.5 * float(np.vdot(values, values)) - float(constant)
+
+    def gradient(self, values: Any) -> np.ndarray:
+        """Return its derivative by each of the values."""
+        return -np.asarray(values, dtype=np.float64) / self.std**2
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Draw values of a shape."""
+        return self.std * rng.standard_normal(shape)

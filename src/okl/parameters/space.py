@@ -2,7 +2,8 @@
 
 An optimiser moves a vector theta; a component has named parameters, some of them
 arrays, some of them to stay fixed or equal. The space is the translation: theta holds
-the logarithms of what is learned, each of them once.
+the coordinates of what is learned, each of them once: the logarithms of positive
+parameters, the values of those with signs.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ import numpy as np
 
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.parameters.priors import Flat, Prior
+from okl.parameters.scales import Scale
 from okl.parameters.ways import Tied, adapted, read_ways
 
 
 class _Part(NamedTuple):
-    """A learned parameter and the entries of theta that are its logarithms."""
+    """A learned parameter and the entries of theta that are its coordinates."""
 
     name: str
     shape: tuple[int, ...]
     entries: np.ndarray
     prior: Prior
+    scale: Scale
 
 
 class HyperparameterSpace:
-    """The learned ones of a list of hyperparameters, as a vector of logarithms.
+    """The learned ones of a list of hyperparameters, as a vector of coordinates.
+
+    A coordinate is the logarithm of a value, or the value where `LinearScale` says so.
 
     Parameters
     ----------
@@ -51,8 +56,8 @@ class HyperparameterSpace:
     names : list of str
         What is learned.
     start : array (size,)
-        The logarithms of the present values, moved into the bounds; values that are
-        tied start at their geometric mean.
+        The coordinates of the present values, moved into the bounds; values that are
+        tied start at the mean of these: positive ones at their geometric mean.
     bounds : array (size, 2)
         Bounds of theta.
 
@@ -60,8 +65,8 @@ class HyperparameterSpace:
     ------
     ValueError
         For a name that none of the hyperparameters has, for bounds that are reversed,
-        not positive or of another shape, for a prior of another length, and for a tie
-        to what is not learned or has another shape.
+        not positive or of another shape, for a prior of another length or scale, and
+        for a tie to what is not learned or has another shape or scale.
     TypeError
         For a way of learning that is none of the above.
 
@@ -94,20 +99,21 @@ class HyperparameterSpace:
             one = adapted(known[name], way)
             n = max(1, int(np.prod(one.shape)))
             groups = np.zeros(n, dtype=np.intp) if way.tied else np.arange(n)
-            low, high = (np.ravel(b) for b in one.log_bounds())
+            low, high = (np.ravel(b) for b in one.coordinate_bounds())
             if way.tied:
                 low, high = low.min(keepdims=True), high.max(keepdims=True)
-            start = _averages(np.log(np.ravel(one.value)), groups, low.size)
+            start = _averages(np.ravel(one.coordinates()), groups, low.size)
             starts.append(np.clip(start, low, high))
             bounds.append(np.stack([low, high], axis=1))
-            self._parts.append(_Part(name, one.shape, size + groups, one.prior))
+            entries = size + groups
+            self._parts.append(_Part(name, one.shape, entries, one.prior, one.scale))
             size += low.size
         learned = {part.name: part for part in self._parts}
         for name, way in ways.items():
             if isinstance(way, Tied):
                 other = _target(known[name], way, learned)
                 # the prior counts once
-                self._parts.append(_Part(name, other.shape, other.entries, Flat()))
+                self._parts.append(other._replace(name=name, prior=Flat()))
         self.names = [part.name for part in self._parts]
         self.start = np.concatenate(starts) if starts else np.zeros(0)
         self.bounds = np.concatenate(bounds) if bounds else np.zeros((0, 2))
@@ -119,47 +125,52 @@ class HyperparameterSpace:
 
     def unpack(self, theta: np.ndarray) -> dict[str, Any]:
         """Return the values that theta stands for, as ``set_params`` takes them."""
-        values = np.exp(np.asarray(theta, dtype=np.float64))
+        theta = np.asarray(theta, dtype=np.float64)
+        values = {p.name: p.scale.values(theta[p.entries]) for p in self._parts}
         return {
-            part.name: values[part.entries].reshape(part.shape)
+            part.name: values[part.name].reshape(part.shape)
             if part.shape
-            else float(values[part.entries[0]])
+            else float(values[part.name][0])
             for part in self._parts
         }
 
     def pack(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return the theta of some values, by name; of tied ones the geometric mean.
+        """Return the theta of some values, by name; the mean of tied ones.
+
+        That of positive ones is the geometric mean.
 
         Raises
         ------
         ValueError
-            If a value is missing, not positive, or of another shape.
+            If a value is missing, not finite or positive, or of another shape.
         """
-        entries, logs = [], []
+        entries, coordinates = [], []
         for part in self._parts:
             value = np.asarray(values.get(part.name, np.nan), dtype=np.float64)
-            if value.shape != part.shape or not np.all(
-                (value > 0) & np.isfinite(value)
-            ):
+            fine = value.shape == part.shape and np.all(np.isfinite(value))
+            if not fine or not part.scale.admits(value):
+                domain = f", {part.scale.domain}" if part.scale.domain else ""
                 raise ValueError(
-                    f"The value of {part.name!r} must be finite, > 0 and of the shape "
-                    f"{part.shape}, got {values.get(part.name)!r}."
+                    f"The value of {part.name!r} must be finite{domain} and of the "
+                    f"shape {part.shape}, got {values.get(part.name)!r}."
                 )
             entries.append(part.entries)
-            logs.append(np.log(np.ravel(value)))
+            coordinates.append(np.ravel(part.scale.coordinates(value)))
         if not entries:
             return np.zeros(0)
-        return _averages(np.concatenate(logs), np.concatenate(entries), self.size)
+        return _averages(
+            np.concatenate(coordinates), np.concatenate(entries), self.size
+        )
 
     def gradient(self, derivatives: Mapping[str, Any]) -> np.ndarray:
-        """Return the derivative by theta, given those by the log of each parameter.
+        """Return the derivative by theta, given those by what each one is learned by.
 
         Parameters
         ----------
         derivatives : mapping
             From names to numbers, or arrays in the shape of the parameter, as
-            `okl.kernels.Kernel.gradient` has them. Those of fixed parameters are
-            ignored.
+            `okl.kernels.Kernel.gradient` has them: by logarithms, or by values that are
+            learned as they are. Those of fixed parameters are ignored.
         """
         result = np.zeros(self.size)
         for part in self._parts:
@@ -186,9 +197,9 @@ class HyperparameterSpace:
     def log_prior(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the log density of the priors, and its derivative by theta."""
         theta = np.asarray(theta, dtype=np.float64)
-        logs = {p.name: theta[p.entries].reshape(p.shape) for p in self._parts}
-        total = sum(p.prior.log_density(logs[p.name]) for p in self._parts)
-        slopes = {p.name: p.prior.gradient(logs[p.name]) for p in self._parts}
+        at = {p.name: theta[p.entries].reshape(p.shape) for p in self._parts}
+        total = sum(p.prior.log_density(at[p.name]) for p in self._parts)
+        slopes = {p.name: p.prior.gradient(at[p.name]) for p in self._parts}
         return float(total), self.gradient(slopes)
 
 
@@ -212,6 +223,11 @@ def _target(one: Hyperparameter, way: Tied, learned: Mapping[str, _Part]) -> _Pa
         raise ValueError(
             f"{one.name!r} of shape {one.shape} is tied to {way.to!r} of shape "
             f"{learned[way.to].shape}; the shapes must be equal."
+        )
+    if learned[way.to].scale != one.scale:
+        raise ValueError(
+            f"{one.name!r} is tied to {way.to!r}, and one of them is learned by its "
+            "logarithm, the other by its value. Tie parameters that are alike."
         )
     return learned[way.to]
 

@@ -25,7 +25,8 @@ class Learn:
     bounds : pair of float or of arrays, optional
         Least and largest value.
     prior : Prior, optional
-        Density of the logarithms; ``Flat()`` for none.
+        Density of the logarithms, or of values that are learned as they are; ``Flat()``
+        for none.
     tied : bool, default=False
         Whether the entries of an array are all the same number.
     """
@@ -97,9 +98,15 @@ def adapted(one: Hyperparameter, way: Learn) -> Hyperparameter:
         one = replace(one, bounds=way.bounds)
     if way.prior is not None:
         one = replace(one, prior=way.prior)
-    logs = np.log(one.value)
+    if getattr(one.prior, "learned_by", one.scale) != one.scale:
+        by = "logarithm" if one.scale.domain else "value"
+        raise ValueError(
+            f"The prior of {one.name!r} does not fit: the parameter is learned by its "
+            f"{by}, got {one.prior}. LogNormal is for logarithms, Normal for values, "
+            "Flat for both."
+        )
     try:
-        slope = one.prior.gradient(logs)
+        slope = one.prior.gradient(one.coordinates())
     except ValueError as error:
         raise ValueError(f"The prior of {one.name!r} does not fit: {error}") from error
     if np.shape(slope) != one.shape:

@@ -202,7 +202,8 @@ def _hyperparameters(
     found = [one.within("kernel") for one in kernel.hyperparameters(X, weights)]
     known = structure.known(observed.targets)
     if (known is None or known.couples) and observed.n_outputs > 1:
-        found += [one.within("structure") for one in structure.hyperparameters()]
+        own = structure.hyperparameters(observed.n_outputs)
+        found += [one.within("structure") for one in own]
     # alpha adds to the eigenvalues of K, and is as large as those of noise
     centre = float(np.mean(kernel.diagonal(X))) or 1.0
     reach = float(np.exp(_REACH * _ALPHA_STD))
@@ -227,10 +228,11 @@ def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
     left, right = np.random.default_rng(0).standard_normal((2, X.shape[0], 1))
     slopes: dict[str, Any] = {name: 1.0 for name in space.names}
     slopes |= within("kernel", model.kernel.gradient(X, left, right))
-    # e where the kernel matrix does not depend on a parameter, 1 elsewhere
-    shown = space.unpack((space.gradient(slopes) == 0).astype(np.float64))
-    for name, value in shown.items():
-        entries = np.flatnonzero(np.asarray(value) > 1)
+    # other values where the kernel matrix does not depend on a parameter
+    still = space.unpack(np.zeros(space.size))
+    moved = space.unpack((space.gradient(slopes) == 0).astype(np.float64))
+    for name, value in moved.items():
+        entries = np.flatnonzero(np.asarray(value) != still[name])
         if not len(entries):
             continue
         one = f"{name}[{entries[0]}]" if np.ndim(value) else name

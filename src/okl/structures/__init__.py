@@ -9,6 +9,7 @@ class         name          penalty R(L)                    meaning
 `Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
 `Tree`                      L = Phi_L D Phi_L'              leaves of a tree
 `TreeTerm`                  L = Phi_q D_q Phi_q'            some nodes of a tree
+`Mixing`                    L = BB', B (m, rank)            few factors, given
 `Frobenius`   "frobenius"   ||L||_F^2 / 2                   full rank, learned
 `LowRank`     "low_rank"    tr(L) / 2, rank L <= rank       few factors, learned
 `TraceBall`   "trace_ball"  tr L <= 1, eps tr L^-1 / 2      MTRL, MTFL
@@ -27,6 +28,7 @@ from okl.structures.graph import Graph as Graph
 from okl.structures.identity import Identity as Identity
 from okl.structures.low_rank import LowRank as LowRank
 from okl.structures.mean import Mean as Mean
+from okl.structures.mixing import Mixing as Mixing
 from okl.structures.scaled import Scaled as Scaled
 from okl.structures.sparse import Sparse as Sparse
 from okl.structures.trace_ball import TraceBall as TraceBall

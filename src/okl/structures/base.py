@@ -139,17 +139,18 @@ class Structure(NamedOutputs, ABC):
         """
         return None
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return the continuous parameters that can be learned; none by default.
 
-        Those at zero are none: only positive numbers have logarithms. With all others
-        within their bounds the parameters are valid.
+        Positive numbers at zero are none: they have no logarithm. With all others
+        within their bounds the parameters are valid. Only after `validate`.
         """
         return []
 
     def gradient(self, weights: np.ndarray) -> dict[str, Any]:
-        """Return the derivatives of sum_st W_st L_st by the logs of these parameters.
+        """Return the derivatives of sum_st W_st L_st by these parameters.
 
+        By the log of each, or by the value of one that is learned so (`LinearScale`).
         For a fixed L only; one that is learned depends on the data as well.
 
         Parameters

@@ -77,7 +77,7 @@ class Cluster(SpectralSet):
                 f"between={between!r}."
             )
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return within and mean; the scale of all three weights is that of alpha."""
         within, between = float(self.within), float(self.between)
         bounds = _LEAST * between, max(_MOST * between, 2 * within)

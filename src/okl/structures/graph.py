@@ -94,7 +94,7 @@ class Graph(Given):
         inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
         return (inverse + inverse.T) / 2
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return gamma."""
         return [weight_around_one("gamma", self.gamma)]
 

@@ -57,7 +57,7 @@ class Mean(Given):
         average = (1 - spread) / n_outputs
         return spread * np.eye(n_outputs) + average
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return gamma."""
         return [weight_around_one("gamma", self.gamma)]
 

@@ -77,7 +77,7 @@ class Sparse(Structure):
             )
         check_positive(self.eps, "eps")
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return mu, unless it is 0, and eps."""
         mu = [share_parameter("mu", self.mu)] if self.mu > 0 else []
         return [*mu, inverse_parameter(self.eps)]

@@ -60,7 +60,7 @@ class TraceBall(SpectralSet):
                 f"{eps!r}."
             )
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return eps, unless it is 0: with it L is of low rank."""
         return [inverse_parameter(self.eps)] if self.eps > 0 else []
 

@@ -154,7 +154,7 @@ class Tree(OfLeaves):
             return self
         return Tree(tree, self.variances, self.tied, self.root, self.kernels)
 
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return the variances, those that are tied as one number."""
         values, groups = self._tied_variances()
         if isinstance(self.variances, str):

@@ -1,0 +1,251 @@
+"""Many classes with few examples each: does mixing a few functions pay?
+
+Two sets. *Drawn*: 30 classes whose scores are 3 linear functions of 20 normal features,
+mixed by a normal matrix and three times as large as the noise; 3000 rows for the test.
+*clinc150*: texts of 60 intents of 4 domains as tf-idf, and all their test rows. Every
+method is the softmax classifier with a linear kernel and without intercept, and all
+share the training rows and 3 folds of these. Alpha, the mixing matrix B (rank 3, and 20
+for the texts) and the variances of the tree are learned together by the gradient of the
+held-out likelihood, in at most 30 iterations: B with functions of the classes' own
+(`own=1.0`) and without. `low_rank`, which learns L from the training rows in one convex
+fit, has alpha from a grid by the same likelihood. *Frequencies* gives all classes the
+same probability.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from benchmarks.measure import machine
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+from okl import ClassTree, OutputKernelClassifier, OutputKernelClassifierCV
+from okl.model_selection import GradientSearchCV
+from okl.structures import Mixing, Structure, Tree
+from reproductions.class_trees import clinc150, drawn
+from reproductions.comparing import with_error
+from reproductions.report import table, write_page
+from reproductions.study import Key, Record, Study, pursue
+
+NAME = "class_mixing"
+N_SPLITS, N_FOLDS, MAX_ITER = 3, 3, 30
+N_CLASSES, N_FACTORS, N_FEATURES, SHARPNESS, N_TEST = 30, 3, 20, 3.0, 3000
+N_DOMAINS, TEXT_RANK = 4, 20
+SETS = {"drawn": (3, 6, 20), "clinc150": (3, 8)}
+ALPHAS = {"drawn": np.geomspace(0.1, 100, 7), "clinc150": np.geomspace(1e-3, 0.1, 3)}
+FLAT, OWN, MIXED = "flat", "Mixing, own=1.0", "Mixing"
+METHODS = (FLAT, OWN, MIXED, "low_rank", "Tree", "frequencies")
+COLUMNS = ("accuracy", "log_loss", "seconds")
+
+
+class Split(NamedTuple):
+    """Training and test rows, and the tree of the classes if there is one."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    tree: ClassTree | None
+
+
+def drawn_split(size: int, seed: int) -> Split:
+    """Draw so many training rows of each class, all of which mix few functions."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(N_FEATURES, N_FACTORS)) / np.sqrt(N_FEATURES)
+    mixing = SHARPNESS * rng.normal(size=(N_CLASSES, N_FACTORS))
+
+    def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(n, N_FEATURES))
+        scores = X @ weights @ mixing.T
+        return X, np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
+
+    X, y = rows(400 * N_CLASSES)
+    chosen = [np.flatnonzero(y == label)[:size] for label in range(N_CLASSES)]
+    if min(len(some) for some in chosen) < size:
+        raise RuntimeError(f"A class of split {seed} has fewer than {size} rows.")
+    numbers = np.concatenate(chosen)
+    return Split(X[numbers], y[numbers], *rows(N_TEST), None)
+
+
+def text_split(size: int, seed: int) -> Split:
+    """Return so many texts of each intent of the first domains."""
+    train, test, _ = clinc150()
+    domains = np.unique([path.split("/")[0] for path in train.labels])[:N_DOMAINS]
+    kept, judged = (
+        np.flatnonzero(np.isin([p.split("/")[0] for p in part.labels], domains))
+        for part in (train, test)
+    )
+    rows = kept[drawn(train.labels[kept], size, seed)]
+    weights = TfidfTransformer(sublinear_tf=True).fit(train.counts[rows])
+    X, X_test = (
+        weights.transform(part.counts[numbers])
+        for part, numbers in ((train, rows), (test, judged))
+    )
+    y = train.labels[rows]
+    tree = ClassTree.from_paths(np.unique(y))
+    return Split(X, y, X_test, test.labels[judged], tree)
+
+
+def learned(structure: str | Structure, folds: list[Any]) -> GradientSearchCV:
+    """Return the search that learns alpha and what the structure has to learn."""
+    model = OutputKernelClassifier(
+        "linear", structure, loss="softmax", fit_intercept=False, alpha=1.0, tol=1e-3
+    )
+    return GradientSearchCV(model, cv=folds, max_iter=MAX_ITER)
+
+
+def model_of(method: str, name: str, split: Split, folds: list[Any]) -> Any:
+    """Return what is fitted."""
+    rank = TEXT_RANK if name == "clinc150" else N_FACTORS
+    if method == "frequencies":
+        return DummyClassifier()
+    if method == "low_rank":
+        return OutputKernelClassifierCV(
+            "linear",
+            ["low_rank"],
+            loss="softmax",
+            alphas=ALPHAS[name],
+            cv=folds,
+            scoring="neg_log_loss",
+            fit_intercept=False,
+            tol=1e-3,
+        )
+    structures: dict[str, Callable[[], str | Structure]] = {
+        FLAT: lambda: "identity",
+        OWN: lambda: Mixing(rank, own=1.0),
+        MIXED: lambda: Mixing(rank),
+        "Tree": lambda: Tree(split.tree),
+    }
+    return learned(structures[method](), folds)
+
+
+def judged(name: str, size: int, seed: int, method: str) -> Record:
+    """Return how good a method is on the test rows, and seconds of a processor."""
+    split = (text_split if name == "clinc150" else drawn_split)(size, seed)
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    folds = list(splitter.split(split.X, split.y))
+    start = process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The alpha chosen")
+        model = model_of(method, name, split, folds).fit(split.X, split.y)
+    seconds = process_time() - start
+    chances = model.predict_proba(split.X_test)
+    hits = model.classes_[chances.argmax(axis=1)] == split.y_test
+    alpha = getattr(model, "best_params_", {}).get("alpha", getattr(model, "alpha_", 0))
+    return {
+        "accuracy": float(100 * np.mean(hits)),
+        "log_loss": float(log_loss(split.y_test, chances, labels=model.classes_)),
+        "seconds": round(seconds, 1),
+        "alpha": float(alpha),
+    }
+
+
+def set_of(name: str, size: int) -> str:
+    """Return how the results of a set and size are called."""
+    return f"{name}, {size} a class"
+
+
+def jobs() -> Iterator[tuple[Key, Callable[[], Record]]]:
+    """Yield what is to be computed, set by set and split by split."""
+    for name, sizes in SETS.items():
+        for size in sizes:
+            for seed in range(N_SPLITS):
+                for method in METHODS:
+                    if method != "Tree" or name == "clinc150":
+                        key = set_of(name, size), seed, method
+                        yield key, partial(judged, name, size, seed, method)
+
+
+def lines_of(study: Study, name: str, size: int) -> tuple[list[tuple], str | None]:
+    """Return the lines of the table, and which method has the least log loss."""
+    found = {
+        method: np.array([[record[key] for key in COLUMNS] for record in records])
+        for method in METHODS
+        if (records := study.of(set_of(name, size), method, N_SPLITS)) is not None
+    }
+    if FLAT not in found:
+        return [], None
+    lines = []
+    for method, values in found.items():
+        above = values - found[FLAT]
+        lines.append(
+            (
+                set_of(name, size),
+                method,
+                with_error(values[:, 0], form=".1f"),
+                "" if method == FLAT else with_error(above[:, 0], form="+.1f"),
+                with_error(values[:, 1]),
+                "" if method == FLAT else with_error(above[:, 1], form="+.3f"),
+                f"{values[:, 2].mean():.1f}",
+            )
+        )
+    best = min(found, key=lambda method: found[method][:, 1].mean())
+    sure = min(found, key=lambda method: -found[method][:, 0].mean())
+    return lines, (
+        f"- {set_of(name, size)}: `{best}` has the least log loss, `{sure}` the most "
+        "classes right."
+    )
+
+
+def write() -> None:
+    """Write the page of what is there."""
+    study, lines, parts = Study(NAME), [], []
+    for name, sizes in SETS.items():
+        for size in sizes:
+            more, best = lines_of(study, name, size)
+            lines += more
+            parts.append(best or f"- {set_of(name, size)}: not all splits are there.")
+    header = ["set", "method", "accuracy, %", "above flat", "log loss"]
+    header += ["above flat", "seconds"]
+    summary = "\n".join(parts)
+    assert __doc__ is not None
+    write_page(
+        NAME,
+        f"""# Classes that mix a few functions
+
+`python -m reproductions {NAME}`. {__doc__.split(chr(10) * 2, 1)[1]}
+Figures are means and standard errors over {N_SPLITS} draws of the training rows.
+*Above flat* is the difference within a draw, bold if more than two standard errors from
+zero ({N_SPLITS} draws give these but roughly). Seconds are those of a processor, search
+and fit.
+
+{table(header, lines)}
+
+Which one wins?
+
+{summary}
+
+Machine: {machine()}.
+""",
+    )
+
+
+def run() -> None:
+    """Compute what is missing, and write the page."""
+    pursue(Study(NAME), jobs())
+    write()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--again", nargs="*", default=[], help="methods")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    given = parser.parse_args()
+    done = pursue(Study(NAME, given.again), jobs(), given.seconds)
+    print("all done" if done else "more to do")
+    write()
+
+
+if __name__ == "__main__":
+    main()
