@@ -52,7 +52,7 @@ ROWS = [
     [{"solvers"}],
     [{"selection"}],
     [{"estimators"}],
-    [{"plotting"}, {"model_selection"}],
+    [{"plotting"}, {"model_selection"}, {"inspection"}],
     [{"cli"}],
 ]
 LEVEL = {name: i for i, row in enumerate(ROWS) for group in row for name in group}

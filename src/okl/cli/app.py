@@ -136,6 +136,14 @@ def fit(
             "leaving rows out one by one where that is exact."
         ),
     ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Say how sure the relations are, by N + 1 more fits of the best model "
+            "that has some, each without one of N parts of the rows; 20 is enough.",
+        ),
+    ] = None,
 ) -> None:
     """Fit a model to a table; write it, pictures and a report."""
     with refusals_and_warnings():
@@ -156,6 +164,7 @@ def fit(
             ],
             tree=tree,
             n_folds=cv,
+            stability=stability,
             note=note,
         )
         say(f"{fitted.report}\nWritten to {shown(out)}.")

@@ -12,7 +12,7 @@ from okl.cli.class_tree import classes_in_tree
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
-from okl.cli.outputs import held_out_predictions, scores_of_outputs
+from okl.cli.outputs import ComparedOutputs, held_out_predictions
 from okl.cli.pictures import draw, draw_class_tree
 from okl.cli.preprocessing import encoded_names, encoder_for
 from okl.cli.report import missing_cells, write_report
@@ -27,9 +27,11 @@ from okl.cli.search import (
 from okl.cli.settings import label, parse_settings
 from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
+from okl.cli.sureness import FILE as SURENESS_FILE
+from okl.cli.sureness import Sureness, check_resamples
 from okl.cli.tables import read_table, write_matrix
 from okl.cli.targets import Task
-from okl.cli.verdict import by_likelihood, to_keep
+from okl.cli.verdict import by_likelihood, to_compare, to_keep
 from okl.selection.folds import N_FOLDS
 
 
@@ -70,6 +72,7 @@ def fit_table(
     assignments: Sequence[str] = (),
     tree: str | None = None,
     n_folds: int | None = None,
+    stability: int | None = None,
     note: Callable[[str], None] = lambda line: None,
 ) -> Fit:
     """Fit a model to a table, and write it with its report into a folder.
@@ -97,6 +100,10 @@ def fit_table(
     n_folds : int, optional
         Folds of the cross-validation; by default 5 where structures are compared, and
         rows are left out one by one to compare kernels, where that is exact.
+    stability : int, optional
+        Into how many parts rows are divided, to fit the saved model, or the best that
+        relates outputs, without each of them and say how sure the relations are; not
+        done if None.
     note : callable
         Takes a line to show before the work begins.
 
@@ -129,6 +136,7 @@ def fit_table(
                     f"no rows of {listing(sorted(unseen), 3)}: there is no intercept, "
                     "so that their relatives speak for them"
                 )
+        check_resamples(stability, len(data.features))
         search = prepare(data, settings, n_folds)
         note(f"task: {data.task} ({data.reason})")
         few = n_folds_that_fit(data)
@@ -156,19 +164,22 @@ def fit_table(
         score_name = name_of_score(data, outcome)
         save_model(models[outcome.candidates.index(kept)], folder / "model.skops")
         write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
-        compared = {outcome.baseline, kept}
-        if class_tree is not None:  # the accuracies of levels are those of all
-            compared = set(outcome.candidates)
-        held_out = {
-            c: held_out_predictions(data, X, outcome, c)
-            for c in outcome.candidates
-            if c in compared
-        }
+        pair = dict.fromkeys([outcome.baseline, to_compare(outcome)])
+        # of classes in a tree the accuracies of levels are those of all
+        predicted = pair if class_tree is None else outcome.candidates
+        held_out = {c: held_out_predictions(data, X, outcome, c) for c in predicted}
         classes = None
         if class_tree is not None:
-            found = {label(c.structure): values for c, values in held_out.items()}
+            found = {label(c.structure): held_out[c] for c in outcome.candidates}
             classes = HeldOutClasses(class_tree, data.y, found, label(kept.structure))
             draw_class_tree(folder, classes)
+        sureness = None
+        if stability is not None:
+            related = to_compare(outcome)
+            sureness = Sureness.of(
+                data, X, outcome.ids, related, related is kept, stability, note
+            )
+            sureness.write(outputs, folder / SURENESS_FILE)
         report = write_report(
             source=table.name,
             data=data,
@@ -176,14 +187,19 @@ def fit_table(
             kept=kept,
             encoded=encoded_names(encoder),
             outputs=outputs,
-            scores={
-                candidate: scores_of_outputs(
-                    data, held_out[candidate], outcome.ids, outputs
-                )
-                for candidate in (outcome.baseline, kept)
-            },
-            relations=draw(folder, outcome, kept, outputs, score_name),
+            compared=ComparedOutputs.of(
+                data, outcome, {c: held_out[c] for c in pair}, outputs
+            ),
+            relations=draw(
+                folder,
+                outcome,
+                kept,
+                outputs,
+                score_name,
+                sureness.drawn if sureness else None,
+            ),
             score_name=score_name,
+            sureness=sureness,
             classes=classes,
         )
         (folder / "report.txt").write_text(report, encoding="utf-8")

@@ -3,11 +3,16 @@
 The model is fitted again to the training part of each fold, and all held-out
 predictions are scored together: R^2 of each target or task, the accuracy of each label,
 and of each class the fraction of its rows that were recognised.
+
+What relating the outputs changes is said of the error of each, squared or the number of
+wrong answers, relative to that of independent outputs on the same rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -16,8 +21,147 @@ from sklearn.metrics import recall_score
 from sklearn.utils import _safe_indexing
 
 from okl.cli.data import Data
+from okl.cli.errors import shown
+from okl.cli.layout import WIDTH, aligned
 from okl.cli.search import Candidate, Outcome
+from okl.cli.settings import label
 from okl.metrics import r2_score
+
+# Outputs that the report has room for.
+_MOST_OUTPUTS = 20
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an error is more than another, relative to that.
+
+    Attributes
+    ----------
+    relative : array (n_outputs,)
+        The ratio of the mean errors, less one; NaN where the other is zero.
+    error : array (n_outputs,)
+        Its standard error, rows taken for independent of each other.
+    """
+
+    relative: np.ndarray
+    error: np.ndarray
+
+    @classmethod
+    def of(cls, errors: np.ndarray, others: np.ndarray) -> Change:
+        """Compare the errors of rows (n_samples, n_outputs), NaN where there is none.
+
+        The standard error is that of a ratio of means, to first order [1]_.
+
+        References
+        ----------
+        .. [1] Cochran, "Sampling techniques", Wiley, 1977, section 6.4.
+        """
+        both = ~np.isnan(errors) & ~np.isnan(others)
+        n = both.sum(axis=0)
+        sums = (np.where(both, e, 0.0).sum(axis=0) for e in (errors, others))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own, other = (total / n for total in sums)
+            ratio = np.where(other > 0, own / other, np.nan)
+            rest = np.where(both, errors - ratio * others, 0.0)
+            deviation = np.sqrt((rest**2).sum(axis=0) / np.maximum(n - 1, 1) / n)
+            return cls(ratio - 1, deviation / other)
+
+    def of_output(self, j: int) -> str:
+        """Write the change of an output."""
+        if np.isnan(self.relative[j]):
+            return "-"
+        return f"{self.relative[j]:+.1%} ± {self.error[j]:.1%}"
+
+
+@dataclass(frozen=True)
+class ComparedOutputs:
+    """Each output, predicted independently of the others and with relations.
+
+    Attributes
+    ----------
+    outputs : sequence of str
+        Names.
+    scores : dict of str to array (n_outputs,)
+        Held-out scores by the name of the structure, identity first.
+    change : Change or None
+        Of the error from identity to the other, if there is another.
+    score_name, error_name : str
+        What they are.
+    """
+
+    outputs: Sequence[str]
+    scores: Mapping[str, np.ndarray]
+    change: Change | None
+    score_name: str
+    error_name: str
+
+    @classmethod
+    def of(
+        cls,
+        data: Data,
+        outcome: Outcome,
+        predictions: Mapping[Candidate, Any],
+        outputs: Sequence[str],
+    ) -> ComparedOutputs:
+        """Score what was predicted by identity, and by another candidate if any."""
+        ids = outcome.ids
+        scores = {
+            label(candidate.structure): scores_of_outputs(data, found, ids, outputs)
+            for candidate, found in predictions.items()
+        }
+        errors = [
+            errors_of_outputs(data, found, ids, outputs)
+            for found in predictions.values()
+        ]
+        change = Change.of(errors[1], errors[0]) if len(errors) == 2 else None
+        squared = data.task == "regression"
+        error_name = "the squared error" if squared else "the number of wrong answers"
+        return cls(outputs, scores, change, name_of_scores(data), error_name)
+
+    def lines(self, alphas: np.ndarray) -> list[str]:
+        """List the outputs, or those whose scores differ most from identity.
+
+        Parameters
+        ----------
+        alphas : array (n_outputs,) or ()
+            Shown if there is one for each output.
+        """
+        columns = list(self.scores.values())
+        own = columns[-1]
+        order = np.arange(len(own))
+        if len(own) > _MOST_OUTPUTS:
+            difference = own - columns[0]
+            size = np.abs(np.nan_to_num(difference if difference.any() else own))
+            order = np.sort(np.argsort(-size, kind="stable")[:_MOST_OUTPUTS])
+        rows = [
+            [
+                "",
+                *self.scores,
+                *(["change of error"] if self.change else []),
+                *(["alpha"] if alphas.ndim else []),
+            ]
+        ]
+        for j in order.tolist():
+            numbers = [values[j] for values in columns]
+            rows.append(
+                [
+                    shown(self.outputs[j]),
+                    *("-" if np.isnan(one) else f"{one:.4f}" for one in numbers),
+                    *([self.change.of_output(j)] if self.change else []),
+                    *([f"{alphas[j]:.3g}"] if alphas.ndim else []),
+                ]
+            )
+        lines = aligned(rows)
+        if len(own) > len(order):
+            lines.append(f"and {len(own) - len(order)} more, which differ less")
+        if self.change:
+            said = (
+                f"The change is that of {self.error_name} against independent outputs "
+                "(identity), each structure with its own best kernel and alpha; ± is "
+                "one standard error over the rows."
+            )
+            lines += ["", *wrap(said, WIDTH - 2)]
+        return lines
 
 
 def held_out_predictions(
@@ -82,3 +226,29 @@ def scores_of_outputs(
     return r2_score(
         y, np.where(np.isnan(found), 0.0, found), task=task, multioutput="raw_values"
     )
+
+
+def errors_of_outputs(
+    data: Data, predictions: Any, ids: Any, outputs: Sequence[str]
+) -> np.ndarray:
+    """Return squared errors, or one for a wrong answer, of rows (n_samples, n_outputs).
+
+    NaN where there is no target, or no prediction, of the output. A row of a class, or
+    task, is one of that output alone.
+    """
+    if data.single_classification:
+        labels = np.asarray(data.y)
+        known = predictions == predictions  # noqa: PLR0124  (not NaN)
+        wrong = np.where(known, labels.astype(str) != predictions.astype(str), np.nan)
+        own = labels.astype(str)[:, None] == np.asarray(outputs, dtype=str)
+        return np.where(own, wrong[:, None].astype(np.float64), np.nan)
+    y = np.asarray(data.y, dtype=np.float64)
+    found = predictions.astype(np.float64).reshape(y.shape)
+    unknown = np.isnan(y) | np.isnan(found)
+    errors = (y - found) ** 2 if data.task == "regression" else (y != found) * 1.0
+    errors = np.where(unknown, np.nan, errors)
+    task = ids.get("task")
+    if task is None:
+        return errors
+    own = np.asarray(task).astype(str)[:, None] == np.asarray(outputs, dtype=str)
+    return np.where(own, errors.reshape(-1, 1), np.nan)

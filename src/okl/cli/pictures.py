@@ -19,6 +19,7 @@ from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.errors import shown
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
+from okl.inspection import OutputKernelStability
 from okl.plotting import (
     ClassTreeDisplay,
     OutputGraphDisplay,
@@ -38,6 +39,16 @@ class Relation:
     first: str
     second: str
     correlation: float
+    interval: tuple[float, float] | None = None
+    stable: bool = False
+
+    def strength(self) -> str:
+        """Write the correlation, with its interval and * for a sure sign if known."""
+        if self.interval is None:
+            return f"{self.correlation:+.2f}"
+        low, high = self.interval
+        mark = "*" if self.stable else " "
+        return f"{self.correlation:+.2f} {mark} [{low:+.2f}, {high:+.2f}]"
 
 
 def draw(
@@ -46,12 +57,20 @@ def draw(
     kept: Candidate,
     outputs: Sequence[str],
     score_name: str,
+    stability: OutputKernelStability | None = None,
 ) -> list[Relation]:
-    """Write the pictures; return the relations drawn, the strongest first."""
+    """Write the pictures; return the relations drawn, the strongest first.
+
+    Relations that are not stable are grey in the heat map, where that is known.
+    """
     matplotlib.use("agg")
     model, candidates = kept.model, outcome.candidates
     names = [shown(name) for name in outputs]
-    heat_map = OutputKernelDisplay.from_estimator(model, output_names=names)
+    heat_map = OutputKernelDisplay.from_estimator(
+        model,
+        output_names=names,
+        stable=None if stability is None else stability.stable,
+    )
     _save(heat_map, folder / "output_kernel.png")
     graph = OutputGraphDisplay.from_estimator(model, output_names=names)
     _save(graph, folder / "output_graph.png")
@@ -65,9 +84,18 @@ def draw(
     _show_best_scores(path)
     _save(path, folder / "path.png")
     return [
-        Relation(outputs[i], outputs[j], float(weight))
+        Relation(outputs[i], outputs[j], float(weight), *_how_sure(stability, i, j))
         for (i, j), weight in zip(graph.edges_, graph.weights_, strict=True)
     ]
+
+
+def _how_sure(stability: OutputKernelStability | None, i: int, j: int) -> Any:
+    """Return the interval of a correlation, and whether its sign is sure."""
+    if stability is None:
+        return None, False
+    found = stability.correlation
+    interval = float(found.lower[i, j]), float(found.upper[i, j])
+    return interval, bool(stability.stable[i, j])
 
 
 def draw_class_tree(folder: Path, classes: HeldOutClasses) -> None:

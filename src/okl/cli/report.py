@@ -8,8 +8,8 @@ it relates most.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from textwrap import fill, indent
+from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.columns import Kind
 from okl.cli.data import Data
 from okl.cli.errors import listing, one_line, shown
-from okl.cli.outputs import name_of_scores
+from okl.cli.layout import WIDTH, aligned, pairs, section
+from okl.cli.outputs import ComparedOutputs
 from okl.cli.pictures import Relation
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
+from okl.cli.sureness import Sureness
 from okl.cli.verdict import Estimate, gain, verdict, with_error
 
 FILES = {
@@ -34,9 +36,8 @@ FILES = {
     "path.png": "scores of all structures and alphas",
     "report.txt": "this report",
 }
-_WIDTH, _LONGEST = 80, 100
 _PER_OUTPUT = ", the geometric mean; outputs differ by what rows left out say"
-_MOST_RELATIONS, _MOST_OUTPUTS = 10, 20
+_MOST_RELATIONS = 10
 
 
 def write_report(
@@ -47,9 +48,10 @@ def write_report(
     kept: Candidate,
     encoded: Sequence[str],
     outputs: Sequence[str],
-    scores: Mapping[Candidate, np.ndarray],
+    compared: ComparedOutputs,
     relations: Sequence[Relation],
     score_name: str,
+    sureness: Sureness | None = None,
     classes: HeldOutClasses | None = None,
 ) -> str:
     """Return the report.
@@ -68,12 +70,14 @@ def write_report(
         Names of the columns that the kernel sees.
     outputs : sequence of str
         Names of the outputs.
-    scores : dict from Candidate to array (n_outputs,)
-        Of identity and of the saved model, the held-out scores of each output.
+    compared : ComparedOutputs
+        The held-out scores of each output.
     relations : sequence of Relation
         The strongest first.
     score_name : str
         What the scores are.
+    sureness : Sureness, optional
+        How sure the relations are, if that was asked for.
     classes : HeldOutClasses, optional
         For classes in a tree, the held-out rows.
     """
@@ -87,22 +91,25 @@ def write_report(
         "folds": f"{n_folds}, shuffled, the same for all structures",
         "score": f"held-out {score_name}",
     } | _relevances(search, encoded)
+    files = FILES | ({} if sureness is None else sureness.files)
+    files |= {} if classes is None else TREE_FILES
     sections = [
-        _section(f"okl {okl.__version__}: report of a fit", [], underline="="),
-        _section("Data", _pairs(_describe(source, data, len(encoded), outputs))),
-        _section("Search", [*_pairs(settings), "", *_comparison(outcome, kept)]),
-        _section(
+        section(f"okl {okl.__version__}: report of a fit", [], underline="="),
+        section("Data", pairs(_describe(source, data, len(encoded), outputs))),
+        section("Search", [*pairs(settings), "", *_comparison(outcome, kept)]),
+        section(
             "Did learning the relations pay?",
-            [fill(line, _WIDTH - 2) for line in verdict(outcome, len(outputs))],
+            [fill(line, WIDTH - 2) for line in verdict(outcome, len(outputs))],
         ),
-        _section(
-            f"Held-out scores of the outputs: {name_of_scores(data)}",
-            _of_outputs(outputs, scores, kept),
+        section(
+            f"Held-out scores of the outputs: {compared.score_name}",
+            compared.lines(np.asarray(kept.model.alpha)),
         ),
-        _section("Certificate of the saved model", _certificate(kept)),
-        _section("Strongest relations", _strongest(relations)),
+        section("Certificate of the saved model", _certificate(kept)),
+        section("Strongest relations", _strongest(relations)),
+        *_of_sureness(sureness),
         *_of_classes(classes),
-        _section("Files", _pairs(FILES if classes is None else FILES | TREE_FILES)),
+        section("Files", pairs(files)),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -185,34 +192,11 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
             ]
         )
     return [
-        *_aligned(rows),
+        *aligned(rows),
         "",
         "* the saved model. Each structure has its own best kernel and alpha; ± is one",
         "standard error over the folds, of the paired difference in the column beside.",
     ]
-
-
-def _of_outputs(
-    outputs: Sequence[str], scores: Mapping[Candidate, np.ndarray], kept: Candidate
-) -> list[str]:
-    """List the outputs, or those whose scores differ most from identity."""
-    columns = list(scores.items())
-    own = scores[kept]
-    order = np.arange(len(own))
-    if len(own) > _MOST_OUTPUTS:
-        difference = own - columns[0][1]
-        size = np.abs(np.nan_to_num(difference if difference.any() else own))
-        order = np.sort(np.argsort(-size, kind="stable")[:_MOST_OUTPUTS])
-    alphas = np.asarray(kept.model.alpha)
-    several = ["alpha"] if alphas.ndim else []
-    rows = [["", *(label(candidate.structure) for candidate, _ in columns), *several]]
-    for j in order.tolist():
-        numbers = (values[j] for _, values in columns)
-        written = ["-" if np.isnan(number) else f"{number:.4f}" for number in numbers]
-        alpha = [f"{alphas[j]:.3g}"] if several else []
-        rows.append([shown(outputs[j]), *written, *alpha])
-    rest = len(own) - len(order)
-    return [*_aligned(rows), *([f"and {rest} more, which differ less"] if rest else [])]
 
 
 def _of_classes(classes: HeldOutClasses | None) -> list[str]:
@@ -220,16 +204,24 @@ def _of_classes(classes: HeldOutClasses | None) -> list[str]:
     if classes is None:
         return []
     return [
-        _section("Classes, and how many held-out rows", classes.short_drawing()),
-        _section("Held-out accuracy by level", _aligned(classes.levels())),
-        _section("Largest confusions between relatives", classes.confusions()),
+        section("Classes, and how many held-out rows", classes.short_drawing()),
+        section("Held-out accuracy by level", aligned(classes.levels())),
+        section("Largest confusions between relatives", classes.confusions()),
     ]
+
+
+def _of_sureness(sureness: Sureness | None) -> list[str]:
+    """Return the section about how sure the relations are, if that was asked for."""
+    if sureness is None:
+        return []
+    lines = [fill(line, WIDTH - 2) for line in sureness.lines()]
+    return [section("How sure are the relations?", lines)]
 
 
 def _certificate(kept: Candidate) -> list[str]:
     certificate = kept.model.certificate_
     return [
-        *_pairs(
+        *pairs(
             {
                 "objective": f"{certificate.primal:.10g}",
                 "lower bound": f"{certificate.dual:.10g}",
@@ -237,7 +229,7 @@ def _certificate(kept: Candidate) -> list[str]:
                 "status": certificate.status,
             }
         ),
-        fill(certificate.message, _WIDTH - 2),
+        fill(certificate.message, WIDTH - 2),
     ]
 
 
@@ -247,32 +239,8 @@ def _strongest(relations: Sequence[Relation]) -> list[str]:
     return [
         "Correlations of the output kernel:",
         *(
-            f"{relation.correlation:+.2f}  "
+            f"{relation.strength()}  "
             f"{shown(relation.first)} -- {shown(relation.second)}"
             for relation in relations[:_MOST_RELATIONS]
         ),
-    ]
-
-
-def _section(title: str, lines: Iterable[str], underline: str = "-") -> str:
-    body = indent("\n".join(lines), "  ")
-    return "\n".join([title, underline * len(title), *([body] if body else [])])
-
-
-def _pairs(pairs: dict[str, str]) -> list[str]:
-    width = max(map(len, pairs)) + 2
-    margin = " " * width
-    return [
-        fill(f"{name:{width}}{text}", _LONGEST, subsequent_indent=margin)
-        for name, text in pairs.items()
-    ]
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
     ]

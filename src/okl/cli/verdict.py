@@ -83,6 +83,18 @@ def related(outcome: Outcome) -> list[Candidate]:
     return [c for c in outcome.candidates if c is not outcome.baseline]
 
 
+def to_compare(outcome: Outcome) -> Candidate:
+    """Return what identity is compared with output by output.
+
+    That is the saved model, or the best that relates outputs where none is saved:
+    relations may pay for some outputs and cost others.
+    """
+    kept = to_keep(outcome)
+    if kept is not outcome.baseline:
+        return kept
+    return max(related(outcome), key=lambda c: c.score, default=kept)
+
+
 def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
     """Say in words whether learning the relations paid, a line per structure."""
     learned = related(outcome)

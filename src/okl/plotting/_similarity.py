@@ -6,9 +6,8 @@ the displays show unless asked for the covariance itself.
 
 Two outputs whose entry of L is zero are not related, and an output that L sets to zero
 is related to nothing: its correlations are zero, its own included. "Zero" means up to
-round-off. An L put together from its eigenvectors has 1e-17 where zeros were, which
-would be an edge of a graph, and such a variance would be divided into correlations of
-one.
+round-off (`okl.numerics.correlation`), which would be an edge of a graph, and such a
+variance would be divided into correlations of one.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from okl.numerics.correlation import correlation, without_rounding
 
 ASYMMETRY = 1e-5  # what rounding may do, relative to the largest entry
 KINDS = ("correlation", "covariance")
@@ -72,13 +73,4 @@ def similarity(L: np.ndarray, kind: str) -> np.ndarray:
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
-    round_off = len(L) * np.finfo(L.dtype).eps * np.diag(L).max()
-    L = np.where(np.abs(L) > round_off, L, 0)
-    if kind == "covariance":
-        return L
-    variances = np.diag(L)
-    varies = variances > 0
-    scale = np.zeros_like(variances)
-    scale[varies] = 1 / np.sqrt(variances[varies])
-    # One factor at a time: their product overflows for tiny variances.
-    return np.clip(L * scale[:, np.newaxis] * scale, -1, 1)
+    return correlation(L) if kind == "correlation" else without_rounding(L)

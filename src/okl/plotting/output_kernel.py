@@ -8,7 +8,8 @@ correlation only: the heat maps of correlation and covariance can be compared.
 
 Relations are often much weaker than what is on the diagonal. The colours span what is
 off it, and are those of relations only: the ones on the diagonal of a correlation are
-grey, larger variances on that of a covariance have the last colour.
+grey, larger variances on that of a covariance have the last colour. Grey are also
+relations that are said not to be stable (`okl.inspection`).
 
 References
 ----------
@@ -22,17 +23,19 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
 
 from okl.plotting._base import OutputDisplay
 from okl.plotting._drawing import DIVERGING, axes_or_new
 from okl.plotting._fitted import fitted_model
+from okl.plotting._heat_map import (
+    closeness_order,
+    colour_limit,
+    shown_relations,
+    side_of,
+)
 from okl.plotting._output_names import output_names_of, shorten
 from okl.plotting._similarity import similarity
 
-# What relations are measured by at least, relative to the largest diagonal entry.
-LEAST_RELATION = 0.1
 NEUTRAL = "0.8"
 SMALLEST_FONT, LARGEST_FONT = 5.0, 10.0
 
@@ -79,6 +82,7 @@ class OutputKernelDisplay(OutputDisplay):
         reorder: bool = True,
         cmap: Any = None,
         colorbar: bool = True,
+        stable: Any = None,
     ) -> Self:
         """Draw the heat map.
 
@@ -95,6 +99,10 @@ class OutputKernelDisplay(OutputDisplay):
             Diverging colours, whose middle stands for zero; ``"RdBu_r"`` if None.
         colorbar : bool, default=True
             Draw the scale of colours.
+        stable : array-like of bool of shape (n_outputs, n_outputs), default=None
+            The relations to show, such as ``stable`` of
+            `okl.inspection.output_kernel_stability`; the others are grey. Colours and
+            order are those of all. All are shown if None.
 
         Returns
         -------
@@ -104,21 +112,33 @@ class OutputKernelDisplay(OutputDisplay):
         n_outputs = len(self.output_kernel)
         order = closeness_order(self.output_kernel) if reorder else np.arange(n_outputs)
         side = side_of(n_outputs)
+        shown = shown_relations(stable, n_outputs)
         ax = axes_or_new(ax, "OutputKernelDisplay.plot", figsize=(1.2 * side, side))
-        return self._draw(ax, order, kind=kind, cmap=cmap, colorbar=colorbar)
+        return self._draw(
+            ax, order, kind=kind, cmap=cmap, colorbar=colorbar, shown=shown
+        )
 
     def _draw(
-        self, ax: Any, order: np.ndarray, *, kind: str, cmap: Any, colorbar: bool
+        self,
+        ax: Any,
+        order: np.ndarray,
+        *,
+        kind: str,
+        cmap: Any,
+        colorbar: bool,
+        shown: np.ndarray | None,
     ) -> Self:
         """Draw on axes, the outputs in this order."""
         values = similarity(self.output_kernel, kind)
         n_outputs = len(values)
         limit = colour_limit(values)
         # with itself every output has the correlation one, which relates nothing
-        alone = np.eye(n_outputs, dtype=bool) if kind == "correlation" else False
-        shown = np.ma.array(values, mask=alone)
+        grey = np.eye(n_outputs, dtype=bool) & (kind == "correlation")
+        if shown is not None:
+            grey |= ~shown
+        coloured = np.ma.array(values, mask=grey)
         self.im_ = ax.imshow(
-            shown[np.ix_(order, order)],
+            coloured[np.ix_(order, order)],
             cmap=DIVERGING if cmap is None else cmap,
             vmin=-limit,
             vmax=limit,
@@ -127,9 +147,10 @@ class OutputKernelDisplay(OutputDisplay):
         self.order_, self.ax_, self.figure_ = order, ax, ax.figure
         self.colorbar_ = None
         if colorbar:
-            extend = "max" if shown.filled(0.0).max() > limit else "neither"
+            extend = "max" if coloured.filled(0.0).max() > limit else "neither"
             self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax, extend=extend)
-            self.colorbar_.set_label(kind)
+            label = kind if shown is None else f"{kind} (grey: sign not stable)"
+            self.colorbar_.set_label(label)
         self._label_rows_and_columns()
         return self
 
@@ -156,7 +177,8 @@ class OutputKernelDisplay(OutputDisplay):
             Axes to draw on, those of a new figure if None; of several kernels a
             sequence with one for each.
         **plot_params : dict
-            The other parameters of ``plot``.
+            The other parameters of ``plot``; of several kernels ``stable`` is a
+            sequence with one for each.
 
         Returns
         -------
@@ -216,6 +238,7 @@ def _draw_panels(
     reorder: bool = True,
     cmap: Any = None,
     colorbar: bool = True,
+    stable: Any = None,
 ) -> None:
     """Draw displays side by side, with the outputs of all in one order."""
     total = np.sum([panel.output_kernel for panel in panels], axis=0)
@@ -231,50 +254,14 @@ def _draw_panels(
             f"ax must be a sequence of {len(panels)} axes, one for each kernel of the "
             f"estimator; got {ax!r}."
         )
-    for panel, title, axes in zip(panels, titles, ax, strict=True):
-        panel._draw(axes, order, kind=kind, cmap=cmap, colorbar=colorbar)
+    each = [None] * len(panels) if stable is None else list(stable)
+    if len(each) != len(panels):
+        raise ValueError(
+            f"stable must be a sequence of {len(panels)} arrays, one for each kernel "
+            f"of the estimator; got {len(each)}."
+        )
+    shown = [shown_relations(one, len(total)) for one in each]
+    for panel, title, axes, own in zip(panels, titles, ax, shown, strict=True):
+        panel._draw(axes, order, kind=kind, cmap=cmap, colorbar=colorbar, shown=own)
         axes.set_title(title)
         panel.panels_ = panels
-
-
-def side_of(n_outputs: int) -> float:
-    """Return the side of a heat map in inches."""
-    return float(np.clip(0.05 * n_outputs, 5.0, 10.0))
-
-
-def colour_limit(values: np.ndarray) -> float:
-    """Return where the colours end: at the strongest relation of two outputs.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_outputs, n_outputs)
-        Correlations or covariances.
-
-    Returns
-    -------
-    float
-        The largest absolute entry off the diagonal, but at least a tenth of the
-        largest on it, beside which weaker ones are pale; 1 where all is zero.
-    """
-    diagonal = np.diag(values)
-    strongest = np.abs(values - np.diag(diagonal)).max()
-    return float(max(strongest, LEAST_RELATION * diagonal.max())) or 1.0
-
-
-def closeness_order(L: np.ndarray) -> np.ndarray:
-    """Order the outputs so that related ones are neighbours.
-
-    Parameters
-    ----------
-    L : ndarray of shape (n_outputs, n_outputs)
-        The output kernel.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs,)
-        A permutation of the outputs.
-    """
-    if len(L) == 1:  # linkage wants two
-        return np.array([0])
-    distances = squareform(1 - similarity(L, "correlation"), checks=False)
-    return leaves_list(linkage(distances, method="average", optimal_ordering=True))

@@ -1,0 +1,137 @@
+"""How sure are the relations? An answer that has to be asked for.
+
+It takes a fit for each part of the rows that is left out. The relations are those of
+the saved model, or where it has none of the best that was compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from okl.cli.data import Data
+from okl.cli.errors import UserError, one_line
+from okl.cli.search import Candidate
+from okl.cli.settings import label
+from okl.cli.tables import write_table
+from okl.inspection import OutputKernelStability, output_kernel_stability
+
+FILE = "output_kernel_stability.csv"
+_FEWEST = 2
+
+
+def check_resamples(n_resamples: int | None, n_samples: int) -> None:
+    """Raise UserError, before any work, for a number that is of no use."""
+    if n_resamples is not None and not _FEWEST <= n_resamples <= n_samples:
+        raise UserError(
+            f"--stability {n_resamples} does not fit: rows are left out in as many "
+            f"parts, at least {_FEWEST} and at most the {n_samples} rows of the table."
+        )
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How sure the relations are, or why that is not known.
+
+    Attributes
+    ----------
+    stability : OutputKernelStability or None
+    candidate : Candidate
+        Whose relations they are.
+    saved : bool
+        Whether it is the saved one.
+    reason : str
+        Why there is none.
+    """
+
+    stability: OutputKernelStability | None
+    candidate: Candidate
+    saved: bool
+    reason: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        data: Data,
+        X: np.ndarray,
+        ids: Any,
+        candidate: Candidate,
+        saved: bool,
+        n_resamples: int,
+        note: Callable[[str], None],
+    ) -> Sureness:
+        """Fit a model again to parts of the rows.
+
+        What is found to be impossible here does not undo the fit.
+        """
+        name = label(candidate.structure)
+        if len(candidate.model.output_kernel_) == 1:
+            reason = "There is one output, so there are no relations."
+            return cls(None, candidate, saved, reason)
+        if "known" in candidate.structure.capabilities:
+            reason = f"{name} learns no relations, so none is unsure."
+            return cls(None, candidate, saved, reason)
+        note(f"stability: {n_resamples + 1} more fits of {name}")
+        try:
+            found = output_kernel_stability(
+                candidate.model, X, data.y, n_resamples=n_resamples, **ids
+            )
+        except (ValueError, MemoryError) as error:
+            return cls(None, candidate, saved, f"Not estimated: {one_line(error)}")
+        return cls(found, candidate, saved)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file that `write` writes, if it does."""
+        return {FILE: "how sure each relation is"} if self.stability else {}
+
+    @property
+    def drawn(self) -> OutputKernelStability | None:
+        """What the pictures of the saved model show."""
+        return self.stability if self.saved else None
+
+    def write(self, outputs: Sequence[str], path: Path) -> None:
+        """Write a row for each pair of outputs, and each output with itself."""
+        if self.stability is None:
+            return
+        first, second = np.triu_indices(len(outputs))
+        names = np.asarray(outputs, dtype=object)
+        columns: dict[str, Any] = {
+            "first": names[first],
+            "second": names[second],
+            "stable": self.stability.stable[first, second],
+        }
+        for kind in ("correlation", "covariance"):
+            entries = getattr(self.stability, kind)
+            columns[kind] = entries.estimate[first, second]
+            for part in ("std", "lower", "upper"):
+                columns[f"{kind}_{part}"] = getattr(entries, part)[first, second]
+        write_table(pd.DataFrame(columns), path)
+
+    def lines(self) -> list[str]:
+        """Say it in words."""
+        if self.stability is None:
+            return [self.reason]
+        found = self.stability
+        pairs = np.triu_indices(len(found.stable), 1)
+        n_stable, n_pairs = int(found.stable[pairs].sum()), len(pairs[0])
+        n_resamples = len(found.correlation.draws)
+        name = label(self.candidate.structure)
+        seen = f"These are relations of {name}, which is not saved. "
+        where = ""
+        if self.saved:
+            seen, where = "", " (* above; the others are grey in the heat map)"
+        return [
+            f"{seen}Of {n_pairs} pairs of outputs {n_stable} have a correlation whose "
+            f"sign is stable{where}: with a probability of {found.level:.0%} none of these "
+            f"is in truth zero. {FILE} has intervals of {found.level:.0%} of each one "
+            "by itself.",
+            f"The model was fitted again {n_resamples} times, each time without "
+            f"another part of the rows, which count as independent of each other; "
+            "kernel and alpha are held, and shrinkage by alpha is not counted.",
+        ]

@@ -1,0 +1,88 @@
+"""The estimator to fit again: hyperparameters are those that were chosen, and stay.
+
+A search within every resample would cost as many searches, and its choices would be
+part of what moves. So what stands for a fitted search is the estimator it chose, for
+an estimator that chooses by itself the one of a single fit, and for a pipeline its
+last step, on rows that the steps before it have transformed as they were fitted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from okl.estimators import (
+    OutputKernelClassifier,
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
+from okl.estimators.terms import kernel_and_structure
+from okl.structures import Structure
+
+_SINGLE = OutputKernelRegressor, OutputKernelClassifier
+_CHOOSING = OutputKernelRegressorCV, OutputKernelClassifierCV
+
+
+def with_hyperparameters_held(estimator: Any, X: Any) -> tuple[BaseEstimator, Any]:
+    """Return an estimator to fit, at one alpha, and the rows that it takes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor or classifier of the library; fitted, if it chooses anything; a
+        fitted search over one, or a fitted pipeline that ends in one.
+    X : array-like
+        Rows as ``estimator`` takes them.
+
+    Raises
+    ------
+    TypeError
+        For another estimator.
+    NotFittedError
+        If one that chooses was not fitted.
+    """
+    if isinstance(estimator, Pipeline):
+        check_is_fitted(estimator)
+        rows = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        return with_hyperparameters_held(estimator[-1], rows)
+    if hasattr(estimator, "best_estimator_"):
+        return with_hyperparameters_held(estimator.best_estimator_, X)
+    if isinstance(estimator, _CHOOSING):
+        return _as_chosen(estimator), X
+    if isinstance(estimator, _SINGLE):
+        return clone(estimator), X
+    # an unfitted search says so by itself
+    if hasattr(estimator, "estimator"):
+        check_is_fitted(estimator, "best_estimator_")
+    raise TypeError(
+        "estimator must be an OutputKernelRegressor, OutputKernelClassifier or one of "
+        "their ...CV, a fitted search over one, or a fitted pipeline that ends in one; "
+        f"got {type(estimator).__name__}. Of another wrapper pass the estimator "
+        "inside, with rows and targets as that one takes them."
+    )
+
+
+def _as_chosen(search: Any) -> BaseEstimator:
+    """Return the single fit with the kernel, structure and alpha that were chosen."""
+    check_is_fitted(search)
+    kind = OutputKernelClassifier if is_classifier(search) else OutputKernelRegressor
+    model = kind(clone(search.kernel_, safe=False), clone(search.structure_))
+    model.alpha, model.loss = search.alpha_, clone(search.loss_)
+    shared = set(model.get_params(deep=False)) & set(search.get_params(deep=False))
+    shared -= {"kernel", "structure", "alpha", "loss"}
+    given = search.get_params(deep=False)
+    return model.set_params(**{name: given[name] for name in sorted(shared)})
+
+
+def check_learned(model: Any) -> None:
+    """Raise ValueError if no output kernel of a model depends on the targets."""
+    structure: Structure = kernel_and_structure(model.kernel, model.structure)[1]
+    if "known" in structure.capabilities:
+        raise ValueError(
+            f"{structure!r} is known before the fit, so that its relations do not "
+            'depend on the rows; use one that learns them, such as "frobenius".'
+        )

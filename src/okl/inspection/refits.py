@@ -1,0 +1,80 @@
+"""A fit to resampled rows, and what of the targets every resample must have."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import column_or_1d
+
+from okl.numerics.correlation import correlation
+
+
+def parts_of(
+    model: Any, y: Any, weights: np.ndarray | None, task: np.ndarray | None
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the strata of rows, and the parts of the targets that each row has.
+
+    Parts are outputs; of classes the classes, of label indicators both values of each.
+    """
+    values = np.asarray(y)
+    counted = np.ones(len(values), dtype=bool)
+    if weights is not None:
+        counted = np.any(weights > 0, axis=1)
+    strata = task
+    if task is not None:
+        found, codes = np.unique(task, return_inverse=True)
+        seen = codes[:, None] == np.arange(len(found))
+    elif is_classifier(model) and (values.ndim == 1 or values.shape[1] == 1):
+        strata = column_or_1d(values)
+        classes, codes = np.unique(strata, return_inverse=True)
+        seen = codes[:, None] == np.arange(len(classes))
+    elif is_classifier(model):
+        seen = np.hstack([values == 0, values == 1])
+    else:
+        numbers = values.astype(np.float64).reshape(len(values), -1)
+        seen = ~np.isnan(numbers)
+        if weights is not None:
+            seen &= weights > 0
+    seen = seen & counted[:, None]
+    return strata, seen[:, seen.any(axis=0)]
+
+
+def refit(
+    model: Any,
+    X: Any,
+    y: Any,
+    counts: np.ndarray,
+    sample_weight: np.ndarray | None,
+    task: np.ndarray | None,
+    *,
+    quiet: bool = False,
+) -> tuple[np.ndarray, bool]:
+    """Fit to rows as often as they count; return output kernels, and if it failed.
+
+    Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of each
+    kernel, L in the units of the targets and its correlation.
+    """
+    rows = np.flatnonzero(counts)
+    X, y = _safe_split(model, X, y, rows)
+    weights: Any = counts[rows].astype(np.float64)
+    if sample_weight is not None:
+        weights = weights[:, None] * sample_weight[rows]
+        weights = weights[:, 0] if weights.shape[1] == 1 else weights
+    elif np.all(weights == 1):
+        weights = None
+    fitted = clone(model)
+    with warnings.catch_warnings():
+        if quiet:  # once for all refits, by the caller
+            warnings.simplefilter("ignore")
+        fitted.fit(X, y, weights, None if task is None else task[rows])
+        kernels = [fitted.output_kernel_]
+        if len(fitted.output_kernels_) > 1:
+            kernels += fitted.output_kernels_
+    scale = np.asarray(getattr(fitted, "y_scale_", 1.0))
+    unit = np.outer(scale, scale) if scale.ndim else scale**2
+    both = [[L, correlation(L / unit)] for L in kernels]
+    return np.array(both), bool(fitted.certificate_.failed)

@@ -1,0 +1,263 @@
+"""How sure are the relations? Refits to resampled rows, with hyperparameters held."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from okl.estimators.weights import checked_weights
+from okl.inspection.entries import Entries
+from okl.inspection.held import check_learned, with_hyperparameters_held
+from okl.inspection.refits import parts_of, refit
+from okl.inspection.resampling import METHODS, Units
+from okl.kernels import Row
+from okl.numerics.memory import require_memory
+from okl.numerics.validation import check_count
+
+
+@dataclass(frozen=True, eq=False)
+class OutputKernelStability:
+    """How sure the entries of an output kernel are.
+
+    Attributes
+    ----------
+    correlation : Entries
+        Of L_ij / sqrt(L_ii L_jj), which is the same for normalised outputs and in the
+        units of the targets. Each has ``estimate``, ``mean``, ``std``, ``lower``,
+        ``upper`` and ``draws``.
+    covariance : Entries
+        Of the entries of L, in the units of the targets, as ``output_kernel_``.
+    stable : ndarray of bool of shape (n_outputs, n_outputs)
+        The correlations whose sign is sure, all of them at once: with probability
+        ``level`` none of them is in truth zero.
+    level : float
+        The coverage of the intervals, and that probability.
+    method : str
+        How rows were resampled.
+    n_failed : int
+        Refits that ended above their tolerance.
+    terms : list of OutputKernelStability
+        Of each of several kernels, the last perhaps a `Row`; of one kernel this one.
+        With several the arrays above are those of the sum of their output kernels.
+    """
+
+    correlation: Entries
+    covariance: Entries
+    stable: np.ndarray
+    level: float
+    method: str
+    n_failed: int
+    terms: list[OutputKernelStability]
+
+
+def output_kernel_stability(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    method: str = "jackknife",
+    n_resamples: int = 20,
+    level: float = 0.95,
+    sample_weight: Any = None,
+    task: Any = None,
+    groups: Any = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> OutputKernelStability:
+    r"""Estimate how far the entries of a learned output kernel move with the rows.
+
+    The estimator is fitted to all rows and to ``n_resamples`` resamples of them. With
+    s_ij the standard deviation of an entry over the refits, its standard error is
+
+    .. math::
+
+        \frac{n - 1}{\sqrt n}\, s_{ij} \;\;\text{(jackknife)} \qquad
+        s_{ij} \;\;\text{(bootstrap)}, \qquad n = \mathtt{n\_resamples},
+
+    and intervals are the entry, of the fit to all rows, plus and minus a quantile of
+    Student's distribution with n - 1 degrees of freedom times that.
+
+    Hyperparameters are held: a search stands for the estimator that it chose, with
+    kernel, structure and alpha as they are, and the steps of a pipeline before its last
+    transform as they were fitted. Targets are normalised anew in each refit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An `OutputKernelRegressor` or `OutputKernelClassifier`, which need not be
+        fitted; or, fitted, one of their ``...CV``, `GradientSearchCV` or a search of
+        scikit-learn, or a pipeline that ends in one of these.
+    X, y : array-like
+        The rows and targets it is fitted to, as its ``fit`` takes them; targets may be
+        NaN where they were not observed.
+    method : {"jackknife", "bootstrap"}, default="jackknife"
+        Whether to leave out one of ``n_resamples`` random groups of rows at a time, or
+        to draw as many rows as there are with replacement; see the notes.
+    n_resamples : int, default=20
+        Number of refits, at least two.
+    level : float, default=0.95
+        Coverage of the intervals, and the probability that no relation called stable
+        is in truth zero.
+    sample_weight : array (n_samples,) or (n_samples, n_outputs), default=None
+        As in ``fit``; a row takes its weight with it.
+    task : array (n_samples,), default=None
+        For data in long form, the task of each row: rows are drawn within tasks.
+    groups : array (n_samples,), default=None
+        Rows that belong together (of one person, one day, one place): they are drawn,
+        or left out, together. Without, rows count as independent of each other.
+    random_state : int, RandomState instance or None, default=0
+        Of the resamples.
+    n_jobs : int, default=None
+        Refits in parallel, by joblib; the result does not depend on it.
+
+    Returns
+    -------
+    OutputKernelStability
+
+    Raises
+    ------
+    TypeError
+        For an estimator that cannot be fitted again so.
+    ValueError
+        For parameters or shapes that cannot be used, one output, an output kernel that
+        is known before the fit, targets of which a resample would always lose an output
+        or class, or the bootstrap with a `Row`, whose value a copied row would share.
+    MemoryError
+        If an array with all entries of all refits does not fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If refits ended above their tolerance.
+
+    Notes
+    -----
+    What is uncertain is what other rows of the same kind would change: the functions,
+    and the kernel and alpha, are given. So intervals do not know of the shrinkage that
+    alpha brings, nor of the choice of alpha; and two functions that have nothing to do
+    with each other are rarely orthogonal where few columns explain them, which is a
+    relation that is there on these inputs, and stable, but need not be on others.
+
+    The bootstrap brings copies of rows, whose noise a flexible kernel takes for signal,
+    so that its standard errors are too small there; those of the jackknife are rather
+    too large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okl import OutputKernelRegressor
+    >>> from okl.inspection import output_kernel_stability
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 3))
+    >>> Y = X @ [[1, -1, 0], [1, -1, 0], [0, 0, 1]] + 0.1 * rng.normal(size=(80, 3))
+    >>> sure = output_kernel_stability(OutputKernelRegressor("linear"), X, Y)
+    >>> sure.stable[0]
+    array([ True,  True, False])
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {tuple(METHODS)}, got {method!r}.")
+    check_count(n_resamples, "n_resamples", 2)
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise ValueError(f"level must be a float between 0 and 1, got {level!r}.")
+    model, X = with_hyperparameters_held(estimator, X)
+    check_learned(model)
+    if method == "bootstrap" and _has_rows(model.kernel):
+        raise ValueError(
+            "The bootstrap copies rows, and copies would share the value that Row() "
+            'gives each row; use method="jackknife".'
+        )
+    y = y.toarray() if issparse(y) else y
+    check_consistent_length(X, y, sample_weight, task, groups)
+    task = None if task is None else np.asarray(task)
+    weights = None
+    if sample_weight is not None:
+        weights = checked_weights(sample_weight, np.shape(y))
+    strata, seen = parts_of(model, y, weights, task)
+    counts = _counts(method, n_resamples, strata, seen, groups, random_state)
+
+    once = np.ones(len(seen), dtype=int)
+    estimate, _ = refit(model, X, y, once, weights, task)
+    m = estimate.shape[-1]
+    if m == 1:
+        raise ValueError(
+            "There is one output, so there are no relations to be sure of."
+        )
+    require_memory(
+        3 * estimate.nbytes * n_resamples,
+        f"The output kernels of {n_resamples} refits with {m} outputs",
+        "Use fewer resamples.",
+    )
+    again = partial(refit, model, X, y, sample_weight=weights, task=task, quiet=True)
+    refits = Parallel(n_jobs=n_jobs)(delayed(again)(counts=count) for count in counts)
+    n_failed = sum(bad for _, bad in refits)
+    if n_failed:
+        warnings.warn(
+            f"{n_failed} of {n_resamples} refits ended above the tolerance, so that "
+            "some of what moves is the solver; raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    draws = np.stack([kernels for kernels, _ in refits], axis=1)
+
+    def summary(term: int, terms: list[OutputKernelStability]) -> OutputKernelStability:
+        covariance, related = (
+            Entries.of(
+                estimate[term, kind],
+                draws[term, :, kind],
+                inflation=METHODS[method][1](n_resamples),
+                level=level,
+                largest=largest,
+            )
+            for kind, largest in ((0, np.inf), (1, 1.0))
+        )
+        stable = related.stable_signs(level)
+        found = OutputKernelStability(
+            related, covariance, stable, level, method, n_failed, terms
+        )
+        if not terms:
+            terms.append(found)
+        return found
+
+    return summary(0, [summary(term, []) for term in range(1, len(estimate))])
+
+
+def _has_rows(kernel: Any) -> bool:
+    return isinstance(kernel, list | tuple) and isinstance(kernel[-1], Row)
+
+
+def _counts(
+    method: str,
+    n_resamples: int,
+    strata: np.ndarray | None,
+    seen: np.ndarray,
+    groups: Any,
+    random_state: Any,
+) -> np.ndarray:
+    """Return how often each row is in each resample (n_resamples, n_samples)."""
+    grouped = None if groups is None else column_or_1d(np.asarray(groups))
+    units = Units.of(len(seen), grouped, strata)
+    what = "rows" if groups is None else "groups"
+    if method == "jackknife" and n_resamples > units.number:
+        raise ValueError(
+            f"n_resamples={n_resamples} is more than the {units.number} {what} that "
+            "can be left out; use fewer."
+        )
+    rng = check_random_state(random_state)
+    counts = METHODS[method][0](units, n_resamples, seen, rng)
+    if counts is None:
+        rarest = int(seen.sum(axis=0).min())
+        raise ValueError(
+            f"Resamples of {what} keep losing an output, or a class: the rarest is in "
+            f"{rarest} of {len(seen)} rows. Leave it out of the targets, or use "
+            "another method, more resamples for the jackknife, or other groups."
+        )
+    return counts
