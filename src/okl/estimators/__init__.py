@@ -7,6 +7,7 @@ from okl.estimators.classifier import OutputKernelClassifier as OutputKernelClas
 from okl.estimators.classifier_cv import (
     OutputKernelClassifierCV as OutputKernelClassifierCV,
 )
+from okl.estimators.extension import OutputKernelExtension as OutputKernelExtension
 from okl.estimators.imputer import OutputKernelImputer as OutputKernelImputer
 from okl.estimators.path import OutputKernelPath as OutputKernelPath
 from okl.estimators.path import output_kernel_path as output_kernel_path

@@ -197,6 +197,13 @@ class Structure(NamedOutputs, ABC):
             kernel = SpectralKernel(kernel.spectral().eigenvalues)
         return self.penalty(kernel.matrix())
 
+    def trace_and_square(self) -> tuple[float, float] | None:
+        """Return (mu, nu) if R(L) = mu tr(L) / 2 + nu ||L||_F^2 / 2, a rank aside.
+
+        None for any other R.
+        """
+        return None
+
     def response(
         self, matrix: Array, centre: Array | None = None, weight: float = 0.0
     ) -> Response:

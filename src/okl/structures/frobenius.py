@@ -31,6 +31,10 @@ class Frobenius(Structure):
         """Return ||S||_F^2 / 2."""
         return inner(matrix, matrix) / 2
 
+    def trace_and_square(self) -> tuple[float, float]:
+        """Return (0, 1)."""
+        return 0.0, 1.0
+
     def response(
         self, matrix: Array, centre: Array | None = None, weight: float = 0.0
     ) -> Response:

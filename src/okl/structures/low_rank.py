@@ -60,6 +60,10 @@ class LowRank(Structure):
         slack = 1 + _ROUNDING * epsilon(matrix) * matrix.shape[0]
         return 0.0 if values.shape[0] == 0 or 2 * float(values[-1]) <= slack else _INF
 
+    def trace_and_square(self) -> tuple[float, float]:
+        """Return (1, 0)."""
+        return 1.0, 0.0
+
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return zero, for eigenvalues of S scaled to 1/2 or below."""
         return DualBound(0.0, directions=scaled_below(matrix, 0.5))

@@ -1,0 +1,304 @@
+"""Outputs that arrive later: what was learned stays, and is extended.
+
+A fit has learned functions f of its outputs and how they are related, L. Of a further
+output a few rows are known. Its function is b'f + h, a combination of those learned and
+an own part, and L gets the border that goes with it; nothing else moves. That is the
+problem of a fit with all else held, still convex, and small: its size is the number of
+rows of the new output (`okl.solvers.added_output`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, MultiOutputMixin
+from sklearn.base import RegressorMixin as _RegressorMixin
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+)
+
+from okl.certificates import Certificate
+from okl.estimators.extension_certificates import (
+    NewOutputs,
+    certificate_of_new,
+    joint_certificate,
+)
+from okl.estimators.kept_fit import KeptFit
+from okl.estimators.output_alphas import check_alpha_or_alphas
+from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.units import Units
+from okl.metrics import r2_score
+
+
+class OutputKernelExtension(
+    MultiOutputMixin, _RegressorMixin, MetaEstimatorMixin, BaseEstimator
+):
+    r"""New outputs with few rows, by the functions and relations of a fitted model.
+
+    The function of a new output is b'f + h: a combination of the functions f of a
+    fitted regressor and an own part h, which has the kernel of that regressor times a
+    variance s. With L its output kernel, r the penalty of the new output's part of
+    R(L), and y the targets of the new output, normalised as the regressor does it,
+
+    .. math::
+
+        \sum_i \tfrac12 (y_i - b'f(x_i) - h(x_i) - a)^2 + \alpha \left(
+        \frac{\|h\|^2}{2 s} + R\begin{pmatrix} L & L b \\ b'L & b'L b + s
+        \end{pmatrix} - R(L) \right)
+
+    is minimised over b, h, s >= 0 and the intercept a: what the new output adds to the
+    objective of the regressor, which stays as it is. So the extended matrix is positive
+    semi-definite, predictions of the outputs of before do not change in a bit, and the
+    problem is convex and as small as the number of rows of the new output. The rows of
+    before are not needed. Several new outputs are each added to those of before, in any
+    order: their own parts are unrelated, and what relates them is what they have in
+    common with f.
+
+    Parameters
+    ----------
+    estimator : OutputKernelRegressor or OutputKernelRegressorCV
+        Fitted, with the squared loss, one kernel and the structure ``"frobenius"`` or
+        ``"low_rank"``. It is not changed. As scikit-learn's `clone` forgets fits, pass
+        ``FrozenEstimator(estimator)`` of `sklearn.frozen` where it is cloned, such as
+        in `sklearn.model_selection.GridSearchCV`. Where a bound on the rank is reached,
+        new outputs have no own part.
+    alpha : float or array (n_outputs,), default=None
+        That of the new outputs, or of each of them; None for that of the estimator (of
+        several the geometric mean).
+
+    Attributes
+    ----------
+    coef_ : array (n_outputs, n_kept)
+        b of each new output, in units of the targets: what its function takes of those
+        of the fitted estimator, intercepts apart.
+    dual_coef_ : array (n_samples, n_outputs)
+        Own parts are ``kernel_(X, X_fit_) @ dual_coef_``, in units of the targets.
+    intercept_ : array (n_outputs,)
+        What is added to both.
+    own_variance_ : array (n_outputs,)
+        s of each, in squared units of the targets.
+    output_kernel_ : array (n_kept + n_outputs, n_kept + n_outputs)
+        The extended output kernel in units of the targets, computed when asked for; its
+        first block is that of the estimator.
+    y_mean_, y_scale_ : array (n_outputs,)
+        What the new targets were normalised by, as in `OutputKernelRegressor`.
+    alpha_ : array (n_outputs,)
+        As used.
+    certificate_ : Certificate
+        Of what was solved: the sum of the problems of the new outputs, all else held.
+        It does not compare with a fit of all outputs together, as `joint_certificate`
+        does.
+    kernel_ : Kernel
+        That of the estimator.
+    X_fit_ : array or sparse matrix (n_samples, n_features)
+        The rows of the new outputs.
+    output_names_ : array (n_outputs,)
+        The column names of y, if it was a DataFrame.
+    n_features_in_, feature_names_in_
+        Those of the estimator.
+
+    Notes
+    -----
+    A new output of n rows takes some thirty decompositions of a matrix (n, n) with
+    ``"frobenius"``, and one with ``"low_rank"``. There are no standard deviations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okl import OutputKernelExtension, OutputKernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> Y = np.sin(X[:, :2])
+    >>> model = OutputKernelRegressor(alpha=0.01).fit(X, Y)
+    >>> rows = rng.normal(size=(8, 3))
+    >>> later = OutputKernelExtension(model).fit(rows, np.sin(rows[:, 0]))
+    >>> later.predict(X).shape, later.output_kernel_.shape
+    ((60,), (3, 3))
+    """
+
+    def __init__(self, estimator: Any, *, alpha: Any = None) -> None:
+        self.estimator = estimator
+        self.alpha = alpha
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare sparse rows, as the estimator takes them."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Extend the fitted estimator by new outputs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows of the new outputs, be they among those of the estimator or not.
+        y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
+            Targets of the new outputs; NaN where they were not observed.
+        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
+            Weights of rows, or targets, as in `OutputKernelRegressor.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            For an estimator that is no regressor of okl.
+        ValueError
+            For a fit that cannot be extended, a new output that is nowhere observed or
+            has the name of one of before, or parameters and entries that cannot be
+            used.
+        """
+        kept = KeptFit.of(self.estimator)
+        if self.alpha is not None:
+            check_alpha_or_alphas(self.alpha)
+        X = kept.rows(X)
+        set_output_names(self, y)
+        self._check_names(kept)
+        y = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+        )
+        check_consistent_length(X, y)
+        targets, weights = observed_targets(y, sample_weight)
+        n_outputs = targets.shape[1]
+        alphas = np.asarray(kept.alpha if self.alpha is None else self.alpha, float)
+        if alphas.ndim and alphas.shape != (n_outputs,):
+            raise ValueError(
+                "alpha must be a number, or an array with one for each new output; got "
+                f"{len(alphas)} for {n_outputs}."
+            )
+        self.alpha_ = np.broadcast_to(alphas, (n_outputs,)).copy()
+        self._units = Units.as_given(n_outputs)
+        if kept.normalize:
+            free = kept.free_intercept
+            self._units = Units.of(targets, weights, free_intercept=free)
+            targets = self._units.normalised(targets, weights)
+        if weights is None:
+            weights = np.ones((len(targets), 1))
+        weights = np.broadcast_to(weights, targets.shape)
+        self._kept, self._one_dimensional = kept, y.ndim == 1
+        self._adopt(X, targets, weights)
+        return self
+
+    def _adopt(self, X: Any, targets: np.ndarray, weights: np.ndarray) -> None:
+        """Add each output, and set the fitted attributes."""
+        kept, scale = self._kept, self._units.scale
+        added, dual, intercept = kept.extended(X, targets, weights, self.alpha_)
+        own = np.array([output.own_variance for output in added])
+        self._loadings = np.array([output.loadings for output in added])
+        self.coef_ = scale[:, None] * self._loadings @ kept.axes.T / kept.scale
+        self.dual_coef_ = dual * own * scale
+        free = kept.free_intercept
+        self.intercept_ = self._units.intercept(intercept) if free else intercept
+        self.own_variance_ = own * scale**2
+        self.y_mean_, self.y_scale_ = self._units.mean, scale
+        self.kernel_, self.X_fit_ = kept.kernel, X
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(kept.estimator, name):
+                setattr(self, name, getattr(kept.estimator, name))
+        self.certificate_ = certificate_of_new(kept, added, targets, weights)
+
+    def _check_names(self, kept: KeptFit) -> None:
+        """Raise ValueError if a new output has the name of one of before, or two."""
+        names = getattr(self, "output_names_", np.array([]))
+        before = getattr(kept.estimator, "output_names_", np.array([]))
+        seen = {str(name) for name in before}
+        for name in names:
+            if str(name) in seen:
+                raise ValueError(
+                    f"y has the column {name!r}, which is an output of the estimator, "
+                    "or comes twice; give new outputs new names, or leave it out."
+                )
+            seen.add(str(name))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the new outputs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+
+        Returns
+        -------
+        prediction : array (n_samples, n_outputs) or (n_samples,)
+            Of the dimension of y.
+        """
+        check_is_fitted(self)
+        X = self._kept.rows(X)
+        common = self._kept.functions(X) @ (self._loadings.T * self.y_scale_)
+        own = self.kernel_(X, self.X_fit_) @ self.dual_coef_
+        prediction = common + own + self.intercept_
+        return prediction[:, 0] if self._one_dimensional else prediction
+
+    def predict_all(self, X: Any) -> np.ndarray:
+        """Predict the outputs of the estimator, as it does, and then the new ones.
+
+        Returns an array (n_samples, n_kept + n_outputs).
+        """
+        new = self.predict(X)
+        kept = self._kept.estimator.predict(X)
+        return np.hstack([kept.reshape(len(new), -1), new.reshape(len(new), -1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean R^2 of the new outputs over their observed targets."""
+        return r2_score(y, self.predict(X), sample_weight=sample_weight)
+
+    @property
+    def output_kernel_(self) -> np.ndarray:
+        """The extended output kernel, in units of the targets."""
+        check_is_fitted(self)
+        kept = self._kept
+        weighted = self._loadings * kept.eigenvalues
+        border = self.y_scale_[:, None] * (weighted @ kept.axes.T) * kept.scale
+        roots = self._loadings * np.sqrt(kept.eigenvalues) * self.y_scale_[:, None]
+        corner = roots @ roots.T + np.diag(self.own_variance_)
+        return np.block([[kept.estimator.output_kernel_, border.T], [border, corner]])
+
+    def joint_certificate(self, y: Any, y_new: Any) -> Certificate:
+        """Return how far the extended model is from a fit of all outputs together.
+
+        Such a fit has the rows of before and those of the new outputs, with targets
+        missing where they were not observed, and moves everything. Its objective can be
+        lower than that of the extended model by at most the gap. Weights are taken to
+        be one.
+
+        Parameters
+        ----------
+        y : array (., n_kept)
+            The targets that the estimator was fitted to.
+        y_new : array (n_samples, n_outputs) or (n_samples,)
+            Those that `fit` was given.
+
+        Returns
+        -------
+        Certificate
+            Of the objective of `OutputKernelRegressor`, in the units of both fits.
+
+        Raises
+        ------
+        ValueError
+            For targets of another shape than those of the fits.
+        """
+        check_is_fitted(self)
+        new = NewOutputs(
+            self._loadings @ self._kept.axes.T,
+            self.dual_coef_ / self.y_scale_,
+            self._units.scores(self.intercept_[None])[0],
+            self.output_kernel_,
+            self._units,
+            self.alpha_,
+            self.X_fit_,
+        )
+        return joint_certificate(self._kept, y, y_new, new)

@@ -1,0 +1,217 @@
+r"""One more output, all others kept: the problem of a fit, restricted.
+
+Let f be the functions of a fit and L their output kernel. A new output has the
+function b'f + h and the border (L b, b'L b + s) of L. The extended matrix is positive
+semi-definite for every b and every s >= 0, and these are all such matrices; the norm
+grows by ||h||^2 / s. With R(L) = mu tr(L) / 2 + nu ||L||^2 / 2 what the new output adds
+to the objective of the fit is
+
+.. math::
+
+    \sum_i \tfrac{w_i}2 (y_i - b'f(x_i) - h(x_i))^2 + \alpha \left(
+    \frac{\|h\|_k^2}{2 s} + \nu \|L b\|^2 + r(b'L b + s) \right), \qquad
+    r(x) = \tfrac\mu2 x + \tfrac\nu2 x^2:
+
+jointly convex in the function and the border, as f and L do not move. The conjugate of
+r turns it into one of two numbers, s and the slope t of r, which are found one inside
+the other: for a given t the new output is kernel ridge regression with the kernel
+s k + f'M f, M = (2 t L + 2 nu L^2)^+, and c'Kc / 2 <= t for its dual variables c, with
+s the multiplier; and r'(b'L b + s) = t. Any c with sum zero and t >= c'Kc / 2 bound the
+minimum from below,
+
+.. math::
+
+    \alpha \left( c'y - \tfrac\alpha2 c'W^{-1}c - \tfrac12 g'M g - r^*(t) \right),
+    \qquad g_j = \sum_i c_i f_j(x_i),
+
+which is the certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+from scipy.optimize import brentq
+
+from okl.numerics.arrays import Array, eigh, inner, namespace
+
+# How far below their bounds the two numbers are looked for; less is zero.
+_SMALLEST = 1e-12
+
+
+@dataclass(frozen=True)
+class AddedOutput:
+    """The function and the border of a new output.
+
+    Attributes
+    ----------
+    loadings : array (q,)
+        b, in the eigenvectors of L.
+    own_variance : float
+        s.
+    dual : array (n_samples,)
+        c; the own function is s times the kernel function of c.
+    primal, dual_value : float
+        What the new output adds to the objective, and the bound below it.
+    """
+
+    loadings: Array
+    own_variance: float
+    dual: Array
+    primal: float
+    dual_value: float
+
+
+def add_output(
+    targets: Array,
+    kernel_matrix: Array,
+    functions: Array,
+    eigenvalues: Array,
+    alpha: float,
+    *,
+    trace_and_square: tuple[float, float],
+    own_part: bool = True,
+) -> AddedOutput:
+    """Solve the problem of one new output, in rows of weight one without intercept.
+
+    Parameters
+    ----------
+    targets : array (n_samples,)
+    kernel_matrix : array (n_samples, n_samples)
+        K.
+    functions : array (n_samples, q)
+        f at the rows, in the eigenvectors of L.
+    eigenvalues : array (q,)
+        Those of L, > 0.
+    alpha : float
+    trace_and_square : tuple of float
+        (mu, nu), not both zero.
+    own_part : bool, default=True
+        Whether there is an h; without, the output is a combination of the others.
+    """
+    problem = _Problem(
+        targets, kernel_matrix, functions, eigenvalues, alpha, *trace_and_square
+    )
+    return problem.solve(own_part)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What the slope t of r implies."""
+
+    slope: float
+    loadings: Array
+    own_variance: float
+    dual: Array
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The problem, as above."""
+
+    targets: Array
+    kernel_matrix: Array
+    functions: Array
+    eigenvalues: Array
+    alpha: float
+    mu: float
+    nu: float
+
+    def solve(self, own_part: bool) -> AddedOutput:
+        """Find the slope, and judge what it implies."""
+        size = inner(self.targets, self.targets)
+        if self.nu == 0 or size == 0:
+            slope = max(self.mu / 2, _SMALLEST)
+            return self._judged(self.at(slope, own_part), own_part)
+        # the penalty is at most what the loss is at zero
+        largest = self.mu / 2 + sqrt(self.nu * size / self.alpha)
+
+        def excess(logarithm: float) -> float:
+            slope = exp(logarithm)
+            point = self.at(slope, own_part)
+            return log((self.mu / 2 + self.nu * self._variance(point)) / slope + 1e-300)
+
+        low, high = log(_SMALLEST * largest), log(2 * largest)
+        root = low if excess(low) <= 0 else brentq(excess, low, high)
+        return self._judged(self.at(exp(root), own_part), own_part)
+
+    def at(self, slope: float, own_part: bool) -> _Point:
+        """Return the best function for a slope of r."""
+        xp = namespace(self.targets)
+        precision = self._inverse_penalty(slope)
+        # (alpha I + f'M f)^(-1/2), from the singular values of f M^(1/2)
+        axes, sizes, _ = xp.linalg.svd(
+            self.functions * xp.sqrt(precision), full_matrices=False
+        )
+        change = 1 / xp.sqrt(self.alpha + sizes**2) - self.alpha**-0.5
+
+        def whitened(rows: Array) -> Array:
+            return rows * self.alpha**-0.5 + (axes * change) @ (axes.T @ rows)
+
+        inside = whitened(whitened(self.kernel_matrix).T)
+        values, vectors = eigh((inside + inside.T) / 2)
+        values = xp.clip(values, 0.0, None)
+        coordinates = vectors.T @ whitened(self.targets)
+        own = _multiplier(values, coordinates, slope) if own_part else 0.0
+        dual = whitened(vectors @ (coordinates / (1 + own * values)))
+        loadings = precision * (self.functions.T @ dual)
+        return _Point(slope, loadings, own, dual)
+
+    def _inverse_penalty(self, slope: float) -> Array:
+        """Return the diagonal of M."""
+        values = self.eigenvalues
+        return 1 / (2 * values * (slope + self.nu * values))
+
+    def _variance(self, point: _Point) -> float:
+        """Return b'L b + s."""
+        common = inner(self.eigenvalues * point.loadings, point.loadings)
+        return common + point.own_variance
+
+    def _judged(self, point: _Point, own_part: bool) -> AddedOutput:
+        """Return the solution with its primal and dual value."""
+        alpha, b, c = self.alpha, point.loadings, point.dual
+        within = inner(c, self.kernel_matrix @ c)
+        own = point.own_variance
+        residuals = self.targets - self.functions @ b - own * (self.kernel_matrix @ c)
+        bordering = self.eigenvalues * b
+        variance = self._variance(point)
+        penalty = own * within / 2 + self.nu * inner(bordering, bordering)
+        penalty += self.mu / 2 * variance + self.nu / 2 * variance**2
+        primal = inner(residuals, residuals) / 2 + alpha * penalty
+        bound = self._bound(point, within if own_part else 0.0)
+        return AddedOutput(b, own, c, primal, bound)
+
+    def _bound(self, point: _Point, within: float) -> float:
+        """Return the lower bound of c, scaled where nu = 0 makes r* infinite.
+
+        Without an own part c'Kc has no say in it.
+        """
+        alpha, c, slope = self.alpha, point.dual, point.slope
+        if self.nu == 0 and within > 2 * slope:
+            c = c * sqrt(2 * slope / within)
+        elif self.nu > 0:
+            slope = max(slope, within / 2)
+        forces = self.functions.T @ c
+        value = inner(c, self.targets) - alpha / 2 * inner(c, c)
+        value -= inner(self._inverse_penalty(slope) * forces, forces) / 2
+        if self.nu > 0:
+            value -= (slope - self.mu / 2) ** 2 / (2 * self.nu)
+        return alpha * value
+
+
+def _multiplier(values: Array, coordinates: Array, bound: float) -> float:
+    """Return the least s >= 0 with sum_j d_j (v_j / (1 + s d_j))^2 / 2 <= bound."""
+
+    def within(own: float) -> float:
+        part = coordinates / (1 + own * values)
+        return inner(values * part, part) / 2
+
+    if within(0.0) <= bound:
+        return 0.0
+    # as d / (1 + s d)^2 <= 1 / (4 s)
+    largest = 1.01 * inner(coordinates, coordinates) / (8 * bound)
+    low, high = log(_SMALLEST * largest), log(largest)
+    if within(exp(low)) <= bound:
+        return 0.0
+    return exp(brentq(lambda own: log(within(exp(own)) / bound), low, high))
