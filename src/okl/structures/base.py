@@ -147,15 +147,19 @@ class Structure(NamedOutputs, ABC):
         """
         return []
 
-    def gradient(self, weights: np.ndarray) -> dict[str, Any]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, Any]:
         """Return the derivatives of sum_st W_st L_st by the logs of these parameters.
 
         For a fixed L only; one that is learned depends on the data as well.
 
         Parameters
         ----------
-        weights : array (n_outputs, n_outputs)
-            W, symmetric.
+        left : array (p, n_outputs), or (n_outputs, n_outputs)
+            With ``right`` W is the symmetric part of left' right, which need not be
+            formed; without it ``left`` is W itself, symmetric.
+        right : array (p, n_outputs), optional
         """
         return {}
 

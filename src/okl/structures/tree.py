@@ -10,7 +10,7 @@ import numpy as np
 from okl.numerics.validation import check_not_negative
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures.base import StructureTerm
-from okl.structures.given import weight_around_one
+from okl.structures.given import both_factors, weight_around_one
 from okl.structures.leaves import OfLeaves
 from okl.structures.node_kernels import NodeKernels
 from okl.structures.tree_term import TreeTerm
@@ -168,11 +168,13 @@ class Tree(OfLeaves):
                 )
         return [weight_around_one("variances", values)]
 
-    def gradient(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
         """Return that by the logs of the variances: dL = d_p phi_p phi_p'."""
         values, groups = self._tied_variances()
-        below = self.class_tree.below(weights)
-        inside = np.diagonal(self.class_tree.below(below.T))
+        below = [self.class_tree.below(one) for one in both_factors(left, right)]
+        inside = np.sum(below[0] * below[1], axis=0)
         return {"variances": values * np.bincount(groups, inside[1:], len(values))}
 
     def _of_nodes(self) -> np.ndarray:
