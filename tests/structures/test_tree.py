@@ -110,6 +110,15 @@ def test_tied_variances(tie, values):
     assert_allclose(structure.gradient(left, right)["variances"], formed, atol=1e-12)
 
 
+def test_leaves_alone_are_the_identity():
+    structure = Tree(TREE, "leaves")
+    structure.validate(4)
+    assert_array_equal(structure.matrix(4), np.eye(4))
+    assert not structure.known(np.zeros((1, 4))).couples
+    assert structure.hyperparameters() == []
+    assert_array_equal(Tree(TREE, "leaves", root=2.0).matrix(4), np.eye(4) + 2)
+
+
 def test_the_root_is_what_all_outputs_share():
     structure = Tree(TREE, "level", root=2.0)
     structure.validate(4)

@@ -45,10 +45,14 @@ class Tree(OfLeaves):
     ----------
     class_tree : ClassTree
         The tree.
-    variances : {"level", "subtree", "node", "shared"} or array, default="level"
-        d, > 0. A string is 1 for all nodes but the root, and says which of them stay
-        equal where they are learned (`okl.model_selection.GradientSearchCV`): those of
-        one depth, those below one child of the root, none, or all. An array has one
+    variances : {"level", "subtree", "node", "shared", "leaves"} or array, \
+            default="level"
+        d, > 0. ``"leaves"`` is 1 at the leaves and zero above: `Identity`, with the
+        classes of the tree, the probabilities of its nodes and its decisions, for a
+        search that is to compare it with others. Another string is 1 for all nodes but
+        the root, and says which of them stay equal where they are learned
+        (`okl.model_selection.GradientSearchCV`): those of one depth, those below one
+        child of the root, none, or all. An array has one
         entry for each depth from 1, each child of the root, each node from 1 (as the
         tree numbers them), or one for all; zeros are taken above the leaves.
     tied : {"level", "subtree", "node", "shared"} or None, default=None
@@ -156,6 +160,8 @@ class Tree(OfLeaves):
 
     def hyperparameters(self) -> list[Hyperparameter]:
         """Return the variances, those that are tied as one number."""
+        if _is_leaves(self.variances):
+            return []
         values, groups = self._tied_variances()
         if isinstance(self.variances, str):
             # what is learned is an array, which must be for the same nodes
@@ -184,6 +190,10 @@ class Tree(OfLeaves):
 
     def _tied_variances(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the variances, and which of them each node from 1 has."""
+        if _is_leaves(self.variances):
+            tree = self.class_tree
+            above = ~np.isin(np.arange(1, tree.n_nodes), tree.leaves)
+            return np.array([1.0, 0.0]), above.astype(np.intp)
         if isinstance(self.variances, str):
             groups = self._groups(_checked_tie(self.variances, "variances"))
             return np.ones(groups.max() + 1), groups
@@ -214,11 +224,15 @@ class Tree(OfLeaves):
         return np.arange(n) if tie == "node" else np.zeros(n, dtype=np.intp)
 
 
+def _is_leaves(variances: Any) -> bool:
+    return isinstance(variances, str) and variances == "leaves"
+
+
 def _checked_tie(tie: str, name: str) -> str:
     if tie not in TIES:
         raise ValueError(
             f"{name} must be one of {', '.join(map(repr, TIES))}"
-            + (", or an array" if name == "variances" else "")
+            + (", 'leaves' or an array" if name == "variances" else "")
             + f"; got {tie!r}."
         )
     return tie
