@@ -45,16 +45,15 @@ class Tree(OfLeaves):
     ----------
     class_tree : ClassTree
         The tree.
-    variances : {"level", "subtree", "node", "shared", "leaves"} or array, \
-            default="level"
-        d, > 0. ``"leaves"`` is 1 at the leaves and zero above: `Identity`, with the
-        classes of the tree, the probabilities of its nodes and its decisions, for a
-        search that is to compare it with others. Another string is 1 for all nodes but
-        the root, and says which of them stay equal where they are learned
+    variances : str or array, default="level"
+        d, > 0. ``"level"``, ``"subtree"``, ``"node"`` and ``"shared"`` are 1 for all
+        nodes but the root, and say which of them stay equal where they are learned
         (`okl.model_selection.GradientSearchCV`): those of one depth, those below one
-        child of the root, none, or all. An array has one
-        entry for each depth from 1, each child of the root, each node from 1 (as the
-        tree numbers them), or one for all; zeros are taken above the leaves.
+        child of the root, none, or all. ``"leaves"`` is 1 at the leaves and zero above:
+        `Identity`, with the classes of the tree, the probabilities of its nodes and its
+        decisions. An array has one entry for each depth from 1, each child of the root,
+        each node from 1 (as the tree numbers them), or one for all; zeros are taken
+        above the leaves.
     tied : {"level", "subtree", "node", "shared"} or None, default=None
         What the entries of an array are for; None for the first of these that the tree
         has as many of.
