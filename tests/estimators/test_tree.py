@@ -122,6 +122,32 @@ def test_a_search_compares_a_tree_with_no_structure():
     assert np.all(np.isfinite(model.scores_))
 
 
+@pytest.mark.filterwarnings("ignore:The alpha chosen")
+def test_a_search_that_settles_on_no_structure_still_has_the_tree():
+    # classes that have nothing in common with their relatives
+    rows = 3 * np.eye(5)[np.tile(np.arange(5), 8)]
+    rows += 0.1 * np.random.default_rng(0).normal(size=rows.shape)
+    far = Tree(TREE, [1e4, 1e-4], tied="level")
+    model = OutputKernelClassifierCV(
+        "linear", [far, "identity"], loss="softmax", alphas=[0.1, 1.0], cv=3
+    ).fit(rows, LABELS)
+    assert model.structure_.class_tree is None
+    below, proba = model.predict_proba(rows, level=1), model.predict_proba(rows)
+    assert_allclose(below[:, 0], proba[:, :2].sum(axis=1), atol=1e-12)
+    assert model.predict(rows, decision="taxo").tolist() == LABELS.tolist()
+    own = [label.split("/")[1] for label in LABELS]
+    assert model.score(rows, own) == 1
+
+
+def test_leaves_alone_are_no_structure_that_knows_the_tree():
+    one = tree_model(Tree(TREE, "leaves"), tol=1e-12).fit(X, LABELS)
+    two = tree_model("identity", tol=1e-12).fit(X, LABELS)
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-10)
+    assert one.predict_proba(X, level=1).shape == (len(X), 2)
+    with pytest.raises(ValueError, match="needs a tree of the classes"):
+        two.predict_proba(X, level=1)
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge", "squared_hinge"])
 def test_other_losses(loss):
     model = tree_model(loss=loss).fit(X, LABELS)

@@ -47,5 +47,9 @@ def test_the_derivative_by_log_gamma(make, gamma):
 
     expected = (along(step) - along(-step)) / (2 * step)
     assert_allclose(make(gamma).gradient(weights)["gamma"], expected, rtol=1e-6)
+    # W = left' right, its symmetric part
+    turn = np.triu(np.ones((M, M)), 1)
+    found = make(gamma).gradient(np.eye(M), weights + turn - turn.T)["gamma"]
+    assert_allclose(found, expected, rtol=1e-6)
     (one,) = make(gamma).hyperparameters(M)
     assert one.bounds[0] < one.value == gamma < one.bounds[1]

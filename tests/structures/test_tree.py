@@ -105,6 +105,18 @@ def test_tied_variances(tie, values):
         moved = np.array(values) * np.exp(step * (np.arange(len(values)) == i))
         change = Tree(TREE, moved).matrix(4) - structure.matrix(4)
         assert_allclose(slope, np.vdot(weights, change) / step, rtol=1e-4, atol=1e-8)
+    left, right = rng.normal(size=(2, 6, 4))
+    formed = structure.gradient((left.T @ right + right.T @ left) / 2)["variances"]
+    assert_allclose(structure.gradient(left, right)["variances"], formed, atol=1e-12)
+
+
+def test_leaves_alone_are_the_identity():
+    structure = Tree(TREE, "leaves")
+    structure.validate(4)
+    assert_array_equal(structure.matrix(4), np.eye(4))
+    assert not structure.known(np.zeros((1, 4))).couples
+    assert structure.hyperparameters() == []
+    assert_array_equal(Tree(TREE, "leaves", root=2.0).matrix(4), np.eye(4) + 2)
 
 
 def test_the_root_is_what_all_outputs_share():

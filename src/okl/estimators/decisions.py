@@ -5,7 +5,7 @@ All is checked before rows are evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,24 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okl.decisions import DecisionRule, node_probabilities
 from okl.decisions.nodes import numbers_of
+from okl.structures import Structure
 from okl.trees import ClassTree
 from okl.trees.relatives import are_below
 
 
 def known_tree(model: Any) -> ClassTree | None:
-    """Return the tree of classes that a fitted model knows, None if none."""
-    given = model.structure_
-    structures = given if isinstance(given, list) else [given]
-    trees = (structure.class_tree for structure in structures)
+    """Return the tree of classes that a fitted model knows, None if none.
+
+    Where it chose among structures, that of one that it did not choose is one as well.
+    """
+    trees = (structure.class_tree for structure in _structures(model))
     return next((tree for tree in trees if tree is not None), None)
+
+
+def _structures(model: Any) -> Iterator[Structure]:
+    chosen = model.structure_
+    yield from chosen if isinstance(chosen, list) else [chosen]
+    yield from model._given_structures()
 
 
 def tree_of(model: Any, what: str) -> ClassTree:

@@ -117,9 +117,7 @@ class Objective:
                 self._operator, alpha, structure, of_kernel=False
             )
         derivatives["alpha"] = found.log_alpha
-        if found.output_weights is not None:
-            own = structure.gradient(found.output_weights)
-            derivatives |= within("structure", own)
+        derivatives |= within("structure", found.of_structure)
         return found.value, self.space.gradient(derivatives)
 
 

@@ -147,7 +147,9 @@ class Structure(NamedOutputs, ABC):
         """
         return []
 
-    def gradient(self, weights: np.ndarray) -> dict[str, Any]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, Any]:
         """Return the derivatives of sum_st W_st L_st by these parameters.
 
         By the log of each, or by the value of one that is learned so (`LinearScale`).
@@ -155,8 +157,10 @@ class Structure(NamedOutputs, ABC):
 
         Parameters
         ----------
-        weights : array (n_outputs, n_outputs)
-            W, symmetric.
+        left : array (p, n_outputs), or (n_outputs, n_outputs)
+            With ``right`` W is the symmetric part of left' right, which need not be
+            formed; without it ``left`` is W itself, symmetric.
+        right : array (p, n_outputs), optional
         """
         return {}
 

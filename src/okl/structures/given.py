@@ -84,3 +84,10 @@ def weight_around_one(name: str, value: Any) -> Hyperparameter:
     reach = float(np.exp(_REACH * _STD))
     bounds = np.minimum(1 / reach, value / 2), np.maximum(reach, value * 2)
     return Hyperparameter(name, value, bounds, LogNormal(0.0, _STD))
+
+
+def both_factors(
+    left: np.ndarray, right: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return factors of W as `Structure.gradient` takes it: left' right is W."""
+    return left, np.eye(len(left)) if right is None else right

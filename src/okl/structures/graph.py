@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import laplacian
 
 from okl.numerics.validation import check_positive
 from okl.parameters.hyperparameter import Hyperparameter
-from okl.structures.given import Given, weight_around_one
+from okl.structures.given import Given, both_factors, weight_around_one
 
 _TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a Laplacian
 
@@ -98,10 +98,13 @@ class Graph(Given):
         """Return gamma."""
         return [weight_around_one("gamma", self.gamma)]
 
-    def gradient(self, weights: np.ndarray) -> dict[str, float]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, float]:
         """Return that by log gamma: dL = -gamma L^2."""
-        L = self.matrix(len(weights))
-        return {"gamma": -float(self.gamma) * float(np.vdot(weights, L @ L))}
+        left, right = both_factors(left, right)
+        L = self.matrix(left.shape[1])
+        return {"gamma": -float(self.gamma) * float(np.vdot(left @ L, right @ L))}
 
 
 def _dense(matrix: Any) -> np.ndarray:

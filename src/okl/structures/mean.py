@@ -13,7 +13,7 @@ import numpy as np
 
 from okl.numerics.validation import check_positive
 from okl.parameters.hyperparameter import Hyperparameter
-from okl.structures.given import Given, weight_around_one
+from okl.structures.given import Given, both_factors, weight_around_one
 
 
 class Mean(Given):
@@ -61,7 +61,11 @@ class Mean(Given):
         """Return gamma."""
         return [weight_around_one("gamma", self.gamma)]
 
-    def gradient(self, weights: np.ndarray) -> dict[str, float]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, float]:
         """Return that by log gamma: dL = -gamma / (1 + gamma)^2 (I - U)."""
         rate = -float(self.gamma) / (1 + float(self.gamma)) ** 2
-        return {"gamma": rate * float(np.trace(weights) - weights.sum() / len(weights))}
+        left, right = both_factors(left, right)
+        average = float(left.sum(axis=1) @ right.sum(axis=1)) / left.shape[1]
+        return {"gamma": rate * (float(np.vdot(left, right)) - average)}

@@ -13,7 +13,7 @@ from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.parameters.priors import Normal
 from okl.parameters.scales import LinearScale
-from okl.structures.given import Given
+from okl.structures.given import Given, both_factors
 
 # Entries of B stay below so many standard deviations, or twice the largest given one.
 _MOST = 10.0
@@ -122,9 +122,13 @@ class Mixing(Given):
             Hyperparameter("mixing", mixing, bounds, Normal(std), scale=LinearScale())
         ]
 
-    def gradient(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
         """Return that by the entries of B: dL = dB B' + B dB'."""
-        return {"mixing": 2 * weights @ self._mixing(len(weights))}
+        left, right = both_factors(left, right)
+        B = self._mixing(left.shape[1])
+        return {"mixing": left.T @ (right @ B) + right.T @ (left @ B)}
 
     def _mixing(self, n_outputs: int) -> np.ndarray:
         """Return B, as given or as learning starts."""

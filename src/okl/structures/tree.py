@@ -10,7 +10,7 @@ import numpy as np
 from okl.numerics.validation import check_not_negative
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures.base import StructureTerm
-from okl.structures.given import weight_around_one
+from okl.structures.given import both_factors, weight_around_one
 from okl.structures.leaves import OfLeaves
 from okl.structures.node_kernels import NodeKernels
 from okl.structures.tree_term import TreeTerm
@@ -45,12 +45,15 @@ class Tree(OfLeaves):
     ----------
     class_tree : ClassTree
         The tree.
-    variances : {"level", "subtree", "node", "shared"} or array, default="level"
-        d, > 0. A string is 1 for all nodes but the root, and says which of them stay
-        equal where they are learned (`okl.model_selection.GradientSearchCV`): those of
-        one depth, those below one child of the root, none, or all. An array has one
-        entry for each depth from 1, each child of the root, each node from 1 (as the
-        tree numbers them), or one for all; zeros are taken above the leaves.
+    variances : str or array, default="level"
+        d, > 0. ``"level"``, ``"subtree"``, ``"node"`` and ``"shared"`` are 1 for all
+        nodes but the root, and say which of them stay equal where they are learned
+        (`okl.model_selection.GradientSearchCV`): those of one depth, those below one
+        child of the root, none, or all. ``"leaves"`` is 1 at the leaves and zero above:
+        `Identity`, with the classes of the tree, the probabilities of its nodes and its
+        decisions. An array has one entry for each depth from 1, each child of the root,
+        each node from 1 (as the tree numbers them), or one for all; zeros are taken
+        above the leaves.
     tied : {"level", "subtree", "node", "shared"} or None, default=None
         What the entries of an array are for; None for the first of these that the tree
         has as many of.
@@ -156,6 +159,8 @@ class Tree(OfLeaves):
 
     def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return the variances, those that are tied as one number."""
+        if _is_leaves(self.variances):
+            return []
         values, groups = self._tied_variances()
         if isinstance(self.variances, str):
             # what is learned is an array, which must be for the same nodes
@@ -168,11 +173,13 @@ class Tree(OfLeaves):
                 )
         return [weight_around_one("variances", values)]
 
-    def gradient(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+    def gradient(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
         """Return that by the logs of the variances: dL = d_p phi_p phi_p'."""
         values, groups = self._tied_variances()
-        below = self.class_tree.below(weights)
-        inside = np.diagonal(self.class_tree.below(below.T))
+        below = [self.class_tree.below(one) for one in both_factors(left, right)]
+        inside = np.sum(below[0] * below[1], axis=0)
         return {"variances": values * np.bincount(groups, inside[1:], len(values))}
 
     def _of_nodes(self) -> np.ndarray:
@@ -182,6 +189,10 @@ class Tree(OfLeaves):
 
     def _tied_variances(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the variances, and which of them each node from 1 has."""
+        if _is_leaves(self.variances):
+            tree = self.class_tree
+            above = ~np.isin(np.arange(1, tree.n_nodes), tree.leaves)
+            return np.array([1.0, 0.0]), above.astype(np.intp)
         if isinstance(self.variances, str):
             groups = self._groups(_checked_tie(self.variances, "variances"))
             return np.ones(groups.max() + 1), groups
@@ -212,11 +223,15 @@ class Tree(OfLeaves):
         return np.arange(n) if tie == "node" else np.zeros(n, dtype=np.intp)
 
 
+def _is_leaves(variances: Any) -> bool:
+    return isinstance(variances, str) and variances == "leaves"
+
+
 def _checked_tie(tie: str, name: str) -> str:
     if tie not in TIES:
         raise ValueError(
             f"{name} must be one of {', '.join(map(repr, TIES))}"
-            + (", or an array" if name == "variances" else "")
+            + (", 'leaves' or an array" if name == "variances" else "")
             + f"; got {tie!r}."
         )
     return tie

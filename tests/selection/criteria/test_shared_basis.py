@@ -8,7 +8,12 @@ from okl.operators import Dense
 from okl.selection.criteria import closed_form, shared_basis
 from okl.structures import Fixed, Identity
 from tests.samples import psd
-from tests.selection.criteria.differences import ROW_WEIGHTS, M, assert_derivatives
+from tests.selection.criteria.differences import (
+    ROW_WEIGHTS,
+    M,
+    assert_derivatives,
+    recording,
+)
 from tests.selection.criteria.test_closed_form import (
     ALPHA,
     every,
@@ -35,7 +40,7 @@ def test_it_is_the_same(make, intercept, structure, alpha, weights, monkeypatch)
     def evaluated(few):
         monkeypatch.setattr(closed_form, "_FEW", few)
         criterion = made(make, Y, weights, intercept=intercept)
-        return criterion.evaluate(Dense(K.copy()), alpha, structure)
+        return criterion.evaluate(Dense(K.copy()), alpha, recording(structure))
 
     one, each = evaluated(0), evaluated(99)
     assert_allclose(one.value, each.value, rtol=1e-9)
@@ -47,8 +52,9 @@ def test_it_is_the_same(make, intercept, structure, alpha, weights, monkeypatch)
         assert_allclose(centring @ one.weights() @ centring, G, atol=1e-8)
     else:
         assert_allclose(one.weights(), G, atol=1e-8)
-    if each.output_weights is not None:
-        assert_allclose(one.output_weights, each.output_weights, atol=1e-8)
+    assert one.of_structure.keys() == each.of_structure.keys()
+    for name, found in each.of_structure.items():
+        assert_allclose(one.of_structure[name], found, atol=1e-8)
 
 
 @every

@@ -14,7 +14,7 @@ once, at about the cost of J itself, however many hyperparameters there are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +44,9 @@ class Evaluation:
     right : array (n_samples, p) or None
     log_alpha : float, or array (n_outputs,)
         The derivative with respect to log alpha; one for each alpha that was given.
-    output_weights : array (n_outputs, n_outputs) or None
-        The symmetric matrix H with dJ = tr(H dL), where a given L couples outputs.
+    of_structure : dict
+        The derivatives by the logs of the parameters of a structure whose L is given
+        and couples outputs, as `Structure.gradient` has them.
     largest_gap : float
         The largest relative gap among fits that did not end at their tolerance; 0 where
         all did, or nothing was fitted.
@@ -55,7 +56,7 @@ class Evaluation:
     left: np.ndarray
     right: np.ndarray | None
     log_alpha: float | np.ndarray
-    output_weights: np.ndarray | None = None
+    of_structure: dict[str, Any] = field(default_factory=dict)
     largest_gap: float = 0.0
 
     def weights(self) -> np.ndarray:

@@ -136,10 +136,12 @@ class ClosedFormCriterion(Criterion):
             left = (
                 summed(model.blocks, found.parts, n) if of_kernel else np.empty((n, 0))
             )
-        log_alpha, of_output_kernel = -found.inside * ratios, None
+        log_alpha, of_structure = -found.inside * ratios, {}
         if basis is not None:
             of_matrix = basis @ found.inside @ basis.T
+            # H with dJ = tr(H dL)
             of_output_kernel = scales[:, None] * of_matrix * scales / overall
+            of_structure = structure.gradient(of_output_kernel)
             log_alpha = -np.sum(of_matrix * ((basis * ratios) @ basis.T), axis=0)
             # what a factor of an output does, to its targets and what is judged
             assert found.of_targets is not None
@@ -151,7 +153,7 @@ class ClosedFormCriterion(Criterion):
             left,
             None if of_kernel else left,
             log_alpha if alpha.ndim else float(log_alpha.sum()),
-            of_output_kernel,
+            of_structure,
         )
 
     def mean_squares(self, sums: np.ndarray) -> np.ndarray:

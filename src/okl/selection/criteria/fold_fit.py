@@ -149,6 +149,19 @@ class FoldFit:
         """K C."""
         return np.asarray(self.operator @ self.dual)
 
+    def of_structure(
+        self, image: np.ndarray, g: np.ndarray, s: np.ndarray
+    ) -> dict[str, Any]:
+        """Return the derivatives by the parameters of a given L that couples outputs.
+
+        That in L, moved alone, is ``image' g`` of held-out rows and ``(KC)' s`` of the
+        training rows, (n_outputs, n_outputs), which is not formed here.
+        """
+        if not (self.known and self.output_kernel.couples):
+            return {}
+        left, right = np.concatenate([image, self.dual_image]), np.concatenate([g, s])
+        return self.structure.gradient(left, right)
+
     def across(self, cross: Any, rows: np.ndarray) -> np.ndarray:
         """Return centred kernel values of other rows times rows (n_train, p)."""
         image = cross @ rows

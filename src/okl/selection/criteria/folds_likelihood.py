@@ -35,6 +35,7 @@ import numpy as np
 from okl.numerics.arrays import is_numpy
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
+from okl.optimization.smooth import symmetric
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
 from okl.selection.criteria.base import Criterion, Evaluation, Value
@@ -100,7 +101,6 @@ class FoldsLikelihood(Criterion):
         of_kernel: bool = True,
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives."""
-        known = structure.known(self.observed.targets)
         if not self.differentiates(structure):
             raise ValueError(
                 f"The L of {structure} is learned, and the derivative of held-out "
@@ -120,15 +120,13 @@ class FoldsLikelihood(Criterion):
                 for number in range(len(self._folds))
             ]
         log_alpha = np.sum([part.log_alphas for part in parts], axis=0)
-        couples = known is not None and known.couples
+        of_structure = [part.of_structure for part in parts]
         return Evaluation(
             sum(part.value for part in parts),
             np.concatenate([part.left for part in parts], axis=1),
             np.concatenate([part.right for part in parts], axis=1),
             log_alpha if several else float(log_alpha.sum()),
-            np.sum([part.output_weights for part in parts], axis=0)
-            if couples
-            else None,
+            {name: sum(one[name] for one in of_structure) for name in of_structure[0]},
             max(part.gap for part in parts),
         )
 
@@ -209,15 +207,13 @@ class FoldsLikelihood(Criterion):
         )
         g = -np.asarray(downhill)
         multiply = fit.output_kernel.multiply
-        of_dual, through = multiply(fit.back(back, g)), image.T @ g
+        of_dual = multiply(fit.back(back, g))
         if not fit.known:
+            through = image.T @ g
             of_dual = of_dual + fit.dual_image @ (through + through.T) / 2
         s, self._solved[number] = Adjoint.of(fit).solve(
             of_dual, g.sum(axis=0), rtol=self.rtol, start=self._solved[number]
         )
-        # H, the derivative in L if it is moved alone
-        of_output_kernel = through + fit.dual_image.T @ s
-        of_output_kernel = (of_output_kernel + of_output_kernel.T) / 2
         value += np.vdot(g, multiply(image) - predicted)
         value += np.vdot(s, multiply(fit.dual_image) - fit.fitted)
         # a factor of the dual variables of each output
@@ -230,6 +226,8 @@ class FoldsLikelihood(Criterion):
         left[train, :m], right[train, :m] = s, fit.theta
         left[test, :m] += g
         if not fit.known:
+            # that in L if it is moved alone
+            of_output_kernel = symmetric(through + fit.dual_image.T @ s)
             left[train, m:], right[train, m:] = (
                 fit.dual @ of_output_kernel / 2,
                 fit.dual,
@@ -239,7 +237,9 @@ class FoldsLikelihood(Criterion):
             # L has two such factors, of rows and of columns
             slopes = 2 * slopes + np.sum(g * predicted, axis=0)
             slopes += np.sum(s * fit.fitted, axis=0)
-        return _Part(float(value), left, right, -slopes, of_output_kernel, fit.gap)
+        return _Part(
+            float(value), left, right, -slopes, fit.of_structure(image, g, s), fit.gap
+        )
 
 
 def _alphas(alpha: Any) -> OutputAlphas:
@@ -254,7 +254,7 @@ class _Part(NamedTuple):
     left: np.ndarray
     right: np.ndarray
     log_alphas: np.ndarray
-    output_weights: np.ndarray
+    of_structure: dict[str, Any]
     gap: float
 
 
