@@ -27,6 +27,7 @@ NAMES = (
     "mosaic",
     "coverage",
     "filling_in",
+    "later_outputs",
 )
 
 

@@ -12,8 +12,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, MultiOutputMixin
-from sklearn.base import RegressorMixin as _RegressorMixin
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+)
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -21,6 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.certificates import Certificate
+from okl.estimators.base import warn_unless_certified
 from okl.estimators.extension_certificates import (
     NewOutputs,
     certificate_of_new,
@@ -34,7 +39,7 @@ from okl.metrics import r2_score
 
 
 class OutputKernelExtension(
-    MultiOutputMixin, _RegressorMixin, MetaEstimatorMixin, BaseEstimator
+    MultiOutputMixin, RegressorMixin, MetaEstimatorMixin, BaseEstimator
 ):
     r"""New outputs with few rows, by the functions and relations of a fitted model.
 
@@ -102,7 +107,7 @@ class OutputKernelExtension(
 
     Notes
     -----
-    A new output of n rows takes some thirty decompositions of a matrix (n, n) with
+    A new output of n rows takes some ten decompositions of a matrix (n, n) with
     ``"frobenius"``, and one with ``"low_rank"``. There are no standard deviations.
 
     Examples
@@ -189,6 +194,7 @@ class OutputKernelExtension(
         weights = np.broadcast_to(weights, targets.shape)
         self._kept, self._one_dimensional = kept, y.ndim == 1
         self._adopt(X, targets, weights)
+        warn_unless_certified(self.certificate_, 2)
         return self
 
     def _adopt(self, X: Any, targets: np.ndarray, weights: np.ndarray) -> None:
@@ -224,17 +230,7 @@ class OutputKernelExtension(
             seen.add(str(name))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the new outputs.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-
-        Returns
-        -------
-        prediction : array (n_samples, n_outputs) or (n_samples,)
-            Of the dimension of y.
-        """
+        """Predict the new outputs, (n_samples, n_outputs), or (n_samples,) as y."""
         check_is_fitted(self)
         X = self._kept.rows(X)
         common = self._kept.functions(X) @ (self._loadings.T * self.y_scale_)

@@ -72,7 +72,7 @@ class KeptFit:
             )
         if "quadratic" not in estimator.loss_.capabilities:
             raise ValueError(f"{_TAKEN}, with loss='squared'; got {estimator.loss_}.")
-        of_penalty = structure.trace_and_square()
+        of_penalty = structure.trace_and_square
         if of_penalty is None:
             raise ValueError(
                 f"{_TAKEN}, with structure='frobenius' or 'low_rank', whose output "
@@ -82,7 +82,8 @@ class KeptFit:
         factor = estimator.output_kernel_factor_ / scale[:, None]
         axes, sizes, _ = np.linalg.svd(factor, full_matrices=False)
         used = sizes > np.finfo(np.float64).eps * len(scale) * sizes.max(initial=0.0)
-        alphas = getattr(estimator, "alpha_", estimator.alpha)
+        chosen = "alpha_" if "alpha_" in vars(estimator) else "alpha"
+        alphas = getattr(estimator, chosen)
         return cls(
             estimator, axes[:, used], sizes[used] ** 2, scale, alphas, of_penalty
         )

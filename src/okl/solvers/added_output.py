@@ -122,8 +122,7 @@ class _Problem:
         """Find the slope, and judge what it implies."""
         size = inner(self.targets, self.targets)
         if self.nu == 0 or size == 0:
-            slope = max(self.mu / 2, _SMALLEST)
-            return self._judged(self.at(slope, own_part), own_part)
+            return self._judged(self.at(self.mu / 2, own_part), own_part)
         # the penalty is at most what the loss is at zero
         largest = self.mu / 2 + sqrt(self.nu * size / self.alpha)
 

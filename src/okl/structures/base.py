@@ -107,9 +107,13 @@ class Structure(NamedOutputs, ABC):
         - ``"update"``: the update has a closed form or a solver;
         - ``"response"``: R* has two derivatives (`response`);
         - ``"proximal"``: so has R*, or that of R plus a squared distance.
+    trace_and_square : tuple of float or None
+        (mu, nu) where R(L) = mu tr(L) / 2 + nu ||L||_F^2 / 2, a bound on the rank
+        aside: a fit can then be extended by new outputs.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    trace_and_square: ClassVar[tuple[float, float] | None] = None
 
     def validate(self, n_outputs: int) -> None:
         """Check the parameters against the number of outputs, before any work.
@@ -200,13 +204,6 @@ class Structure(NamedOutputs, ABC):
         if "rotation_invariant" in self.capabilities:
             kernel = SpectralKernel(kernel.spectral().eigenvalues)
         return self.penalty(kernel.matrix())
-
-    def trace_and_square(self) -> tuple[float, float] | None:
-        """Return (mu, nu) if R(L) = mu tr(L) / 2 + nu ||L||_F^2 / 2, a rank aside.
-
-        None for any other R.
-        """
-        return None
 
     def response(
         self, matrix: Array, centre: Array | None = None, weight: float = 0.0

@@ -22,6 +22,7 @@ class Frobenius(Structure):
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"rotation_invariant", "region", "update", "response", "proximal"}
     )
+    trace_and_square: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
 
     def penalty(self, output_kernel: Array) -> float:
         """Return ||L||_F^2 / 2."""
@@ -30,10 +31,6 @@ class Frobenius(Structure):
     def conjugate(self, matrix: Array) -> float:
         """Return ||S||_F^2 / 2."""
         return inner(matrix, matrix) / 2
-
-    def trace_and_square(self) -> tuple[float, float]:
-        """Return (0, 1)."""
-        return 0.0, 1.0
 
     def response(
         self, matrix: Array, centre: Array | None = None, weight: float = 0.0

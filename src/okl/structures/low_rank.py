@@ -30,6 +30,7 @@ class LowRank(Structure):
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {"rotation_invariant", "half_trace", "update", "proximal"}
     )
+    trace_and_square: ClassVar[tuple[float, float] | None] = (1.0, 0.0)
 
     def __init__(self, rank: int | None = None) -> None:
         self.rank = rank
@@ -59,10 +60,6 @@ class LowRank(Structure):
         values, _ = eigh(matrix)
         slack = 1 + _ROUNDING * epsilon(matrix) * matrix.shape[0]
         return 0.0 if values.shape[0] == 0 or 2 * float(values[-1]) <= slack else _INF
-
-    def trace_and_square(self) -> tuple[float, float]:
-        """Return (1, 0)."""
-        return 1.0, 0.0
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return zero, for eigenvalues of S scaled to 1/2 or below."""
