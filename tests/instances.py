@@ -32,7 +32,6 @@ from okl.solvers import (
     SemismoothNewton,
     Solver,
     TermNewton,
-    TermProximal,
     TraceNewton,
 )
 from okl.structures import (
@@ -123,7 +122,6 @@ SOLVERS: list[Solver] = [
     Imputation(),
     NewtonCG(),
     TermNewton(),
-    TermProximal(),
     SemismoothNewton(),
     TraceNewton(),
     AugmentedLagrangian(),
