@@ -32,7 +32,6 @@ from okl.solvers import (
     SemismoothNewton,
     Solver,
     TermNewton,
-    TermProximal,
     TraceNewton,
 )
 from okl.structures import (
@@ -138,7 +137,6 @@ SOLVERS: list[Solver] = [
     Imputation(),
     NewtonCG(),
     TermNewton(),
-    TermProximal(),
     SemismoothNewton(),
     TraceNewton(),
     AugmentedLagrangian(),

@@ -27,5 +27,4 @@ from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
 from okl.solvers.term_newton import TermNewton as TermNewton
-from okl.solvers.term_proximal import TermProximal as TermProximal
 from okl.solvers.trace_newton import TraceNewton as TraceNewton

@@ -10,6 +10,9 @@ Else it is Newton's method with a line search: along the straight line from the 
 interpolation, for they are convex, and only the loss is evaluated. A round that goes
 all the way ends in a model of one C, which is certified; near the optimum all do.
 
+Where the conjugate of a penalty has kinks, as that of a trace, these are the steps of
+another method around them, `okl.solvers.proximal_points`.
+
 *Complete targets, one kernel and the term of a row.* K = U diag(d) U' and the identity
 have the same eigenvectors: in these coordinates both are diagonal, and after one
 decomposition a product costs n m multiplications instead of n^2 m, at any alpha.
@@ -25,6 +28,7 @@ from okl.numerics.memory import require_memory
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.proximal_points import proximal_points
 from okl.solvers.solution import Solution, certified
 from okl.solvers.term_eigenbasis import TermEigenbasis
 from okl.solvers.term_model import TermModel, TermPoint
@@ -59,8 +63,9 @@ class TermNewton(Solver):
     """
 
     name: ClassVar[str | None] = "term_newton"
+    aliases: ClassVar[tuple[str, ...]] = ("term_proximal",)
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"response"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
     several_kernels: ClassVar[bool | None] = True
@@ -92,48 +97,63 @@ class TermNewton(Solver):
         *,
         tol: float,
         max_iter: int,
-        start: Array | None = None,
+        start: Any = None,
     ) -> Solution:
-        """Iterate from C of a neighbouring alpha, or from zero."""
-        problem = prepared.inside
-        monitor = Monitor(
-            problem.reference,
-            tol=SAFETY * tol,
-            max_iter=max_iter,
-            stagnation=_STAGNATION,
-        )
-        xp = namespace(problem.targets)
-        zero = xp.zeros_like(problem.targets)
-        dual = zero if start is None else start
-        here, damped, closer = _Iterate.of(problem, alpha, zero, 0.0), _DAMPED, 1.0
-        while not monitor.done:
-            share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
-            gap = closer * share * max(here.objective, problem.reference)
-            model = here.model(prepared, alpha, damped)
-            point = model.minimise(dual, gap=gap)
-            dual = point.dual
-            there = _Iterate.of(problem, alpha, point.predictions, alpha * point.cost)
-            bound = there.dual_value(problem, alpha, point)
-            monitor.add(there.objective, bound, (point, there.intercept))
-            closer = 1.0 if monitor.falls else _CLOSER * closer
-            here = here.towards(problem, alpha, there)
-            full = here is there
-            damped = max(_LOWER * damped, _NEWTON / 10) if full else _HIGHER * damped
-            damped = min(damped, 1.0)
-        best, intercept = monitor.best
-        dual = best.dual
-        if prepared.eigenbasis is not None:
-            dual = prepared.eigenbasis.lift(dual)
-        return certified(
-            prepared.problem,
-            prepared.problem.balanced_theta(dual, best.kernel),
-            best.kernel,
-            alpha,
-            tol=tol,
-            history=monitor.history,
-            start=best.dual,
-            intercept=intercept,
-        )
+        """Iterate from the model of a neighbouring alpha, or from zero."""
+        how: Any = {"tol": tol, "max_iter": max_iter, "start": start}
+        if "response" in prepared.problem.structure.capabilities:
+            return _rounds(prepared, alpha, **how)
+        return proximal_points(_rounds, prepared, alpha, **how)
+
+
+def _rounds(
+    prepared: PreparedTerms,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+) -> Solution:
+    """Minimise models of the loss, from C of a neighbouring alpha or from zero."""
+    problem = prepared.inside
+    monitor = Monitor(
+        problem.reference,
+        tol=SAFETY * tol,
+        max_iter=max_iter,
+        stagnation=_STAGNATION,
+    )
+    xp = namespace(problem.targets)
+    zero = xp.zeros_like(problem.targets)
+    dual = zero if start is None else start
+    here, damped, closer = _Iterate.of(problem, alpha, zero, 0.0), _DAMPED, 1.0
+    while not monitor.done:
+        share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
+        gap = closer * share * max(here.objective, problem.reference)
+        model = here.model(prepared, alpha, damped)
+        point = model.minimise(dual, gap=gap)
+        dual = point.dual
+        there = _Iterate.of(problem, alpha, point.predictions, alpha * point.cost)
+        bound = there.dual_value(problem, alpha, point)
+        monitor.add(there.objective, bound, (point, there.intercept))
+        closer = 1.0 if monitor.falls else _CLOSER * closer
+        here = here.towards(problem, alpha, there)
+        full = here is there
+        damped = max(_LOWER * damped, _NEWTON / 10) if full else _HIGHER * damped
+        damped = min(damped, 1.0)
+    best, intercept = monitor.best
+    dual = best.dual
+    if prepared.eigenbasis is not None:
+        dual = prepared.eigenbasis.lift(dual)
+    return certified(
+        prepared.problem,
+        prepared.problem.balanced_theta(dual, best.kernel),
+        best.kernel,
+        alpha,
+        tol=tol,
+        history=monitor.history,
+        start=best.dual,
+        intercept=intercept,
+    )
 
 
 class PreparedTerms(NamedTuple):
