@@ -115,7 +115,7 @@ def test_leaves_alone_are_the_identity():
     structure.validate(4)
     assert_array_equal(structure.matrix(4), np.eye(4))
     assert not structure.known(np.zeros((1, 4))).couples
-    assert structure.hyperparameters() == []
+    assert structure.hyperparameters(4) == []
     assert_array_equal(Tree(TREE, "leaves", root=2.0).matrix(4), np.eye(4) + 2)
 
 
