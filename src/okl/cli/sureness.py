@@ -128,9 +128,9 @@ class Sureness:
             seen, where = "", " (* above; the others are grey in the heat map)"
         return [
             f"{seen}Of {n_pairs} pairs of outputs {n_stable} have a correlation whose "
-            f"sign is stable{where}: with a probability of {found.level:.0%} none of these "
-            f"is in truth zero. {FILE} has intervals of {found.level:.0%} of each one "
-            "by itself.",
+            f"sign is stable{where}: with a probability of {found.level:.0%} none of "
+            f"these is in truth zero. {FILE} has intervals of {found.level:.0%} of "
+            "each one by itself.",
             f"The model was fitted again {n_resamples} times, each time without "
             f"another part of the rows, which count as independent of each other; "
             "kernel and alpha are held, and shrinkage by alpha is not counted.",
