@@ -246,9 +246,9 @@ def test_a_given_matrix_loses_rows_and_columns():
 def test_each_of_several_kernels():
     """Outputs that only what the inputs do not explain moves together."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 2))
-    common = rng.normal(size=(80, 1))
-    Y = np.column_stack([np.sin(X), rng.normal(size=80)]) + common * [1, 1, 0]
+    X = rng.normal(size=(100, 2))
+    common = rng.normal(size=(100, 1))
+    Y = np.column_stack([np.sin(2 * X), rng.normal(size=100)]) + common * [1, 1, 0]
     model = OutputKernelRegressor([Gaussian(), Row()], ["frobenius", "frobenius"])
     found = output_kernel_stability(model, X, Y, n_resamples=10)
     kernels = model.fit(X, Y).output_kernels_
@@ -260,6 +260,12 @@ def test_each_of_several_kernels():
     assert left[0, 1]
     assert not left[0, 2]
     assert not left[1, 2]
+    # it leaks into the only output kernel of a flexible kernel, not into the first
+    one = output_kernel_stability(OutputKernelRegressor(), X, Y, n_resamples=10)
+    assert one.correlation.estimate[0, 1] > 0.1
+    assert one.stable[0, 1]
+    assert np.abs(found.terms[0].correlation.estimate[0, 1]) < 0.1
+    assert not found.terms[0].stable[0, 1]
     with pytest.raises(ValueError, match=r'copies would share.*method="jackknife"'):
         output_kernel_stability(model, X, Y, method="bootstrap")
 

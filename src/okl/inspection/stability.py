@@ -145,7 +145,9 @@ def output_kernel_stability(
     and the kernel and alpha, are given. So intervals do not know of the shrinkage that
     alpha brings, nor of the choice of alpha; and two functions that have nothing to do
     with each other are rarely orthogonal where few columns explain them, which is a
-    relation that is there on these inputs, and stable, but need not be on others.
+    relation that is there on these inputs, and stable, but need not be on others. What
+    moves outputs together besides the inputs leaks into the output kernel of a flexible
+    kernel, and is stable as well; ``kernel=[k, Row()]`` tells the two apart.
 
     The bootstrap brings copies of rows, whose noise a flexible kernel takes for signal,
     so that its standard errors are too small there; those of the jackknife are rather
