@@ -150,7 +150,7 @@ def output_kernel_stability(
     kernel, and is stable as well; ``kernel=[k, Row()]`` tells the two apart.
 
     The bootstrap brings copies of rows, whose noise a flexible kernel takes for signal,
-    so that its standard errors are too small there; those of the jackknife are rather
+    so that its standard errors are too small there; those of the jackknife are a little
     too large.
 
     Examples
