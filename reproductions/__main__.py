@@ -26,6 +26,7 @@ NAMES = (
     "class_trees",
     "mosaic",
     "coverage",
+    "stability",
     "filling_in",
     "later_outputs",
 )

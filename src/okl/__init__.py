@@ -2,8 +2,9 @@
 
 The estimators are here; the parts they are made of are in `okl.kernels`,
 `okl.losses`, `okl.structures` and `okl.solvers`, the search over their continuous
-parameters in `okl.model_selection`, scores of learned relations in `okl.metrics`, the
-pictures in `okl.plotting`. `ClassTree` is a tree of classes.
+parameters in `okl.model_selection`, scores of learned relations in `okl.metrics`, how
+sure these are in `okl.inspection`, the pictures in `okl.plotting`. `ClassTree` is a
+tree of classes.
 """
 
 from okl.certificates import Certificate

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from okl import OutputKernelRegressor
+from okl.kernels import Gaussian, Row
 from okl.plotting import OutputGraphDisplay, OutputKernelDisplay
 
 
@@ -220,3 +222,40 @@ class TestErrors:
     def test_unfitted(self, display, fitted):
         with pytest.raises(NotFittedError, match="has no output_kernel_: call fit"):
             display.from_estimator(fitted())
+
+
+def test_relations_that_are_not_stable_are_grey(clustered):
+    L = clustered(6)
+    stable = np.abs(correlation(L)) > 0.3
+    assert stable.sum() not in (6, 36)
+    for kind in ("correlation", "covariance"):
+        display = OutputKernelDisplay(L).plot(kind=kind, stable=stable)
+        whole = OutputKernelDisplay(L).plot(kind=kind)
+        order = display.order_
+        np.testing.assert_array_equal(order, whole.order_)
+        assert display.im_.get_clim() == whole.im_.get_clim()
+        grey = ~stable[np.ix_(order, order)]
+        if kind == "correlation":
+            grey |= np.eye(6, dtype=bool)
+        np.testing.assert_array_equal(np.ma.getmaskarray(display.im_.get_array()), grey)
+        np.testing.assert_allclose(rendered(display)[grey], 0.8, atol=0.01)
+        assert display.colorbar_.ax.get_ylabel() == f"{kind} (grey: sign not stable)"
+        assert whole.colorbar_.ax.get_ylabel() == kind
+
+
+@pytest.mark.parametrize("stable", [np.ones((2, 2)), np.ones((3, 3), dtype=bool), True])
+def test_what_is_stable_must_be_said_of_each_pair(stable):
+    with pytest.raises(ValueError, match=r"array of bool of shape \(2, 2\), such as"):
+        OutputKernelDisplay(np.eye(2)).plot(stable=stable)
+
+
+def test_each_panel_has_its_own_stable_relations():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
+    model = OutputKernelRegressor([Gaussian(), Row()], ["frobenius"] * 2).fit(X, Y)
+    stable = [np.ones((3, 3), dtype=bool), np.eye(3, dtype=bool)]
+    panels = OutputKernelDisplay.from_estimator(model, stable=stable).panels_
+    n_grey = [np.ma.getmaskarray(panel.im_.get_array()).sum() for panel in panels]
+    assert n_grey == [3, 9]
+    with pytest.raises(ValueError, match="sequence of 2 arrays, one for each kernel"):
+        OutputKernelDisplay.from_estimator(model, stable=stable[:1])

@@ -129,8 +129,8 @@ class Sureness:
         return [
             f"{seen}Of {n_pairs} pairs of outputs {n_stable} have a correlation whose "
             f"sign is stable{where}: with a probability of {found.level:.0%} none of "
-            f"these is in truth zero. {FILE} has intervals of {found.level:.0%} of each one "
-            "by itself.",
+            f"these is in truth zero. {FILE} has intervals of {found.level:.0%} of "
+            "each one by itself.",
             f"The model was fitted again {n_resamples} times, each time without "
             f"another part of the rows, which count as independent of each other; "
             "kernel and alpha are held, and shrinkage by alpha is not counted.",

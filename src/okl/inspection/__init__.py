@@ -4,7 +4,7 @@
 entries of its output kernel move, and which relations keep their sign.
 """
 
-from okl.inspection.entries import Entries
+from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.stability import OutputKernelStability, output_kernel_stability
 
-__all__ = ["Entries", "OutputKernelStability", "output_kernel_stability"]
+__all__ = ["EntryEstimates", "OutputKernelStability", "output_kernel_stability"]

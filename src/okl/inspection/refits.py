@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,6 @@ def refit(
     counts: np.ndarray,
     sample_weight: np.ndarray | None,
     task: np.ndarray | None,
-    *,
-    quiet: bool = False,
 ) -> tuple[np.ndarray, bool]:
     """Fit to rows as often as they count; return output kernels, and if it failed.
 
@@ -66,14 +63,10 @@ def refit(
         weights = weights[:, 0] if weights.shape[1] == 1 else weights
     elif np.all(weights == 1):
         weights = None
-    fitted = clone(model)
-    with warnings.catch_warnings():
-        if quiet:  # once for all refits, by the caller
-            warnings.simplefilter("ignore")
-        fitted.fit(X, y, weights, None if task is None else task[rows])
-        kernels = [fitted.output_kernel_]
-        if len(fitted.output_kernels_) > 1:
-            kernels += fitted.output_kernels_
+    fitted = clone(model).fit(X, y, weights, None if task is None else task[rows])
+    kernels = [fitted.output_kernel_]
+    if len(fitted.output_kernels_) > 1:
+        kernels += fitted.output_kernels_
     scale = np.asarray(getattr(fitted, "y_scale_", 1.0))
     unit = np.outer(scale, scale) if scale.ndim else scale**2
     both = [[L, correlation(L / unit)] for L in kernels]

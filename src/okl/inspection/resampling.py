@@ -28,7 +28,7 @@ _ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
-class Units:
+class Sampling:
     """What is drawn: rows, or groups of them.
 
     Attributes
@@ -45,7 +45,7 @@ class Units:
     @classmethod
     def of(
         cls, n_samples: int, groups: np.ndarray | None, strata: np.ndarray | None
-    ) -> Units:
+    ) -> Sampling:
         """Take rows by their stratum, or groups, which may be of several strata."""
         if groups is not None:
             codes = np.unique(groups, return_inverse=True)[1]
@@ -81,13 +81,13 @@ class Units:
 
 
 def bootstrap(
-    units: Units, n_resamples: int, seen: np.ndarray, rng: np.random.RandomState
+    sampling: Sampling, n_resamples: int, seen: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray | None:
     """Return counts (n_resamples, n_samples), None if a part of Y is always lost.
 
     Parameters
     ----------
-    units : Units
+    sampling : Sampling
     n_resamples : int
     seen : array of bool (n_samples, n_parts)
         The parts of the targets that each row has, as outputs or classes: every
@@ -95,17 +95,18 @@ def bootstrap(
     rng : RandomState
     """
     drawn = [
-        _complete(lambda: units.bootstrap(rng)[None], seen) for _ in range(n_resamples)
+        _complete(lambda: sampling.bootstrap(rng)[None], seen)
+        for _ in range(n_resamples)
     ]
     kept = [counts for counts in drawn if counts is not None]
     return np.concatenate(kept) if len(kept) == n_resamples else None
 
 
 def jackknife(
-    units: Units, n_resamples: int, seen: np.ndarray, rng: np.random.RandomState
+    sampling: Sampling, n_resamples: int, seen: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray | None:
     """Return counts of ones and zeros; parameters as of `bootstrap`."""
-    return _complete(lambda: units.jackknife(n_resamples, rng), seen)
+    return _complete(lambda: sampling.jackknife(n_resamples, rng), seen)
 
 
 def _complete(draw: Callable[[], np.ndarray], seen: np.ndarray) -> np.ndarray | None:

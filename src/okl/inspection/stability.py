@@ -15,10 +15,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from okl.estimators.weights import checked_weights
-from okl.inspection.entries import Entries
+from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.held import check_learned, with_hyperparameters_held
 from okl.inspection.refits import parts_of, refit
-from okl.inspection.resampling import METHODS, Units
+from okl.inspection.resampling import METHODS, Sampling
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
 from okl.numerics.validation import check_count
@@ -30,11 +30,11 @@ class OutputKernelStability:
 
     Attributes
     ----------
-    correlation : Entries
+    correlation : EntryEstimates
         Of L_ij / sqrt(L_ii L_jj), which is the same for normalised outputs and in the
         units of the targets. Each has ``estimate``, ``mean``, ``std``, ``lower``,
         ``upper`` and ``draws``.
-    covariance : Entries
+    covariance : EntryEstimates
         Of the entries of L, in the units of the targets, as ``output_kernel_``.
     stable : ndarray of bool of shape (n_outputs, n_outputs)
         The correlations whose sign is sure, all of them at once: with probability
@@ -50,8 +50,8 @@ class OutputKernelStability:
         With several the arrays above are those of the sum of their output kernels.
     """
 
-    correlation: Entries
-    covariance: Entries
+    correlation: EntryEstimates
+    covariance: EntryEstimates
     stable: np.ndarray
     level: float
     method: str
@@ -145,10 +145,12 @@ def output_kernel_stability(
     and the kernel and alpha, are given. So intervals do not know of the shrinkage that
     alpha brings, nor of the choice of alpha; and two functions that have nothing to do
     with each other are rarely orthogonal where few columns explain them, which is a
-    relation that is there on these inputs, and stable, but need not be on others.
+    relation that is there on these inputs, and stable, but need not be on others. What
+    moves outputs together besides the inputs leaks into the output kernel of a flexible
+    kernel, and is stable as well; ``kernel=[k, Row()]`` tells the two apart.
 
     The bootstrap brings copies of rows, whose noise a flexible kernel takes for signal,
-    so that its standard errors are too small there; those of the jackknife are rather
+    so that its standard errors are too small there; those of the jackknife are a little
     too large.
 
     Examples
@@ -196,8 +198,10 @@ def output_kernel_stability(
         f"The output kernels of {n_resamples} refits with {m} outputs",
         "Use fewer resamples.",
     )
-    again = partial(refit, model, X, y, sample_weight=weights, task=task, quiet=True)
-    refits = Parallel(n_jobs=n_jobs)(delayed(again)(counts=count) for count in counts)
+    again = partial(refit, model, X, y, sample_weight=weights, task=task)
+    with warnings.catch_warnings():  # said once, of the fit to all rows
+        warnings.simplefilter("ignore")
+        refits = Parallel(n_jobs)(delayed(again)(counts=count) for count in counts)
     n_failed = sum(bad for _, bad in refits)
     if n_failed:
         warnings.warn(
@@ -210,7 +214,7 @@ def output_kernel_stability(
 
     def summary(term: int, terms: list[OutputKernelStability]) -> OutputKernelStability:
         covariance, related = (
-            Entries.of(
+            EntryEstimates.of(
                 estimate[term, kind],
                 draws[term, :, kind],
                 inflation=METHODS[method][1](n_resamples),
@@ -244,15 +248,15 @@ def _counts(
 ) -> np.ndarray:
     """Return how often each row is in each resample (n_resamples, n_samples)."""
     grouped = None if groups is None else column_or_1d(np.asarray(groups))
-    units = Units.of(len(seen), grouped, strata)
+    sampling = Sampling.of(len(seen), grouped, strata)
     what = "rows" if groups is None else "groups"
-    if method == "jackknife" and n_resamples > units.number:
+    if method == "jackknife" and n_resamples > sampling.number:
         raise ValueError(
-            f"n_resamples={n_resamples} is more than the {units.number} {what} that "
+            f"n_resamples={n_resamples} is more than the {sampling.number} {what} that "
             "can be left out; use fewer."
         )
     rng = check_random_state(random_state)
-    counts = METHODS[method][0](units, n_resamples, seen, rng)
+    counts = METHODS[method][0](sampling, n_resamples, seen, rng)
     if counts is None:
         rarest = int(seen.sum(axis=0).min())
         raise ValueError(

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class EntryEstimates:
     """The entries of a symmetric matrix, each with its uncertainty.
 
     Attributes
@@ -49,7 +49,7 @@ class Entries:
         inflation: float,
         level: float,
         largest: float = np.inf,
-    ) -> Entries:
+    ) -> EntryEstimates:
         """Summarise refits.
 
         Parameters
