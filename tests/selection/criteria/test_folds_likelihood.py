@@ -234,6 +234,6 @@ def test_a_loss_below_zero_is_refused(loss):
     # after one iteration the correction to first order is larger than the loss
     K, Y = targets_for(loss, N, M)
     criterion = made(Y, loss, max_iter=1)
-    with pytest.raises(np.linalg.LinAlgError, match=r"fold .* too far from its optimum"):
+    with pytest.raises(np.linalg.LinAlgError, match="too far from its optimum"):
         criterion.evaluate(Dense(K), 1e-4, Identity())
     assert value(made(Y, loss), K, 1e-4, Identity()) > 0
