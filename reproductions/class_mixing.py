@@ -10,8 +10,8 @@ held-out likelihood, in at most 30 iterations and with alpha at least 0.001: B w
 functions of the classes' own (`own=1.0`) and without. `low_rank`, which learns L from
 the training rows in one convex fit, has alpha from a grid by the same likelihood; with
 the rank of B given it is not convex, far slower, and tried once. Of the drawn set that
-is the true rank.
-*Frequencies* gives all classes the same probability.
+is the true rank. On the texts all methods end at the least alpha allowed. *Frequencies*
+gives all classes the same probability.
 """
 
 from __future__ import annotations
