@@ -342,7 +342,7 @@ class TestValuesWithSigns:
     VALUE = np.array([[1.0, -2.0], [0.0, 0.5]])
 
     def listed(self, **changes):
-        given = {"prior": Normal(0.7), "scale": LinearScale()} | changes
+        given = {"prior": Normal(0.2, 0.7), "scale": LinearScale()} | changes
         return [*listed(), Hyperparameter("mixing", self.VALUE, (-9.0, 9.0), **given)]
 
     def test_of_a_vector(self):
@@ -363,16 +363,23 @@ class TestValuesWithSigns:
         found = slopes(lambda t: space.log_prior(t)[0], theta)
         assert_allclose(gradient, found, rtol=1e-7, atol=1e-7)
 
-    def test_a_normal_prior(self):
-        prior = Normal(0.7)
-        expected = norm(0.0, 0.7).logpdf(self.VALUE).sum()
+    @pytest.mark.parametrize("mean", [0.3, np.array([[1.0, 0.0], [-1.0, 2.0]])])
+    def test_a_normal_prior(self, mean):
+        prior = Normal(mean, 0.7)
+        expected = norm(mean, 0.7).logpdf(self.VALUE).sum()
         assert prior.log_density(self.VALUE) == pytest.approx(expected)
-        assert_allclose(prior.gradient(self.VALUE), -self.VALUE / 0.49)
-        drawn = prior.draw(np.random.default_rng(0), (100, 40))
+        assert_allclose(prior.gradient(self.VALUE), (mean - self.VALUE) / 0.49)
+        rng = np.random.default_rng(0)
+        drawn = np.array([prior.draw(rng, (2, 2)) for _ in range(1000)]) - mean
         assert drawn.std() == pytest.approx(0.7, rel=0.05)
-        for std in (0.0, -1.0, np.inf):
+        assert abs(drawn.mean()) < 0.05
+
+    def test_what_is_no_normal_prior(self):
+        for mean, std in ((0.0, 0.0), (0.0, -1.0), (0.0, np.inf), (np.nan, 1.0)):
             with pytest.raises(ValueError, match="std of Normal must be finite and"):
-                Normal(std)
+                Normal(mean, std)
+        with pytest.raises(ValueError, match=r"does not fit: mean of Normal .*\(3,\)"):
+            HyperparameterSpace(self.listed(), {"mixing": Normal(np.zeros(3))})
 
     def test_tied_entries_and_bounds(self):
         ways = {"mixing": Learn(bounds=(-0.2, 3.0), tied=True)}

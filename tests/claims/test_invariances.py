@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Graph, LowRank, Scaled, Tree, TreeTerm
+from okl.structures import Fixed, Graph, LowRank, Mixing, Scaled, Tree, TreeTerm
 from tests.instances import STRUCTURES, comb, ring
 from tests.samples import draw, orthogonal, psd
 
@@ -36,6 +36,8 @@ def test_permuting_outputs(case, intercept):
         permuted = Fixed(structure.output_kernel[np.ix_(order, order)])
     if isinstance(structure, Graph):
         permuted = Graph(ring(M)[np.ix_(order, order)], structure.gamma)
+    if isinstance(structure, Mixing):
+        permuted = Mixing(structure.rank, structure.mixing[order])
     if isinstance(structure, Scaled):
         permuted = Scaled(structure.structure, np.asarray(structure.scales)[order])
     if isinstance(structure, Tree):

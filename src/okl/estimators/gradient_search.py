@@ -30,7 +30,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
 
     Positive numbers, and arrays of them as a width for each feature, are far too many
     for a grid. Here all of them move at once, as logarithms, by L-BFGS-B from the
-    values that the estimator has. What is minimised is the criterion minus the log
+    values that the estimator has; numbers with signs (``structure__mixing``) move as
+    they are. What is minimised is the criterion minus the log
     density of the priors, which kernels state relative to the scale of the columns.
     Then the estimator is fitted to all rows, and certified as any fit is.
 
@@ -44,9 +45,10 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         What is learned, by scikit-learn's names: ``alpha``, ``kernel__gamma``,
         ``kernel__left__value``, and where there are several outputs
         ``structure__gamma`` (of ``Mean`` and ``Graph``), ``structure__variances``
-        (``Tree``), ``structure__mu`` and ``structure__eps`` (``Sparse``),
-        ``structure__eps`` (``TraceBall``), ``structure__within`` and
-        ``structure__mean`` (``Cluster``), unless zero (see Notes).
+        (``Tree``), ``structure__mixing`` (``Mixing``), ``structure__mu`` and
+        ``structure__eps`` (``Sparse``), ``structure__eps`` (``TraceBall``),
+        ``structure__within`` and ``structure__mean`` (``Cluster``), unless zero (see
+        Notes).
         None is all of them; names are these only; a mapping
         says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all entries
         of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or

@@ -117,36 +117,50 @@ class LogNormal:
         return (difference - share * difference.sum()) / own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Normal:
-    """Values of any sign, independent and normal around zero.
+    """Values of any sign, independent and normal.
 
-    The log density is that of a penalty ``sum_k v_k^2 / (2 std^2)``.
+    The log density is that of a penalty ``sum_k (v_k - m_k)^2 / (2 std^2)``.
 
     Parameters
     ----------
+    mean : float or array-like in the shape of the values, default=0.0
+        m, what values are drawn to.
     std : float, default=1.0
-        How large they are, > 0.
+        How far they are from it, > 0.
     """
 
     learned_by: ClassVar[Scale] = LinearScale()
 
+    mean: Any = 0.0
     std: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.std < np.inf:
-            raise ValueError(f"std of Normal must be finite and > 0, got {self.std!r}.")
+        if not 0 < self.std < np.inf or not np.all(np.isfinite(self.mean)):
+            raise ValueError(
+                "std of Normal must be finite and > 0 and mean finite, got "
+                f"{self.std!r} and {self.mean!r}."
+            )
 
     def log_density(self, values: Any) -> float:
         """Return the log of the joint density of the values."""
-        values = np.asarray(values, dtype=np.float64) / self.std
-        constant = values.size * np.log(self.std * np.sqrt(2.0 * np.pi))
-        return -0.5 * float(np.vdot(values, values)) - float(constant)
+        away = self._difference(values) / self.std
+        constant = away.size * np.log(self.std * np.sqrt(2.0 * np.pi))
+        return -0.5 * float(np.vdot(away, away)) - float(constant)
 
     def gradient(self, values: Any) -> np.ndarray:
         """Return its derivative by each of the values."""
-        return -np.asarray(values, dtype=np.float64) / self.std**2
+        return -self._difference(values) / self.std**2
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         """Draw values of a shape."""
-        return self.std * rng.standard_normal(shape)
+        return np.add(self.mean, self.std * rng.standard_normal(shape))
+
+    def _difference(self, values: Any) -> np.ndarray:
+        if np.ndim(self.mean) and np.shape(self.mean) != np.shape(values):
+            raise ValueError(
+                "mean of Normal must be a number or have one entry per value, got "
+                f"shape {np.shape(self.mean)} for values of shape {np.shape(values)}."
+            )
+        return np.asarray(values, dtype=np.float64) - self.mean

@@ -1,4 +1,6 @@
-"""Learn hyperparameters: minimise a criterion over their logarithms, by its gradient.
+"""Learn hyperparameters: minimise a criterion over their coordinates, by its gradient.
+
+These are logarithms of positive ones, and the values of those that have signs.
 
 A criterion says how good a kernel, alpha and a given output kernel are, and gives the
 weights that each of them contracts with its own derivatives (`Kernel.gradient`,
@@ -6,7 +8,7 @@ weights that each of them contracts with its own derivatives (`Kernel.gradient`,
 per feature, and a quasi-Newton method (L-BFGS-B) needs some tens of them. Where an
 output kernel is learned whose derivative is not followed, differences of the criterion
 take its place, two evaluations for each parameter, of which there may be few. Priors
-are densities of the logarithms: what is minimised is the criterion minus their
+are densities of the coordinates: what is minimised is the criterion minus their
 logarithm, which also pins down directions that a criterion does not see, such as the
 common scale of a kernel and alpha.
 """
@@ -99,7 +101,7 @@ def learn(
     rng: np.random.Generator | None = None,
     budget: float = float("inf"),
 ) -> Learned:
-    """Minimise a criterion over the logarithms of hyperparameters.
+    """Minimise a criterion over the coordinates of hyperparameters.
 
     Parameters
     ----------

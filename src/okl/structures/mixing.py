@@ -32,15 +32,14 @@ class Mixing(Given):
     `okl.model_selection.GradientSearchCV` learns it, as ``structure__mixing``, together
     with alpha and the kernel. It is for many classes with few examples each, where
     `LowRank` learns L from the training error, and this from the error of rows left
-    out. BR with an orthogonal R is the same model, and B = 0 a stationary point of the
-    search, which is not convex.
+    out.
 
-    Each entry of B has a normal prior with mean zero and variance 1 / rank (own / rank
-    where that is not zero), which is a penalty ``rank ||B||^2 / 2``. Without functions
-    of their own a small B and a small alpha are the model of a large B and a large
-    alpha, so that alpha can undo the penalty: then keep alpha within narrow bounds, or
-    take ``own=1.0``, which leaves independent outputs where nothing speaks for a
-    relation.
+    B is drawn to where it starts: each entry has a normal prior around its start of
+    variance 1 / rank (own / rank if that is not zero), which is the penalty
+    ``rank ||B - B_0||^2 / 2``. BR with an orthogonal R is the same model; B = 0 is a
+    stationary point of the search, which is not convex. Where the rank is far below
+    what the scores of the classes need, ``own=1.0`` is safer: it leaves nearly
+    independent outputs where nothing speaks for a relation.
 
     Where ``own`` is zero, products with L take O(n_outputs rank) a row, and L is not
     formed; a search over B has matrices (n_outputs, n_outputs) in any case.
@@ -119,7 +118,9 @@ class Mixing(Given):
         most = max(_MOST * std, 2 * float(np.abs(mixing).max()))
         bounds = (-most, most)
         return [
-            Hyperparameter("mixing", mixing, bounds, Normal(std), scale=LinearScale())
+            Hyperparameter(
+                "mixing", mixing, bounds, Normal(mixing, std), scale=LinearScale()
+            )
         ]
 
     def gradient(

@@ -230,3 +230,13 @@ def test_what_cannot_be_judged_by_folds():
         )
     with pytest.raises(ValueError, match="Fold 0 has 0 rows to train on and 18"):
         FoldsLikelihood(Observed(Y, Softmax()), [(rows[:0], rows)], fit_intercept=True)
+
+
+@pytest.mark.parametrize("loss", [Softmax(), Logistic()], ids=["softmax", "logistic"])
+def test_a_loss_below_zero_is_refused(loss):
+    # after one iteration the correction to first order is larger than the loss
+    K, Y = targets_for(loss, N, M)
+    criterion = made(Y, loss, max_iter=1)
+    with pytest.raises(np.linalg.LinAlgError, match="too far from its optimum"):
+        criterion.evaluate(Dense(K), 1e-4, Identity())
+    assert value(made(Y, loss), K, 1e-4, Identity()) > 0

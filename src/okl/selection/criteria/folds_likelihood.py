@@ -15,7 +15,7 @@ scale hierarchical classification kernel methods*, section 5.
 *Fits that ended early.* C L of a fit differs a little from what the gradient of the
 loss at its scores says. What that difference is worth is known to first order from the
 same s and g; with it J errs to second order in the error of the fit, as the objective
-does.
+does. A loss below zero is none: there the fit is too far away to tell.
 
 *An alpha for each output* weighs the loss of the training rows, not that of held-out
 ones. Where it moves, so do the dual variables of that output by themselves.
@@ -39,6 +39,7 @@ from okl.optimization.smooth import symmetric
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
 from okl.selection.criteria.base import Criterion, Evaluation, Value
+from okl.selection.criteria.fold_checks import check_folds
 from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.structures import Structure
 
@@ -90,7 +91,7 @@ class FoldsLikelihood(Criterion):
         self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         self._starts: list[FoldStart | None] = [None] * len(self._folds)
         self._solved: list[np.ndarray | None] = [None] * len(self._folds)
-        _check_folds(observed, self._folds, fit_intercept=fit_intercept)
+        check_folds(observed, self._folds, fit_intercept=fit_intercept)
 
     def evaluate(
         self,
@@ -100,7 +101,13 @@ class FoldsLikelihood(Criterion):
         *,
         of_kernel: bool = True,
     ) -> Evaluation:
-        """Return the value at a kernel, with its derivatives."""
+        """Return the value at a kernel, with its derivatives.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the fit to a fold ends too far from its optimum.
+        """
         if not self.differentiates(structure):
             raise ValueError(
                 f"The L of {structure} is learned, and the derivative of held-out "
@@ -237,6 +244,12 @@ class FoldsLikelihood(Criterion):
             # L has two such factors, of rows and of columns
             slopes = 2 * slopes + np.sum(g * predicted, axis=0)
             slopes += np.sum(s * fit.fitted, axis=0)
+        if value < 0:
+            raise np.linalg.LinAlgError(
+                f"The loss of the rows held out of fold {number} cannot be told: the "
+                "fit to the others is too far from its optimum. Use a larger alpha, or "
+                "narrower bounds."
+            )
         return _Part(
             float(value), left, right, -slopes, fit.of_structure(image, g, s), fit.gap
         )
@@ -256,44 +269,3 @@ class _Part(NamedTuple):
     log_alphas: np.ndarray
     of_structure: dict[str, Any]
     gap: float
-
-
-def _check_folds(
-    observed: Observed,
-    folds: list[tuple[np.ndarray, np.ndarray]],
-    *,
-    fit_intercept: bool,
-) -> None:
-    """Raise ValueError if a fold cannot be fitted, or has nothing to judge."""
-    # the intercept of a class without rows is minus infinity
-    classes = "probabilities" in observed.loss.capabilities and fit_intercept
-    for number, (train, test) in enumerate(folds):
-        if len(train) == 0 or len(test) == 0:
-            raise ValueError(
-                f"Fold {number} has {len(train)} rows to train on and {len(test)} to "
-                "test; it needs some of both. Use fewer folds."
-            )
-        training = observed.restrict(train)
-        missing = training.unobserved()
-        if len(missing):
-            raise ValueError(
-                f"Fold {number} has no training row with a target of output "
-                f"{missing[0]}. Use fewer folds, or folds that leave some of each."
-            )
-        if not classes:
-            continue
-        weights = np.ones((len(train), 1))
-        if training.weights is not None:
-            weights = training.weights
-        counted = np.broadcast_to(weights > 0, training.targets.shape)
-        lowest = np.where(counted, training.targets, np.inf).min(axis=0)
-        highest = np.where(counted, training.targets, -np.inf).max(axis=0)
-        if np.any(lowest == highest):
-            output = int(np.flatnonzero(lowest == highest)[0])
-            which, name = "no" if highest[output] <= 0 else "only", output
-            if len(highest) == 1:  # one column for two classes
-                which, name = "no", 1 if highest[0] <= 0 else 0
-            raise ValueError(
-                f"Fold {number} has {which} training rows of class {name}. Use "
-                "stratified folds, fewer of them, or leave out rare classes."
-            )
