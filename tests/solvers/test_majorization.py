@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.solvers import NewtonCG
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.samples import draw_classes, gaussian, solve, targets_for
 from tests.solvers.test_newton_cg import weights_for
@@ -143,3 +144,24 @@ def test_saturated_probabilities_take_few_rounds(loss, structure, most):
     found = solve(K, Y, structure, 0.01, loss=loss, intercept=True)
     assert found.solution.certificate.status == "optimal"
     assert found.solution.n_iter <= most
+
+
+@pytest.mark.parametrize(
+    ("loss", "intercept", "most"),
+    [(Softmax(), True, 450), (Logistic(), True, 250), (Logistic(), False, 1500)],
+    ids=["softmax", "logistic", "logistic-no-b"],
+)
+def test_few_steps_of_f_under_a_bound_on_the_rank(loss, intercept, most, monkeypatch):
+    # each L that is tried starts from the function found for the one before
+    counts = []
+    solve_f = NewtonCG.solve
+
+    def counted(self, *args, **options):
+        found = solve_f(self, *args, **options)
+        counts.append(found.n_iter)
+        return found
+
+    monkeypatch.setattr(NewtonCG, "solve", counted)
+    K, Y = targets_for(loss, 20, 4)
+    solve(K, Y, LowRank(2), 1e-2, loss=loss, intercept=intercept)
+    assert sum(counts) <= most

@@ -117,6 +117,41 @@ def test_a_start_saves_iterations_and_does_not_change_the_optimum(loss, intercep
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
 @intercepts
+def test_a_start_of_another_output_kernel_is_the_same_function(loss, intercept):
+    # C has parts that an L of rank two does not see; one turned a little sees them, at
+    # a small alpha so large that all probabilities are 0 or 1
+    K, Y = targets_for(loss, N, M)
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(M, 2))
+    one, other = (
+        Fixed(100 * (factor @ factor.T))
+        for factor in (B, B + 0.02 * rng.normal(size=(M, 2)))
+    )
+    options = {"loss": loss, "intercept": intercept, "solver": "newton_cg"}
+    near = solve(K, Y, one, 1e-3, **options).solution
+    cold = solve(K, Y, other, 1e-3, **options).solution
+    warm = solve(K, Y, other, 1e-3, start=near.start, **options).solution
+    assert warm.certificate.status == "optimal"
+    assert warm.n_iter <= 2 / 3 * cold.n_iter
+    assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+@intercepts
+def test_it_ends_where_steps_are_rounding(loss, intercept):
+    # saturated entries, whose curvature is next to nothing, do not slow it down
+    K, Y = targets_for(loss, N, M)
+    B = np.random.default_rng(0).normal(size=(M, 2))
+    options = {"loss": loss, "intercept": intercept, "solver": "newton_cg"}
+    structure = Fixed(100 * (B @ B.T))
+    fit = solve(K, Y, structure, 1e-3, **options, tol=1e-6).solution
+    closest = solve(K, Y, structure, 1e-3, **options, tol=1e-15).solution
+    assert fit.n_iter <= 20
+    assert closest.n_iter <= fit.n_iter + 8
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+@intercepts
 def test_few_products_with_the_kernel_matrix(loss, intercept):
     # With all columns of K conjugate gradients need a few products a Newton step, the
     # gap one, and so do the certificate and what L couples: at most 10 a step here,

@@ -10,10 +10,10 @@ need hundreds.
 
 *The curvature h* of a model is guessed from the last round, for no h is large enough
 for certain but the bound of the loss, which a saturated probability is far below. Where
-the objective rises the round is repeated with a larger h. With some columns of K the
-guess is, like the step lengths of Barzilai and Borwein, best left alone: there a round
-stands unless the objective is above those of several rounds before (Grippo, Lampariello
-and Lucidi 1986).
+the objective rises the round is repeated with a larger h, below which the next guesses
+are not trusted at once. With some columns of K the guess is, like the step lengths of
+Barzilai and Borwein, best left alone: there a round stands unless the objective is
+above those of several rounds before (Grippo, Lampariello and Lucidi 1986).
 
 Where K can be decomposed a model has all its columns; else, and in long form, a few of
 them, and of K nothing is asked but products.
@@ -46,6 +46,9 @@ from okl.solvers.solution import Solution, certified
 _SHARE, _LEAST, _CLOSER = 1e-2, 1e-14, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6
+# After a round whose objective rose h is at least what it was raised to, divided by
+# this with each round that stands.
+_FORGET = 2.0
 # Most steps of f in one round.
 STEPS = 1000
 # What finds the best f for a given L: the first that takes the problem.
@@ -193,6 +196,7 @@ class _Rounds:
         self.bound, self._tol = largest_curvature(problem), tol
         self._closer, self._minimal = 1.0, False
         self._accepted: list[float] = []
+        self._least = 0.0
         self._inner_start: Any = None
         if start is None:
             targets, m = problem.targets, problem.n_outputs
@@ -235,8 +239,11 @@ class _Rounds:
         if primal <= max(last, default=primal) or self.h >= most:
             self._inner_start = found.start
             self._accept(fit, here)
+            # where a flatter model has just failed the next one would fail again
+            h = max(h, self._least)
+            self._least /= _FORGET
         else:
-            h = self.models.steeper * self.h
+            h = self._least = self.models.steeper * self.h
             if self.models.memory > 1:
                 self._look_closer()
         self.h = min(max(h, _FLATTEST * self.bound), most)

@@ -8,8 +8,8 @@ is C + V g,
 
 a symmetric system of which every product is one with K, all outputs at once (Seeger
 2006, section 6.1.1; `okl.solvers.hessian`). Where probabilities underflow V^+ would
-divide by zero; there W is zero for all purposes, and the step is r / alpha (appendix A
-has another remedy).
+divide by zero, or by so little that conjugate gradients see nothing else; there W is
+zero for all purposes, and the step is r / alpha (appendix A has another remedy).
 
 *The intercept* is minimised over at every F; the loss is then a function of F alone
 whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
@@ -50,11 +50,16 @@ _FIRST_CHEAP, _CHEAP = 0.03, 500.0
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
+# Where W times the diagonal of J is less than this part of alpha it counts as zero:
+# divided by its root a residual would hide all others.
+_LIGHT = 1e-3
 # How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
 _DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
 # Halved steps that are tried.
 _MAX_HALVINGS = 20
+# How much smaller the promise of steps that are not seen in the objective must get.
+_SMALLER = 0.5
 # Iterations without progress after which rounding is in the way.
 _STAGNATION = 10
 
@@ -96,9 +101,9 @@ class NewtonCG(Solver):
         *,
         tol: float,
         max_iter: int,
-        start: Array | None = None,
+        start: NewtonStart | None = None,
     ) -> Solution:
-        """Iterate from C of a neighbouring alpha, or from zero."""
+        """Iterate from the model of a neighbouring alpha or L, or from zero."""
         problem = prepared.problem
         monitor = Monitor(
             problem.reference,
@@ -120,7 +125,7 @@ class NewtonCG(Solver):
                 easy = moved is not None
             if moved is None:
                 moved = damped.step(prepared, point, alpha, gap)
-            if moved is None:
+            if moved is None or _is_rounding(moved, point):
                 break
             point = moved
         return certified(
@@ -130,24 +135,48 @@ class NewtonCG(Solver):
             alpha,
             tol=tol,
             history=monitor.history,
-            start=point.dual,
+            start=NewtonStart(point.dual, prepared.kernel),
             intercept=point.intercept,
             hessian=_system(prepared, point, alpha),
         )
 
 
-def _first_point(prepared: Prepared, alpha: float, start: Array | None) -> NewtonPoint:
-    """Return where to begin: at zero, unless the objective is lower at the start.
+class NewtonStart(NamedTuple):
+    """C, and the L that it was found for."""
 
-    A C of another L or another alpha may predict scores so large that every
-    probability is 0 or 1: no step leads away from there.
+    dual: Array
+    kernel: OutputKernel
+
+
+def _first_point(
+    prepared: Prepared, alpha: float, start: NewtonStart | None
+) -> NewtonPoint:
+    """Return where to begin: where the objective is lowest, of zero and the start.
+
+    And for another L of the C of the same function, as far as L has it: what of C did
+    not count before may predict scores so large that every probability is 0 or 1, and
+    no step leads away from there.
     """
     zero = namespace(prepared.problem.targets).zeros_like(prepared.problem.targets)
     point = NewtonPoint.at(prepared.problem, zero, zero, alpha)
     if start is None:
         return point
-    there = NewtonPoint.at(prepared.problem, start, prepared.joint @ start, alpha)
-    return there if there.objective <= point.objective else point
+    candidates = [start.dual]
+    kernel, entries = prepared.kernel, prepared.problem.entries
+    if start.kernel is not kernel and entries.every_output and kernel.rank:
+        candidates.append(kernel.solve(start.kernel.multiply(start.dual), zero))
+    for dual in candidates:
+        there = NewtonPoint.at(prepared.problem, dual, prepared.joint @ dual, alpha)
+        point = there if there.objective <= point.objective else point
+    return point
+
+
+def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:
+    """Tell whether a step was no shorter than the one before, and neither is seen.
+
+    Below rounding steps are taken on trust, as long as they get smaller.
+    """
+    return not point.is_seen and point.promise > _SMALLER * last.promise
 
 
 def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
@@ -228,11 +257,15 @@ def _newton(
     problem, joint = system.prepared.problem, system.prepared.joint
     curvature, alpha = system.curvature, system.alpha
     residual = point.gradient - alpha * point.dual
-    inside = system.project(curvature.solve(residual))
-    # where W vanishes and the residual does not, as for a saturated wrong class
+    xp = namespace(residual)
+    inside = curvature.solve(residual)
+    # where W all but vanishes and the residual does not, as for a saturated class
+    light = curvature.diagonal * joint.diagonal <= _LIGHT * alpha
+    inside = system.project(
+        curvature.project(xp.where(light, xp.zeros_like(inside), inside))
+    )
     outside = residual - curvature.factor(inside)
     right, image = inside, 0.0 * residual
-    xp = namespace(residual)
     if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
         image = (joint @ outside) / alpha
         right = right - system.project(curvature.adjoint(image))

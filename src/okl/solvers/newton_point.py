@@ -29,6 +29,8 @@ class NewtonPoint(NamedTuple):
         Minus the gradient of the loss, a.
     objective : float
         The loss plus alpha <C, J C> / 2.
+    promise : float
+        What the step that led here promised to take off the objective, per length.
     """
 
     dual: Array
@@ -37,6 +39,12 @@ class NewtonPoint(NamedTuple):
     scores: Array
     gradient: Array
     objective: float
+    promise: float = float("inf")
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether what was promised is more than rounding of the objective."""
+        return self.promise > _UNSEEN * abs(self.objective)
 
     @classmethod
     def at(
@@ -108,5 +116,5 @@ def line_search(
         )
         enough = _ARMIJO * step * direction.slope
         if moved.objective <= point.objective + enough + unseen:
-            return moved
+            return moved._replace(promise=-direction.slope)
     return None
