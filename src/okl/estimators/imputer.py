@@ -1,10 +1,11 @@
 """Filling in tables of which entries are missing.
 
-Each column is transformed so that rows are about normal. Without inputs their mean and
-covariance are those of all rows, by expectation and maximisation over what was
-observed; with inputs the mean is a function of them that a regressor learns, and the
-covariance that of its errors in rows left out. Either way a missing entry becomes the
-mean given what was observed in its row, mapped back: a median, in the column's units.
+Rows are taken to be normal, once columns are standardised or, where it predicts them
+better, transformed by a power. Without inputs their mean and covariance are those of
+all rows, by expectation and maximisation over what was observed; with inputs the mean
+is a function of them that a regressor learns, and the covariance that of its errors in
+rows left out. Either way a missing entry becomes the mean given what was observed in
+its row, mapped back to the column's units.
 """
 
 from __future__ import annotations
@@ -13,27 +14,18 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     validate_data,
 )
 
+from okl.estimators.column_units import WAYS, ColumnUnits
 from okl.estimators.completion import completed
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
 from okl.numerics.validation import check_count
 from okl.posterior import RowDistribution
-
-_TRANSFORMERS = {
-    "yeo-johnson": PowerTransformer,
-    "standardize": StandardScaler,
-    None: FunctionTransformer,
-}
-# Standard deviations that an entry may be beyond the observed ones of its column: the
-# inverse of a power transformation has a pole.
-_BEYOND = 1.0
 
 
 class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -75,10 +67,9 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             used.
         """
         check_count(self.n_iter, "n_iter", least=0)
-        if self.transform_y not in _TRANSFORMERS:
+        if self.transform_y not in WAYS:
             raise ValueError(
-                f"transform_y must be one of {list(_TRANSFORMERS)}, got "
-                f"{self.transform_y!r}."
+                f"transform_y must be one of {list(WAYS)}, got {self.transform_y!r}."
             )
         table = self._validated(Y, reset=True)
         nowhere = np.flatnonzero(np.isnan(table).all(axis=0))
@@ -88,12 +79,8 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"The column {names[nowhere[0]]!r} is missing in every row; leave such "
                 "columns out."
             )
-        self.transformer_ = _TRANSFORMERS[self.transform_y]().fit(table)
+        self.transformer_ = ColumnUnits.of(table, self.transform_y)
         values = self.transformer_.transform(table)
-        self.lowest_, self.highest_ = (
-            np.nanmin(values, axis=0),
-            np.nanmax(values, axis=0),
-        )
         self.estimator_: Any = None
         self.distribution_: RowDistribution | None = None
         if X is None:
@@ -158,21 +145,12 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         A standard deviation is half the length of what one to both sides becomes.
         """
         seen = ~np.isnan(table)
-        result = np.where(seen, table, self._back(filled))
+        back = self.transformer_.inverse_transform
+        result = np.where(seen, table, back(filled))
         if not return_std:
             return result
-        spread = (self._back(filled + std) - self._back(filled - std)) / 2
+        spread = (back(filled + std) - back(filled - std)) / 2
         return result, np.where(seen, 0.0, spread)
-
-    def _back(self, values: np.ndarray) -> np.ndarray:
-        if self.transform_y == "yeo-johnson":
-            low, high = self.lowest_ - _BEYOND, self.highest_ + _BEYOND
-            # where the pole is nearer still, the extreme that was observed
-            inside = self.transformer_.inverse_transform(np.clip(values, low, high))
-            near = np.clip(values, self.lowest_, self.highest_)
-            extremes = self.transformer_.inverse_transform(near)
-            return np.where(np.isfinite(inside), inside, extremes)
-        return self.transformer_.inverse_transform(values)
 
 
 class _TableFirst:
@@ -240,12 +218,15 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     estimator : regressor of okl, default=None
         For tables with inputs, with the squared loss; None for
         ``OutputKernelRegressorCV(structures="identity")``.
-    transform_y : {"yeo-johnson", "standardize"} or None, default="yeo-johnson"
-        What makes columns about normal: `sklearn.preprocessing.PowerTransformer` on
-        what was observed, which also takes skew away; `StandardScaler`; or nothing.
-        Entries that are filled in are medians in the units of the table, with a power
-        transformation at most one of its standard deviations beyond what was observed.
-
+    transform_y : {"auto", "standardize", "yeo-johnson"} or None, default="auto"
+        What is done to columns first. ``"standardize"`` by
+        `sklearn.preprocessing.StandardScaler`: entries are filled in with means, of
+        least squared error. ``"yeo-johnson"`` by `PowerTransformer` on what was
+        observed, which takes skew away: entries are medians, at most one standard
+        deviation of the transformed column beyond what was observed. ``"auto"`` is the
+        power for columns whose entries it predicts clearly better from the others of
+        their rows, with less than 0.8 of the squared error in the units of the table.
+        None is nothing.
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
@@ -256,13 +237,11 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     Attributes
     ----------
     transformer_ : transformer
-        That of the columns.
+        That of the columns; ``by_power`` (n_outputs,) says which have a power.
     estimator_ : regressor or None
         That of the transformed columns, where there were inputs.
     distribution_ : RowDistribution or None
         ``mean`` and ``covariance`` of the transformed columns, without inputs.
-    lowest_, highest_ : array (n_outputs,)
-        The extremes of transformed columns.
     n_features_in_, feature_names_in_
         As in scikit-learn, of the table.
 
@@ -291,7 +270,7 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         self,
         estimator: Any = None,
         *,
-        transform_y: str | None = "yeo-johnson",
+        transform_y: str | None = "auto",
         n_iter: int = 5,
     ) -> None:
         self.estimator = estimator
