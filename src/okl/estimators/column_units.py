@@ -20,6 +20,8 @@ WAYS = ("auto", "yeo-johnson", "standardize", None)
 # Squared error of entries, relative to that of standardised columns, below which the
 # power transformation is taken.
 _CLEARLY = 0.8
+# Rows that judge it.
+_ROWS = 1000
 # Standard deviations that an entry may be beyond the observed ones of its column: the
 # inverse of a power transformation has a pole.
 _BEYOND = 1.0
@@ -58,8 +60,9 @@ class ColumnUnits:
         if way == "yeo-johnson":
             return replace(units, by_power=~none)
         if way == "auto":
-            errors = units._errors(table)
-            by_power = replace(units, by_power=~none)._errors(table) < _CLEARLY * errors
+            some = _some_of(table)
+            errors = units._errors(some)
+            by_power = replace(units, by_power=~none)._errors(some) < _CLEARLY * errors
             return replace(units, by_power=by_power)
         return units
 
@@ -88,3 +91,13 @@ class ColumnUnits:
         values = self.transform(table)
         expected = RowDistribution.of(values).from_others(values)
         return np.nanmean((self.inverse_transform(expected) - table) ** 2, axis=0)
+
+
+def _some_of(table: np.ndarray) -> np.ndarray:
+    """Return every few rows of a long table that have two entries at least.
+
+    All rows if a column has no entry there.
+    """
+    telling = table[np.sum(~np.isnan(table), axis=1) > 1]
+    some = telling[:: max(1, -(-len(telling) // _ROWS))]
+    return table if np.isnan(some).all(axis=0).any() else some

@@ -79,7 +79,10 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"The column {names[nowhere[0]]!r} is missing in every row; leave such "
                 "columns out."
             )
-        self.transformer_ = ColumnUnits.of(table, self.transform_y)
+        way = self.transform_y
+        if way == "auto" and X is not None:
+            way = "standardize"
+        self.transformer_ = ColumnUnits.of(table, way)
         values = self.transformer_.transform(table)
         self.estimator_: Any = None
         self.distribution_: RowDistribution | None = None
@@ -225,8 +228,9 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         observed, which takes skew away: entries are medians, at most one standard
         deviation of the transformed column beyond what was observed. ``"auto"`` is the
         power for columns whose entries it predicts clearly better from the others of
-        their rows, with less than 0.8 of the squared error in the units of the table.
-        None is nothing.
+        their rows, with less than 0.8 of the squared error in the units of the table,
+        and ``"standardize"`` for others, and wherever there are inputs, on which
+        entries may depend in other ways than on each other. None is nothing.
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
