@@ -27,6 +27,7 @@ NAMES = (
     "mosaic",
     "coverage",
     "filling_in",
+    "partly_observed",
 )
 
 
