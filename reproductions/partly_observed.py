@@ -127,61 +127,65 @@ Found = dict[str, tuple[np.ndarray, float]]
 
 
 def results() -> dict[str, Found]:
-    """Return what is there of every set, of the draws that all methods have done."""
+    """Return what is there of every set: methods that have done all draws."""
     study, found = Study(NAME), {}
     for name in SETS:
-        for n in range(N_DRAWS, 1, -1):
-            records = {method: study.of(name, method, n) for method in METHODS}
-            if all(records.values()):
-                found[name] = {
-                    method: (
-                        np.array([one["errors"] for one in some]),
-                        float(np.mean([one["seconds"] for one in some])),
-                    )
-                    for method, some in records.items()
-                    if some is not None
-                }
-                break
+        methods = {}
+        for method in METHODS:
+            records = study.of(name, method, N_DRAWS)
+            if records is not None:
+                errors = np.array([one["errors"] for one in records])
+                seconds = [one["seconds"] for one in records]
+                methods[method] = errors, float(np.mean(seconds))
+        if all(method in methods for method in ("okl", *TRIVIAL)):
+            found[name] = methods
     return found
 
 
-def ranks(found: dict[str, Found]) -> str:
-    """Return the table of ranks and ratios."""
-    errors = np.array(
-        [[sets[method][0].mean(axis=0) for sets in found.values()] for method in RIVALS]
-    )
+def ranks(found: dict[str, Found]) -> tuple[int, str]:
+    """Return on how many sets all methods ran, and the table of ranks and ratios."""
+    everywhere = [one for one in found.values() if all(m in one for m in RIVALS)]
+    errors = [[one[m][0].mean(axis=0) for one in everywhere] for m in RIVALS]
     places = rankdata(errors, axis=0).mean(axis=1)
-    logs = np.log(errors / errors[RIVALS.index("okl")])
-    of_sets = logs.mean(axis=2)
     lines = []
-    for method, place, log, every in zip(RIVALS, places, of_sets, logs, strict=True):
-        spread = np.exp(log.mean()) * log.std(ddof=1) / len(log) ** 0.5
+    for method, place in zip(RIVALS, places, strict=True):
+        logs = np.array(
+            [
+                np.log(one[method][0].mean(axis=0) / one["okl"][0].mean(axis=0))
+                for one in found.values()
+                if method in one
+            ]
+        )
+        ratio = np.exp(logs.mean())
+        spread = ratio * logs.mean(axis=1).std(ddof=1) / len(logs) ** 0.5
         lines.append(
             (
                 method,
                 f"{place.mean():.2f}",
                 *(f"{one:.2f}" for one in place),
-                f"{np.exp(log.mean()):.2f} ± {spread:.2f}",
-                f"{np.sum(every < 0)} of {every.size}",
+                f"{ratio:.2f} ± {spread:.2f}",
+                f"{np.sum(logs < 0)} of {logs.size}",
             )
         )
     head = ["method", "mean rank", *(f"{share:.0%} observed" for share in SHARES)]
-    return table([*head, "error over that of okl", "better than okl"], lines)
+    last = ["error over that of okl", "better than okl"]
+    return len(everywhere), table([*head, *last], lines)
 
 
 def by_set(found: dict[str, Found], share: int) -> str:
     """Return the errors of every set where a share was observed."""
+    shown = [method for method in METHODS if method != CHOSEN]
     lines = []
     for name, methods in found.items():
-        errors = {method: one[:, share] for method, (one, _) in methods.items()}
-        best = min(RIVALS, key=lambda method: errors[method].mean())
-        cells = [
-            f"**{with_error(values)}**" if method == best else with_error(values)
-            for method, values in errors.items()
-            if method != CHOSEN
-        ]
+        means = {m: methods[m][0][:, share].mean() for m in RIVALS if m in methods}
+        best, cells = min(means, key=lambda method: means[method]), []
+        for method in shown:
+            text = "–"
+            if method in methods:
+                text = with_error(methods[method][0][:, share])
+            cells.append(f"**{text}**" if method == best else text)
         lines.append((name, *cells))
-    return table(["set", *(m for m in METHODS if m != CHOSEN)], lines)
+    return table(["set", *shown], lines)
 
 
 def from_inputs(found: dict[str, Found]) -> str:
@@ -223,8 +227,7 @@ def write() -> None:
             name,
             *sizes[name],
             min(N_TRAIN, 3 * sizes[name][0] // 4),
-            len(methods["okl"][0]),
-            *(f"{methods[method][1]:.1f}" for method in RIVALS),
+            *(f"{methods[m][1]:.1f}" if m in methods else "–" for m in RIVALS),
         )
         for name, methods in found.items()
     ]
@@ -239,6 +242,7 @@ def write() -> None:
     errors = "\n\n".join(
         f"{share:.0%} observed:\n\n{by_set(found, i)}" for i, share in enumerate(SHARES)
     )
+    n_complete, places = ranks(found)
     gain, picture = gains(found)
     write_page(
         NAME,
@@ -249,21 +253,23 @@ def write() -> None:
 
 ## Ranks and ratios
 
-Of {len(found)} sets and {len(SHARES)} shares. *Error over that of okl* is the geometric
-mean over sets and shares, ± its standard error over sets.
+Ranks are those on the {n_complete} sets where all methods were run. *Error over that of
+okl* is the geometric mean over sets and shares where a method was run, ± its standard
+error over sets; *better than okl* counts sets and shares.
 
-{ranks(found)}
+{places}
 
 ## Every set
 
-In bold the least error of a row, trivial rivals aside.
+In bold the least error of a row, trivial rivals aside. A dash: not run, as too slow
+here.
 
 {errors}
 
-{text}Rows, inputs and outputs, training rows, draws, and seconds of a processor for all
+{text}Rows, inputs and outputs, training rows, and seconds of a processor for all
 shares of a draw, on a machine that others used as well:
 
-{table(["set", "rows", "inputs", "outputs", "training", "draws", *RIVALS], about)}
+{table(["set", "rows", "inputs", "outputs", "training", *RIVALS], about)}
 
 ## Gain by share
 
