@@ -113,6 +113,18 @@ def test_also_where_everything_is_linear():
     assert model.feature_relevances_[0] > 0.95
 
 
+def test_a_wrong_entry_does_not_make_a_prediction_as_wrong():
+    y = X[:, :1] - 0.5 * X[:, 1:2] + 0.1 * RNG.normal(size=(N, 1))
+    model = regressor().fit(X, y)
+    far, wild = np.zeros((2, 3)), np.zeros((1, 3))
+    lowest, highest = X[:, 0].min(), X[:, 0].max()
+    far[:, 0] = [highest, 2 * highest - lowest]  # a trend goes on for as long
+    wild[0, 0] = 1e6
+    there, twice = model.predict(far)
+    assert_allclose(twice[0] - there[0], highest - lowest, rtol=0.2)
+    assert_allclose(model.predict(wild)[0], twice, rtol=0.05)
+
+
 def test_it_predicts_better_than_the_short_list():
     fresh = np.random.default_rng(1).normal(size=(500, 3))
     truth = np.stack(

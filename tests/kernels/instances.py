@@ -86,6 +86,7 @@ INSTANCES = [
     Instance(Linear(), features),
     Instance(Linear(scales=2.0), features),
     Instance(Linear([0.3, -1.0, 0.0], [0.1, 2.0, 0.4]), features),
+    Instance(Linear(limits=[[-0.5, -1.0, 0.0], [0.5, 0.3, 9.0]]), features),
     Instance(Cosine(), features),
     Instance(Matern(), features),
     Instance(Matern(2.0, 0.5), features),

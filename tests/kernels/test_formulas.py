@@ -34,6 +34,14 @@ def test_linear_is_sklearns_function():
     assert_array_equal(Linear()(X, Z), pairwise.linear_kernel(X, Z))
 
 
+def test_a_trend_goes_no_further_than_its_limits():
+    limits = np.stack([Z.min(axis=0), Z.max(axis=0)])
+    clipped = np.clip(X, *limits)
+    kernel = Linear([0.5, 0.0, -1.0, 3.0], 2.0, limits)
+    assert_allclose(kernel(X, Z), Linear([0.5, 0.0, -1.0, 3.0], 2.0)(clipped, Z))
+    assert_allclose(kernel(Z), Linear([0.5, 0.0, -1.0, 3.0], 2.0)(Z))
+
+
 def test_one_gamma_per_feature():
     assert_allclose(
         Gaussian(WEIGHTS)(X, Z), np.exp(-(differences**2 * WEIGHTS).sum(axis=2))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from okl.kernels import Constant, Gaussian, Laplacian, Matern, Polynomial
+from okl.kernels import Constant, Gaussian, Laplacian, Linear, Matern, Polynomial
 
 X = np.random.default_rng(0).normal(size=(6, 3))
 GAMMA_KERNELS = [Gaussian, Laplacian, Polynomial]
@@ -52,6 +52,15 @@ def test_unresolved_scale_is_not_called(Kernel):
         Kernel()(X)
     with pytest.raises(ValueError, match=message):
         Kernel()(X, X[:2])
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [[-1.0, 1.0], [[1.0] * 3, [0.0] * 3], [[np.nan] * 3, [1.0] * 3], "no", [[0], [1]]],
+)
+def test_limits_that_are_none(limits):
+    with pytest.raises(ValueError, match="limits of Linear must be None, or a lowest"):
+        Linear(limits=limits).resolve(X)
 
 
 def test_unresolved_scale_of_a_length_is_not_called():

@@ -9,7 +9,7 @@ object                         name             k(x, z)
 ``Laplacian(gamma)``           ``"laplacian"``  exp(-gamma ||x - z||_1)
 ``Matern(length_scale, nu)``   ``"matern"``     p_nu(r) exp(-r), r a scaled distance
 ``Polynomial(degree, ...)``    ``"poly"``       (gamma x'z + coef0)^degree
-``Linear(center, scales)``     ``"linear"``     sum_j s_j (x_j - c_j) (z_j - c_j)
+``Linear(center, ...)``        ``"linear"``     sum_j s_j (x_j - c_j) (z_j - c_j)
 ``Cosine()``                   ``"cosine"``     x'z / (||x|| ||z||)
 ``RationalQuadratic(...)``     see below        (1 + r^2 / (2 alpha))^-alpha
 ``Periodic(...)``              ``"periodic"``   exp(-2 (sin(pi (x - z) / p) / l)^2)

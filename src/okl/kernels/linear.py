@@ -40,13 +40,17 @@ class Linear(Kernel):
     scales : float or array-like of shape (n_features,), default=None
         s, the weight of each feature: one number > 0, or one per feature, to be learned
         from data. None is one for all, and stays so.
+    limits : array-like of shape (2, n_features), default=None
+        The lowest and the highest value that each feature counts with: a trend goes no
+        further than that. None for no limits.
     """
 
     name = "linear"
 
-    def __init__(self, center=None, scales=None):
+    def __init__(self, center=None, scales=None, limits=None):
         self.center = center
         self.scales = scales
+        self.limits = limits
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return the matrix (X - c) diag(s) (Z - c)', dense also for sparse rows."""
@@ -79,7 +83,7 @@ class Linear(Kernel):
         return row_norms(self._features(X)[0], squared=True)
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return a copy after checking the centre and the scales."""
+        """Return a copy after checking the centre, the scales and the limits."""
         center = self.center
         if center is not None:
             center = as_numbers(center)
@@ -95,7 +99,7 @@ class Linear(Kernel):
         scales = self.scales
         if scales is not None:
             scales = positive_per_feature(self, "scales", X.shape[1])
-        return Linear(center, scales)
+        return Linear(center, scales, self._checked_limits(X.shape[1]))
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the kernel seen from the means of dense rows.
@@ -105,15 +109,37 @@ class Linear(Kernel):
         if sparse.issparse(X):
             return self
         means = column_means(np.asarray(X, dtype=np.float64), weights)
-        return Linear(means, self.scales)
+        return Linear(means, self.scales, self.limits)
 
     def features(self, X: Matrix) -> Matrix:
-        """Return (X - c) sqrt(s); X itself, sparse if it is sparse, without c and s."""
+        """Return (X - c) sqrt(s), X within its limits.
+
+        X itself, sparse if it is sparse, without c, s and limits.
+        """
+        if sparse.issparse(X) and (self.center is not None or self.limits is not None):
+            X = X.toarray()
+        if self.limits is not None:
+            X = np.clip(X, *self.limits)
         if self.center is not None:
-            X = (X.toarray() if sparse.issparse(X) else X) - self.center
+            X = X - self.center
         if self.scales is None:
             return X
         return times(X, positive_per_feature(self, "scales", X.shape[1]) ** 0.5)
+
+    def _checked_limits(self, n_features: int) -> np.ndarray | None:
+        if self.limits is None:
+            return None
+        limits = as_numbers(self.limits)
+        if (
+            limits is None
+            or limits.shape != (2, n_features)
+            or not np.all(limits[0] <= limits[1])
+        ):
+            raise ValueError(
+                "limits of Linear must be None, or a lowest and a highest value for "
+                f"each of the {n_features} features of X, got {self.limits!r}."
+            )
+        return limits
 
     def _features(self, X: Matrix, Z: Matrix | None = None) -> tuple[Matrix, Matrix]:
         """Return those of X and of Z; the second *is* the first where Z is X."""

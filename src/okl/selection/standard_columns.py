@@ -6,7 +6,9 @@ multiplied by standard deviations, weights of columns divided by variances. So n
 has to be standardised where it is used.
 
 A column that is constant on the rows tells nothing of what it does elsewhere, and the
-kernel does not look at it.
+kernel does not look at it. Nor do the rows tell how far beyond them a linear trend
+holds: it goes on for as long as they reach, and then stops. An entry that is wrong by a
+factor of a hundred would else make a prediction so.
 """
 
 from __future__ import annotations
@@ -28,11 +30,14 @@ class StandardColumns:
     ----------
     varying : array of bool (n_features,)
     means, deviations : array (n_varying,)
+    limits : array (2, n_varying)
+        Where linear trends stop.
     """
 
     varying: np.ndarray
     means: np.ndarray
     deviations: np.ndarray
+    limits: np.ndarray
 
     @classmethod
     def of(
@@ -50,7 +55,9 @@ class StandardColumns:
         rounding = CENTERING_ROUNDING * np.finfo(np.float64).eps
         varying = deviations > rounding * np.abs(X).max(axis=0, initial=0.0)
         means = first + offsets if centred else np.zeros(X.shape[1])
-        return cls(varying, means[varying], deviations[varying])
+        lowest, highest = X.min(axis=0), X.max(axis=0)
+        limits = np.stack([2 * lowest - highest, 2 * highest - lowest])
+        return cls(varying, means[varying], deviations[varying], limits[:, varying])
 
     @property
     def n_varying(self) -> int:
@@ -87,5 +94,5 @@ class StandardColumns:
         if isinstance(kernel, Laplacian):
             return Laplacian(kernel.gamma / self.deviations)
         if isinstance(kernel, Linear):
-            return Linear(scales=kernel.scales / self.deviations**2)
+            return Linear(None, kernel.scales / self.deviations**2, self.limits)
         return kernel
