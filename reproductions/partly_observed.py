@@ -261,8 +261,7 @@ error over sets; *better than okl* counts sets and shares.
 
 ## Every set
 
-In bold the least error of a row, trivial rivals aside. A dash: not run, as too slow
-here.
+In bold the least error of a row, trivial rivals aside. A dash: not run here, as slow.
 
 {errors}
 
