@@ -30,6 +30,7 @@ NAMES = (
     "stability",
     "filling_in",
     "later_outputs",
+    "partly_observed",
 )
 
 

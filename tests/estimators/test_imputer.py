@@ -56,10 +56,10 @@ def test_related_columns_fill_each_other_in(transform_y):
 
 def test_units_and_order_of_columns_do_not_matter():
     table = holes(related())
-    first = OutputKernelImputer(transform_y="standardize").fit_transform(table)
+    first = OutputKernelImputer().fit_transform(table)
     unit = np.array([1e3, 1e-3, 1.0])
-    second = OutputKernelImputer(transform_y="standardize").fit_transform(table * unit)
-    assert_allclose(second, first * unit, rtol=1e-6)
+    second = OutputKernelImputer().fit_transform(table * unit + 5.0 * unit)
+    assert_allclose(second, (first + 5.0) * unit, rtol=1e-6)
     turned = OutputKernelImputer().fit_transform(table[:, ::-1])
     assert_allclose(turned, OutputKernelImputer().fit_transform(table)[:, ::-1], 1e-3)
 
@@ -117,6 +117,38 @@ def test_training_rows_are_as_if_they_were_new(structure):
         )
         assert_allclose(found.mean[i], mean[0], atol=1e-4)
         assert_allclose(found.covariance[i], covariance[0], atol=1e-6)
+
+
+def test_a_power_is_taken_where_it_predicts_entries_better():
+    # exponentials of related columns, beside columns related as they are
+    logs, plain = related(150), related(150, seed=1)
+    whole = np.hstack([np.exp(logs / [1.0, 10.0, 0.1]), plain])
+    table = holes(whole)
+    imputer = OutputKernelImputer()
+    filled = imputer.fit_transform(table)
+    assert imputer.transformer_.by_power.tolist() == [True] * 3 + [False] * 3
+    for way, columns in (("yeo-johnson", slice(3)), ("standardize", slice(3, 6))):
+        alone = OutputKernelImputer(transform_y=way).fit(table)
+        seen = alone.transformer_.transform(table)[:, columns]
+        assert_allclose(imputer.transformer_.transform(table)[:, columns], seen)
+    assert np.all(filled[:, :3] > 0)
+    # one column says nothing of itself, and inputs are another matter
+    assert not OutputKernelImputer().fit(table[:, :1]).transformer_.by_power.any()
+    X = np.random.default_rng(0).normal(size=(150, 1))
+    with_inputs = OutputKernelImputer(INDEPENDENT).fit(table, X=X)
+    assert not with_inputs.transformer_.by_power.any()
+
+
+def test_a_long_table_is_judged_by_some_rows():
+    table = np.exp(related(2500)[:, :2] / [1.0, 10.0])
+    few = np.where(np.arange(2500)[:, None] % 3 == 0, table, np.nan)
+    few[1, 0] = table[1, 0]
+    for one in (table, few, few[1:]):
+        assert OutputKernelImputer().fit(one).transformer_.by_power.all()
+    # a column that is there alone says nothing
+    apart = few.copy()
+    apart[:, 1], apart[2, 1] = np.nan, 1.0
+    assert not OutputKernelImputer().fit(apart).transformer_.by_power.any()
 
 
 def test_new_rows_are_predicted_given_what_is_known():

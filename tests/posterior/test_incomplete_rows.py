@@ -118,3 +118,17 @@ def test_rows_fewer_than_columns():
     filled, variance = RowDistribution.of(rows).filled(rows)
     assert np.all(np.isfinite(filled))
     assert np.all(variance >= 0)
+
+
+def test_an_entry_is_expected_given_the_others_of_its_row(monkeypatch):
+    whole, rows = rows_with_holes(20)
+    whole[:, 2], rows[:, 2] = 7.0, np.where(np.isnan(rows[:, 2]), np.nan, 7.0)
+    found = RowDistribution.of(rows)
+    monkeypatch.setattr(incomplete_rows, "_ENTRIES", 50)  # a few rows at a time
+    expected = found.from_others(rows)
+    assert np.array_equal(np.isnan(expected), np.isnan(rows))
+    for row, entries in zip(rows, expected, strict=True):
+        for j in np.flatnonzero(~np.isnan(row)):
+            alone = row.copy()
+            alone[j] = np.nan
+            assert_allclose(entries[j], found.filled(alone[None])[0][0, j], rtol=1e-8)

@@ -1,10 +1,11 @@
 """Filling in tables of which entries are missing.
 
-Each column is transformed so that rows are about normal. Without inputs their mean and
-covariance are those of all rows, by expectation and maximisation over what was
-observed; with inputs the mean is a function of them that a regressor learns, and the
-covariance that of its errors in rows left out. Either way a missing entry becomes the
-mean given what was observed in its row, mapped back: a median, in the column's units.
+Rows are taken to be normal, once columns are standardised or, where it predicts them
+better, transformed by a power. Without inputs their mean and covariance are those of
+all rows, by expectation and maximisation over what was observed; with inputs the mean
+is a function of them that a regressor learns, and the covariance that of its errors in
+rows left out. Either way a missing entry becomes the mean given what was observed in
+its row, mapped back to the column's units.
 """
 
 from __future__ import annotations
@@ -13,27 +14,18 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     validate_data,
 )
 
+from okl.estimators.column_units import WAYS, ColumnUnits
 from okl.estimators.completion import completed
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
 from okl.numerics.validation import check_count
 from okl.posterior import RowDistribution
-
-_TRANSFORMERS = {
-    "yeo-johnson": PowerTransformer,
-    "standardize": StandardScaler,
-    None: FunctionTransformer,
-}
-# Standard deviations that an entry may be beyond the observed ones of its column: the
-# inverse of a power transformation has a pole.
-_BEYOND = 1.0
 
 
 class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -76,10 +68,9 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             used.
         """
         check_count(self.n_iter, "n_iter", least=0)
-        if self.transform_y not in _TRANSFORMERS:
+        if self.transform_y not in WAYS:
             raise ValueError(
-                f"transform_y must be one of {list(_TRANSFORMERS)}, got "
-                f"{self.transform_y!r}."
+                f"transform_y must be one of {list(WAYS)}, got {self.transform_y!r}."
             )
         table = self._validated(Y, reset=True)
         nowhere = np.flatnonzero(np.isnan(table).all(axis=0))
@@ -91,10 +82,11 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
         self._constants = np.where(low == high, low, np.nan)
-        self.transformer_ = _TRANSFORMERS[self.transform_y]().fit(table)
+        way = self.transform_y
+        if way == "auto" and X is not None:
+            way = "standardize"
+        self.transformer_ = ColumnUnits.of(table, way)
         values = self.transformer_.transform(table)
-        self.lowest_ = np.nanmin(values, axis=0)
-        self.highest_ = np.nanmax(values, axis=0)
         self.estimator_: Any = None
         self.distribution_ = RowDistribution.of(values) if X is None else None
         if X is None:
@@ -156,22 +148,13 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         seen = ~np.isnan(table)
         varies = np.isnan(self._constants)
-        filled_in = np.where(varies, self._back(filled), self._constants)
+        back = self.transformer_.inverse_transform
+        filled_in = np.where(varies, back(filled), self._constants)
         result = np.where(seen, table, filled_in)
         if not return_std:
             return result
-        spread = (self._back(filled + std) - self._back(filled - std)) / 2
+        spread = (back(filled + std) - back(filled - std)) / 2
         return result, np.where(seen | ~varies, 0.0, spread)
-
-    def _back(self, values: np.ndarray) -> np.ndarray:
-        if self.transform_y == "yeo-johnson":
-            low, high = self.lowest_ - _BEYOND, self.highest_ + _BEYOND
-            # where the pole is nearer still, the extreme that was observed
-            inside = self.transformer_.inverse_transform(np.clip(values, low, high))
-            near = np.clip(values, self.lowest_, self.highest_)
-            extremes = self.transformer_.inverse_transform(near)
-            return np.where(np.isfinite(inside), inside, extremes)
-        return self.transformer_.inverse_transform(values)
 
 
 class _TableFirst:
@@ -239,11 +222,14 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     estimator : regressor of okl, default=None
         For tables with inputs, with the squared loss; None for
         ``OutputKernelRegressorCV(structures="identity")``.
-    transform_y : {"yeo-johnson", "standardize"} or None, default="yeo-johnson"
-        What makes columns about normal: `sklearn.preprocessing.PowerTransformer` on
-        what was observed, which also takes skew away; `StandardScaler`; or nothing.
-        Entries that are filled in are medians in the units of the table, with a power
-        transformation at most one of its standard deviations beyond what was observed.
+        varies = np.isnan(self._constants)
+        back = self.transformer_.inverse_transform
+        filled_in = np.where(varies, back(filled), self._constants)
+        result = np.where(seen, table, filled_in)
+        if not return_std:
+            return result
+        spread = (back(filled + std) - back(filled - std)) / 2
+        return result, np.where(seen | ~varies, 0.0, spread)
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
@@ -254,13 +240,11 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     Attributes
     ----------
     transformer_ : transformer
-        That of the columns.
+        That of the columns; ``by_power`` (n_outputs,) says which have a power.
     estimator_ : regressor or None
         That of the transformed columns, where there were inputs.
     distribution_ : RowDistribution or None
         ``mean`` and ``covariance`` of the transformed columns, without inputs.
-    lowest_, highest_ : array (n_outputs,)
-        The extremes of transformed columns.
     n_features_in_, feature_names_in_
         As in scikit-learn, of the table.
 
@@ -289,7 +273,7 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         self,
         estimator: Any = None,
         *,
-        transform_y: str | None = "yeo-johnson",
+        transform_y: str | None = "auto",
         n_iter: int = 5,
     ) -> None:
         self.estimator = estimator

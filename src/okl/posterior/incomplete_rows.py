@@ -97,6 +97,31 @@ class RowDistribution:
         variance[:, varying] = scale**2 * spread
         return filled, variance
 
+    def from_others(self, rows: np.ndarray) -> np.ndarray:
+        """Return what is expected of each entry given the others of its row.
+
+        Array (n, m), NaN where the entry is missing. With P the inverse of the
+        covariance of what a row has, entry j differs from that by
+        (P (z - mean))_j / P_jj.
+        """
+        seen = ~np.isnan(rows)
+        expected = np.where(seen, self.mean, np.nan)
+        roots = np.sqrt(np.diagonal(self.covariance))
+        varying = roots > 0
+        own, scale = seen[:, varying], roots[varying]
+        correlation = self.covariance[np.ix_(varying, varying)] / np.outer(scale, scale)
+        known = np.where(own, (rows - self.mean)[:, varying] / scale, 0.0)
+        index, moved = np.arange(len(scale)), np.empty_like(known)
+        for some in gen_batches(len(rows), max(1, _ENTRIES // max(1, len(scale) ** 2))):
+            inside = own[some].astype(np.float64)
+            total = correlation * inside[:, :, None] * inside[:, None]
+            total[:, index, index] = 1.0
+            P = np.linalg.inv(total)
+            pulled = np.einsum("ijk,ik->ij", P, known[some])
+            moved[some] = known[some] - pulled / P[:, index, index]
+        expected[:, varying] += scale * moved
+        return expected
+
 
 def _standardised(known: np.ndarray, seen: np.ndarray, centre: bool) -> RowDistribution:
     """Find the distribution of rows of about unit variance, zero where not seen."""

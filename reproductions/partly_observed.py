@@ -1,0 +1,296 @@
+"""New rows of which some outputs are observed: one model for all patterns, and rivals.
+
+A draw takes training rows and new rows of a set at random; of the new rows each output
+is observed with a probability of 20, 50 or 80 %, and the others are to be predicted,
+from the inputs and from what was observed. The error is the squared error of an output
+over its variance in the new rows, the mean over outputs, and over five draws ± its
+standard error.
+
+**okl** is `OutputKernelImputer()`, nothing set, fitted once to the training rows for
+all shares and patterns. **rounds, linear** is `IterativeImputer()` (with
+`BayesianRidge`), **rounds, forest** that of a random forest of 50 trees, five rounds,
+and **neighbours** `KNNImputer`: fitted to training and new rows together, anew for each
+share, inputs beside outputs. **forest** (100 trees) and **process** (a
+`GaussianProcessRegressor` with noise and a width for each column, by marginal
+likelihood) are one model for each output and each share, whose inputs are the other
+outputs too, with means for what is missing, in as many entries of the training rows.
+Trivial rivals: **from inputs** is `OutputKernelRegressorCV(structures="identity")`,
+independent outputs with a kernel learned for them, **from inputs, chosen** that of
+``structures=["identity", "frobenius"]``, and **mean** that of the training targets. All
+else is as in the libraries. Columns of inputs and outputs are standardised for all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import process_time
+
+import numpy as np
+from benchmarks.measure import machine
+from scipy.stats import rankdata
+
+from reproductions.comparing import with_error
+from reproductions.completing_rivals import METHODS, Draw
+from reproductions.multitask_process import INSTALLED
+from reproductions.real_sets import real_sets
+from reproductions.report import data_folder, save_figure, table, write_page
+from reproductions.study import Key, Record, Study, pursue
+
+NAME = "partly_observed"
+SHARES, N_DRAWS = (0.2, 0.5, 0.8), 5
+# The most training rows, and new ones.
+N_TRAIN, N_NEW = 200, 200
+MULAN = ("slump", "andro", "enb", "sarcos4449", "rf1")
+SETS = ("metals", "exchange rates", "weather", "EEG", *MULAN)
+INDEPENDENT, CHOSEN = "from inputs", "from inputs, chosen"
+# Those that have no part in ranks.
+TRIVIAL = (INDEPENDENT, CHOSEN, "mean")
+RIVALS = [method for method in METHODS if method not in TRIVIAL]
+
+
+def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield name, inputs and outputs of every set."""
+    signals = data_folder("signals")
+    with np.load(signals / "jura.npz", allow_pickle=True) as stored:
+        yield "metals", stored["xy"], stored["Y"].astype(float)
+    with np.load(signals / "exchange2007.npz", allow_pickle=True) as stored:
+        days = stored["julian_day"].astype(float)
+        yield "exchange rates", days[:, None], stored["Y"].astype(float)
+    with np.load(signals / "weather_solent.npz", allow_pickle=True) as stored:
+        kept = [
+            j
+            for j, name in enumerate(stored["target_names"])
+            if str(name).endswith(("WSPD", "ATMP"))
+        ]
+        Y = stored["Y"][:, kept].astype(float)
+        yield "weather", np.arange(len(Y), dtype=float)[:, None], Y
+    with np.load(signals / "eeg_smni.npz", allow_pickle=True) as stored:
+        frontal = np.isin(
+            stored["channel_names"], ["F1", "F2", "F3", "F4", "F5", "F6", "FZ"]
+        )
+        Y = stored["Y"][0][:, frontal].astype(float)
+        yield "EEG", np.arange(len(Y), dtype=float)[:, None], Y
+    for name, X, Y in real_sets():
+        if name in MULAN:
+            yield name, np.where(np.isnan(X), np.nanmean(X, axis=0), X), Y
+
+
+def drawn(X: np.ndarray, Y: np.ndarray, seed: int) -> tuple[Draw, np.ndarray]:
+    """Return a draw and the targets of its new rows."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(X))
+    n_train = min(N_TRAIN, 3 * len(X) // 4)
+    train, new = order[:n_train], order[n_train:][:N_NEW]
+    varying = X[train].std(axis=0) > 0
+    X = (X - X[train].mean(axis=0))[:, varying] / X[train].std(axis=0)[varying]
+    Y = (Y - np.nanmean(Y[train], axis=0)) / np.nanstd(Y[train], axis=0)
+    chance = rng.random(Y[new].shape)
+    given = {share: np.where(chance < share, Y[new], np.nan) for share in SHARES}
+    return Draw(X[train], Y[train], X[new], given, seed), Y[new]
+
+
+def errors(method: str, X: np.ndarray, Y: np.ndarray, seed: int) -> Record:
+    """Return the errors over variance of a method by share, and seconds."""
+    draw, truth = drawn(X, Y, seed)
+    start = process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # edges of bounds, rounds that end early
+        found = METHODS[method](draw)
+    seconds = process_time() - start
+    variance = np.nanvar(truth, axis=0)
+    shares = []
+    for share in SHARES:
+        squares = np.where(
+            np.isnan(draw.given[share]), (found[share] - truth) ** 2, np.nan
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an output that is observed everywhere
+            shares.append(float(np.nanmean(np.nanmean(squares, axis=0) / variance)))
+    return {"errors": shares, "seconds": round(seconds, 2)}
+
+
+def jobs(
+    sets: list[str], methods: list[str]
+) -> Iterator[tuple[Key, Callable[[], Record]]]:
+    """Yield what is to be computed, set by set."""
+    for name, X, Y in tables():
+        for seed in range(N_DRAWS):
+            for method in methods:
+                if name in sets:
+                    yield (name, seed, method), partial(errors, method, X, Y, seed)
+
+
+# Of a set: errors (n_draws, n_shares) and seconds of each method.
+Found = dict[str, tuple[np.ndarray, float]]
+
+
+def results() -> dict[str, Found]:
+    """Return what is there of every set: methods that have done all draws."""
+    study, found = Study(NAME), {}
+    for name in SETS:
+        methods = {}
+        for method in METHODS:
+            records = study.of(name, method, N_DRAWS)
+            if records is not None:
+                errors = np.array([one["errors"] for one in records])
+                seconds = [one["seconds"] for one in records]
+                methods[method] = errors, float(np.mean(seconds))
+        if all(method in methods for method in ("okl", *TRIVIAL)):
+            found[name] = methods
+    return found
+
+
+def ranks(found: dict[str, Found]) -> tuple[int, str]:
+    """Return on how many sets all methods ran, and the table of ranks and ratios."""
+    everywhere = [one for one in found.values() if all(m in one for m in RIVALS)]
+    errors = [[one[m][0].mean(axis=0) for one in everywhere] for m in RIVALS]
+    places = rankdata(errors, axis=0).mean(axis=1)
+    lines = []
+    for method, place in zip(RIVALS, places, strict=True):
+        logs = np.array(
+            [
+                np.log(one[method][0].mean(axis=0) / one["okl"][0].mean(axis=0))
+                for one in found.values()
+                if method in one
+            ]
+        )
+        ratio = np.exp(logs.mean())
+        spread = ratio * logs.mean(axis=1).std(ddof=1) / len(logs) ** 0.5
+        lines.append(
+            (
+                method,
+                f"{place.mean():.2f}",
+                *(f"{one:.2f}" for one in place),
+                f"{ratio:.2f} ± {spread:.2f}",
+                f"{np.sum(logs < 0)} of {logs.size}",
+            )
+        )
+    head = ["method", "mean rank", *(f"{share:.0%} observed" for share in SHARES)]
+    last = ["error over that of okl", "better than okl"]
+    return len(everywhere), table([*head, *last], lines)
+
+
+def by_set(found: dict[str, Found], share: int) -> str:
+    """Return the errors of every set where a share was observed."""
+    shown = [method for method in METHODS if method != CHOSEN]
+    lines = []
+    for name, methods in found.items():
+        means = {m: methods[m][0][:, share].mean() for m in RIVALS if m in methods}
+        best, cells = min(means, key=lambda method: means[method]), []
+        for method in shown:
+            text = "–"
+            if method in methods:
+                text = with_error(methods[method][0][:, share])
+            cells.append(f"**{text}**" if method == best else text)
+        lines.append((name, *cells))
+    return table(["set", *shown], lines)
+
+
+def from_inputs(found: dict[str, Found]) -> str:
+    """Return how the structure that was chosen does beside independent outputs."""
+    lines = []
+    for name, methods in found.items():
+        alone, chosen = (methods[one][0][:, 0] for one in (INDEPENDENT, CHOSEN))
+        ratio = chosen.mean() / alone.mean()
+        lines.append((name, with_error(alone), with_error(chosen), f"{ratio - 1:+.1%}"))
+    return table(["set", "independent", "chosen", "more error"], lines)
+
+
+def gains(found: dict[str, Found]) -> tuple[str, str]:
+    """Return the gain over independent outputs by share, as a table and a picture."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4))
+    lines = []
+    for name, methods in found.items():
+        okl, alone = (methods[one][0].mean(axis=0) for one in ("okl", INDEPENDENT))
+        gain = 1 - okl / alone
+        lines.append((name, *(f"{one:.0%}" for one in gain)))
+        axes.plot(100 * np.array(SHARES), 100 * gain, "o-", label=name)
+    axes.axhline(0, color="grey", linewidth=0.8)
+    axes.set_xlabel("observed of the other outputs of a row, %")
+    axes.set_ylabel("less squared error than from inputs alone, %")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    picture = save_figure(figure, NAME)
+    plt.close(figure)
+    return table(["set", *(f"{share:.0%}" for share in SHARES)], lines), picture
+
+
+def write() -> None:
+    """Write the page of what is there."""
+    found = results()
+    sizes = {name: (*X.shape, Y.shape[1]) for name, X, Y in tables()}
+    about = [
+        (
+            name,
+            *sizes[name],
+            min(N_TRAIN, 3 * sizes[name][0] // 4),
+            *(f"{methods[m][1]:.1f}" if m in methods else "–" for m in RIVALS),
+        )
+        for name, methods in found.items()
+    ]
+    left = [name for name in SETS if name not in found]
+    text = f"Not computed here: {', '.join(left)}.\n\n" if left else ""
+    multitask = (
+        "GPyTorch's multitask process is not among the methods: it takes all outputs "
+        "of a training row and none of a new one."
+        if INSTALLED
+        else "GPyTorch is not installed here: its multitask process was not run."
+    )
+    errors = "\n\n".join(
+        f"{share:.0%} observed:\n\n{by_set(found, i)}" for i, share in enumerate(SHARES)
+    )
+    n_complete, places = ranks(found)
+    gain, picture = gains(found)
+    write_page(
+        NAME,
+        f"""# Outputs partly observed at new rows
+
+`python -m reproductions {NAME}`. {__doc__.split(chr(10) * 2, 1)[1]}
+{multitask}
+
+## Ranks and ratios
+
+Ranks are those on the {n_complete} sets where all methods were run. *Error over that of
+okl* is the geometric mean over sets and shares where a method was run, ± its standard
+error over sets; *better than okl* counts sets and shares.
+
+{places}
+
+## Every set
+
+In bold the least error of a row, trivial rivals aside. A dash: not run here, as slow.
+
+{errors}
+
+{text}Rows, inputs and outputs, training rows, and seconds of a processor for all
+shares of a draw, on a machine that others used as well:
+
+{table(["set", "rows", "inputs", "outputs", "training", *RIVALS], about)}
+
+## Gain by share
+
+How much less squared error okl has than independent outputs from inputs alone, on the
+same entries:
+
+{gain}
+
+{picture}
+
+## From inputs alone
+
+Nothing given, on the entries that are missing where 20 % are observed.
+
+{from_inputs(found)}
+
+Machine: {machine()}.
+""",
+    )
+
+
+def run() -> None:
+    """Compute what is missing, and write the page."""
+    pursue(Study(NAME), jobs(list(SETS), list(METHODS)))
+    write()

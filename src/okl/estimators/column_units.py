@@ -1,0 +1,103 @@
+"""Columns of a table in units in which its rows are about normal, and back.
+
+Standardised columns are filled in with means, which have the least squared error; a
+power transformation takes skew away, and fills in medians. Which of them suits a column
+its own entries tell: each is predicted from the others of its row, in both units, and
+the errors are compared in those of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
+
+from okl.posterior import RowDistribution
+
+WAYS = ("auto", "yeo-johnson", "standardize", None)
+# Squared error of entries, relative to that of standardised columns, below which the
+# power transformation is taken.
+_CLEARLY = 0.8
+# Rows that judge it.
+_ROWS = 1000
+# Standard deviations that an entry may be beyond the observed ones of its column: the
+# inverse of a power transformation has a pole.
+_BEYOND = 1.0
+
+
+@dataclass(frozen=True)
+class ColumnUnits:
+    """The transformation of each column.
+
+    Attributes
+    ----------
+    plain : transformer
+        To standardised columns, or none.
+    power : PowerTransformer
+    by_power : array of bool (n_columns,)
+        Which columns it transforms.
+    lowest, highest : array (n_columns,)
+        The extremes of columns transformed by it.
+    """
+
+    plain: Any
+    power: PowerTransformer
+    by_power: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def of(cls, table: np.ndarray, way: str | None) -> ColumnUnits:
+        """Find them for a table, NaN where an entry is missing, in one of `WAYS`."""
+        plain = FunctionTransformer() if way is None else StandardScaler()
+        power = PowerTransformer().fit(table)
+        values = power.transform(table)
+        extremes = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        none = np.zeros(table.shape[1], dtype=bool)
+        units = cls(plain.fit(table), power, none, *extremes)
+        if way == "yeo-johnson":
+            return replace(units, by_power=~none)
+        if way == "auto":
+            some = _some_of(table)
+            errors = units._errors(some)
+            by_power = replace(units, by_power=~none)._errors(some) < _CLEARLY * errors
+            return replace(units, by_power=by_power)
+        return units
+
+    def transform(self, table: np.ndarray) -> np.ndarray:
+        """Return a table (n, n_columns) in these units."""
+        values = self.plain.transform(table)
+        if not self.by_power.any():
+            return values
+        return np.where(self.by_power, self.power.transform(table), values)
+
+    def inverse_transform(self, values: np.ndarray) -> np.ndarray:
+        """Return values in the units of the table."""
+        table = self.plain.inverse_transform(values)
+        if not self.by_power.any():
+            return table
+        low, high = self.lowest - _BEYOND, self.highest + _BEYOND
+        # where the pole is nearer still, the extreme that was observed
+        inside = self.power.inverse_transform(np.clip(values, low, high))
+        near = np.clip(values, self.lowest, self.highest)
+        extremes = self.power.inverse_transform(near)
+        inside = np.where(np.isfinite(inside), inside, extremes)
+        return np.where(self.by_power, inside, table)
+
+    def _errors(self, table: np.ndarray) -> np.ndarray:
+        """Return the squared error of each column as the others of a row have it."""
+        values = self.transform(table)
+        expected = RowDistribution.of(values).from_others(values)
+        return np.nanmean((self.inverse_transform(expected) - table) ** 2, axis=0)
+
+
+def _some_of(table: np.ndarray) -> np.ndarray:
+    """Return every few rows of a long table that have two entries at least.
+
+    All rows if a column has no entry there.
+    """
+    telling = table[np.sum(~np.isnan(table), axis=1) > 1]
+    some = telling[:: max(1, -(-len(telling) // _ROWS))]
+    return table if np.isnan(some).all(axis=0).any() else some
