@@ -8,8 +8,8 @@ is C + V g,
 
 a symmetric system of which every product is one with K, all outputs at once (Seeger
 2006, section 6.1.1; `okl.solvers.hessian`). Where probabilities underflow V^+ would
-divide by zero, or by so little that conjugate gradients see nothing else; there W is
-zero for all purposes, and the step is r / alpha (appendix A has another remedy).
+divide by zero; there W is zero for all purposes, and the step is r / alpha (appendix A
+has another remedy).
 
 *The intercept* is minimised over at every F; the loss is then a function of F alone
 whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
@@ -50,9 +50,6 @@ _FIRST_CHEAP, _CHEAP = 0.03, 500.0
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
-# Where W times the diagonal of J is less than this part of alpha it counts as zero:
-# divided by its root a residual would hide all others.
-_LIGHT = 1e-3
 # How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
 _DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
@@ -257,15 +254,11 @@ def _newton(
     problem, joint = system.prepared.problem, system.prepared.joint
     curvature, alpha = system.curvature, system.alpha
     residual = point.gradient - alpha * point.dual
-    xp = namespace(residual)
-    inside = curvature.solve(residual)
-    # where W all but vanishes and the residual does not, as for a saturated class
-    light = curvature.diagonal * joint.diagonal <= _LIGHT * alpha
-    inside = system.project(
-        curvature.project(xp.where(light, xp.zeros_like(inside), inside))
-    )
+    inside = system.project(curvature.solve(residual))
+    # where W vanishes and the residual does not, as for a saturated wrong class
     outside = residual - curvature.factor(inside)
     right, image = inside, 0.0 * residual
+    xp = namespace(residual)
     if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
         image = (joint @ outside) / alpha
         right = right - system.project(curvature.adjoint(image))
