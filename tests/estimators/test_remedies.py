@@ -56,7 +56,7 @@ def test_what_a_row_term_with_an_array_of_alphas_lacks_is_said(data):
 
 def test_parameters_of_a_list_are_not_those_of_one_kernel(data):
     model = OutputKernelRegressor([Gaussian(), Row()], TWO)
-    with pytest.raises(ValueError, match="Set kernel to another list"):
+    with pytest.raises(ValueError, match="set as kernel__0__NAME=value"):
         model.set_params(kernel__gamma=1.0)
 
 
