@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 
@@ -137,6 +138,14 @@ def test_a_power_is_taken_where_it_predicts_entries_better():
     X = np.random.default_rng(0).normal(size=(150, 1))
     with_inputs = OutputKernelImputer(INDEPENDENT).fit(table, X=X)
     assert not with_inputs.transformer_.by_power.any()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("way", ["auto", "yeo-johnson"])
+def test_a_power_beyond_its_pole_is_no_matter_of_the_user(way):
+    whole = load_digits().data[:300, :16]
+    filled = OutputKernelImputer(transform_y=way).fit_transform(holes(whole))
+    assert np.all(np.isfinite(filled))
 
 
 def test_a_long_table_is_judged_by_some_rows():

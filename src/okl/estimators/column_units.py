@@ -8,6 +8,7 @@ the errors are compared in those of the table.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,9 +81,11 @@ class ColumnUnits:
             return table
         low, high = self.lowest - _BEYOND, self.highest + _BEYOND
         # where the pole is nearer still, the extreme that was observed
-        inside = self.power.inverse_transform(np.clip(values, low, high))
         near = np.clip(values, self.lowest, self.highest)
-        extremes = self.power.inverse_transform(near)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NaN beyond the pole
+            inside = self.power.inverse_transform(np.clip(values, low, high))
+            extremes = self.power.inverse_transform(near)
         inside = np.where(np.isfinite(inside), inside, extremes)
         return np.where(self.by_power, inside, table)
 
