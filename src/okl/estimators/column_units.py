@@ -41,6 +41,8 @@ class ColumnUnits:
         Which columns it transforms.
     lowest, highest : array (n_columns,)
         The extremes of columns transformed by it.
+    smallest, largest : array (n_columns,)
+        Those of the columns themselves.
     """
 
     plain: Any
@@ -48,6 +50,8 @@ class ColumnUnits:
     by_power: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
+    smallest: np.ndarray
+    largest: np.ndarray
 
     @classmethod
     def of(cls, table: np.ndarray, way: str | None) -> ColumnUnits:
@@ -55,7 +59,9 @@ class ColumnUnits:
         plain = FunctionTransformer() if way is None else StandardScaler()
         power = PowerTransformer().fit(table)
         values = power.transform(table)
-        extremes = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        extremes = [
+            end(of, axis=0) for of in (values, table) for end in (np.nanmin, np.nanmax)
+        ]
         none = np.zeros(table.shape[1], dtype=bool)
         units = cls(plain.fit(table), power, none, *extremes)
         if way == "yeo-johnson":
@@ -80,12 +86,11 @@ class ColumnUnits:
         if not self.by_power.any():
             return table
         low, high = self.lowest - _BEYOND, self.highest + _BEYOND
-        # where the pole is nearer still, the extreme that was observed
-        near = np.clip(values, self.lowest, self.highest)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of NaN beyond the pole
             inside = self.power.inverse_transform(np.clip(values, low, high))
-            extremes = self.power.inverse_transform(near)
+        # where the pole is nearer still, the extreme that was observed
+        extremes = np.where(values > 0, self.largest, self.smallest)
         inside = np.where(np.isfinite(inside), inside, extremes)
         return np.where(self.by_power, inside, table)
 
