@@ -279,6 +279,7 @@ def test_a_kernel_that_is_learned(okl, related_csv, related, tmp_path, target):
     assert result.exit_code == 0, result.stderr
     assert "1 kernel learned from 120 rows" in result.stderr
     assert "Matern(length_scale=[" in result.stdout
+    assert "array(" not in result.stdout
     counts = result.stdout.partition("\n  columns  ")[2].split(",")
     assert counts[0].startswith("height " if target == "y_*" else "y_")
     okl(

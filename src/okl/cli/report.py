@@ -171,7 +171,7 @@ def kernel_label(kernel: Any) -> str:
     with np.printoptions(threshold=10**9):
         text = one_line(kernel.__repr__(N_CHAR_MAX=10**9))
     text = re.sub(
-        r"array\(\[([^][]*)\]\)", lambda a: f"[{a[1].count(',') + 1} numbers]", text
+        r"array\(\[([^()]*)\]\)", lambda a: f"[{a[1].count(',') + 1} numbers]", text
     )
     return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda n: f"{float(n[0]):.3g}", text)
 
