@@ -71,7 +71,7 @@ class FactoredNewton(Solver):
         )
         if start is None:
             start = self._continue_to(prepared, alpha, tol, max_iter)
-        first = start.at(alpha)
+        first = _first(prepared, start, alpha)
         point, rank_limited = _minimise(prepared, alpha, first, monitor, tol)
         kernel = point.output_kernel()
         return conclude(
@@ -102,10 +102,19 @@ class FactoredNewton(Solver):
             reference = prepared.problem.reference
             monitor = Monitor(reference, tol=SAFETY * loose, max_iter=max_iter)
             between = largest * (alpha / largest) ** (step / n_steps)
-            first = found.at(between)
+            first = _first(prepared, found, between)
             point, _ = _minimise(prepared, between, first, monitor, loose)
             found = found.joined(between, point.output_kernel().matrix())
         return found
+
+
+def _first(prepared: Rotated, found: Neighbours, alpha: float) -> Array:
+    """Return where L starts.
+
+    Under a bound on its rank it is no smooth function of alpha to be extrapolated.
+    """
+    bounded = prepared.problem.rank_is_bounded
+    return found.nearest if bounded else found.at(alpha)
 
 
 def _minimise(

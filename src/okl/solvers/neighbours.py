@@ -38,6 +38,11 @@ class Neighbours:
         others = [pair for pair in self.found if pair[0] != alpha]
         return Neighbours(((alpha, kernel), *others)[:_MEMORY])
 
+    @property
+    def nearest(self) -> Array:
+        """The L (m, m) that was found last."""
+        return self.found[0][1]
+
     def near(self, alpha: float) -> bool:
         """Tell whether an alpha is near enough to start from what was found."""
         return bool(self.found) and abs(log(alpha / self.found[0][0])) <= _NEAR
@@ -52,7 +57,7 @@ class Neighbours:
                 for weight, (_, found) in zip(weights, nearest, strict=True):
                     kernel = kernel + weight * found
                 return kernel
-        return self.found[0][1]
+        return self.nearest
 
 
 def _weights(alpha: float, known: list[float]) -> list[float]:
