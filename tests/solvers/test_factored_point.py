@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl.solvers.factored_point import FactoredPoint
+from okl.solvers.factor.factored_point import FactoredPoint
 
 ALPHA = 0.3
 

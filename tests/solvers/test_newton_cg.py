@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG, approximation, newton_cg, newton_point
+from okl.solvers import NewtonCG
+from okl.solvers.predictor import approximation, newton_cg, newton_point
 from okl.structures import Fixed, Frobenius, Identity, Mean
 from tests.samples import draw, psd, solve, targets_for
 

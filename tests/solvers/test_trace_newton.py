@@ -9,7 +9,7 @@ from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, TraceNewton
-from okl.solvers.rank_growth import RankGrowth, mean_on
+from okl.solvers.factor.rank_growth import RankGrowth, mean_on
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests.samples import psd, solve, targets_for
 

@@ -11,7 +11,7 @@ from okl.operators.joint import Kronecker
 from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import TreeKernel
 from okl.solvers import NewtonCG
-from okl.solvers.tree_preconditioner import tree_preconditioner
+from okl.solvers.predictor.tree_preconditioner import tree_preconditioner
 from okl.structures import Tree
 
 N, K = 30, 4

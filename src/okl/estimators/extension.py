@@ -4,7 +4,7 @@ A fit has learned functions f of its outputs and how they are related, L. Of a f
 output a few rows are known. Its function is b'f + h, a combination of those learned and
 an own part, and L gets the border that goes with it; nothing else moves. That is the
 problem of a fit with all else held, still convex, and small: its size is the number of
-rows of the new output (`okl.solvers.added_output`).
+rows of the new output (`okl.solvers.predictor.added_output`).
 """
 
 from __future__ import annotations

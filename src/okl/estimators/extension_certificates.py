@@ -17,7 +17,7 @@ from okl.certificates.bounds import rounding_reference
 from okl.certificates.certification import certify
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.units import Units
-from okl.solvers.added_output import AddedOutput
+from okl.solvers.predictor.added_output import AddedOutput
 
 _MESSAGES = {
     "optimal": "With the fitted estimator kept as it is, the relative duality gap of "

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.regression import RegressionMixin
 from okl.kernels import Kernel
-from okl.solvers.added_output import AddedOutput, add_output
+from okl.solvers.predictor.added_output import AddedOutput, add_output
 
 _TAKEN = (
     "OutputKernelExtension takes a fitted OutputKernelRegressor or "

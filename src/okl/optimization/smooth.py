@@ -1,9 +1,10 @@
 """Smooth convex functions g of an output kernel L, seen from its eigenbasis.
 
 Newton's method in L meets three of them: what the best predictor for L costs
-(`okl.solvers.value_function`), and the two below, half of tr(L^-1 P) in a structure's
-step and -<S, L> in its conjugate. In the eigenbasis L = V diag(l) V' their second
-derivatives are a few products of matrices, and their diagonal is a good preconditioner.
+(`okl.solvers.output_kernel.value_function`), and the two below, half of tr(L^-1 P) in a
+structure's step and -<S, L> in its conjugate. In the eigenbasis L = V diag(l) V' their
+second derivatives are a few products of matrices, and their diagonal is a good
+preconditioner.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ columns where the rank is low, but with a saddle wherever a column that should g
 zero. Two steps take turns.
 
 *On the range of L*: Newton with conjugate gradients in B, see
-`okl.solvers.factored_point`.
+`okl.solvers.factor.factored_point`.
 
 *Across ranks*, at the start and whenever Newton promises little of the gap: for
 fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
@@ -27,7 +27,7 @@ from typing import ClassVar
 from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
-from okl.solvers.factored_point import RANK_CUT, FactoredPoint
+from okl.solvers.factor.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.neighbours import Neighbours
 from okl.solvers.solution import Solution, conclude

@@ -1,7 +1,7 @@
 r"""Learned output kernel, squared loss: Newton's method in L alone.
 
 The best predictor is eliminated: what it costs is a smooth convex function phi of L
-(`okl.solvers.value_function`), and
+(`okl.solvers.output_kernel.value_function`), and
 
 .. math:: \varphi(L) + \alpha R(L)
 
@@ -9,7 +9,7 @@ is minimised over what the structure lets L be, its `okl.optimization.regions.Re
 bounded eigenvalues, or orthants of signs of entries. In the eigenbasis of L the second
 derivative of phi is nearly diagonal: conjugate gradients, preconditioned by the
 diagonal, need a few products a step, whatever the condition. Where nothing bounds L,
-the same goes on in the dual variables (`okl.solvers.dual_newton`).
+the same goes on in the dual variables (`okl.solvers.output_kernel.dual_newton`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from okl.optimization.regions import Decomposed, Region
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver, require_output_matrices
-from okl.solvers.dual_newton import dual_newton
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.output_kernel.dual_newton import dual_newton
+from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
+from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.solution import Solution, conclude
-from okl.solvers.value_function import NewtonIterate, ValueFunction
 
 
 class OutputKernelNewton(Solver):

@@ -2,8 +2,8 @@ r"""Several kernels, each with its own L, smooth loss: quadratic models of the l
 
 The objective is convex in the scores, all functions f_q and all L_q together. In each
 round the loss is replaced by its second-order model at the last scores, whose optimum
-`okl.solvers.term_model` finds, f and L at once. For the squared loss, targets missing
-or weighted as they may be, the model is the loss and one round is all.
+`okl.solvers.terms.term_model` finds, f and L at once. For the squared loss, targets
+missing or weighted as they may be, the model is the loss and one round is all.
 
 Else it is Newton's method with a line search: along the straight line from the last
 (f, L) to those of the model the norms and penalties are at most their linear
@@ -11,7 +11,7 @@ interpolation, for they are convex, and only the loss is evaluated. A round that
 all the way ends in a model of one C, which is certified; near the optimum all do.
 
 Where the conjugate of a penalty has kinks, as that of a trace, these are the steps of
-another method around them, `okl.solvers.proximal_points`.
+another method around them, `okl.solvers.terms.proximal_points`.
 
 *Complete targets, one kernel and the term of a row.* K = U diag(d) U' and the identity
 have the same eigenvectors: in these coordinates both are diagonal, and after one
@@ -28,11 +28,11 @@ from okl.numerics.memory import require_memory
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.proximal_points import proximal_points
+from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.solution import Solution, certified
-from okl.solvers.term_eigenbasis import TermEigenbasis
-from okl.solvers.term_model import TermModel, TermPoint
-from okl.solvers.term_preconditioner import TermColumns
+from okl.solvers.terms.proximal_points import proximal_points
+from okl.solvers.terms.term_eigenbasis import TermEigenbasis
+from okl.solvers.terms.term_model import TermModel, TermPoint
 from okl.structures import Structure
 
 # A model is solved to this part of the square of the last relative gap, within bounds,

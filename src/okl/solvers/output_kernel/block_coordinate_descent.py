@@ -11,11 +11,11 @@ to be needed (relative gaps of 1e-5 to 1e-2 after thousands of rounds). A round 
 closes little of the gap therefore tries other output kernels, and goes on from the one
 with the lowest objective, so that it stays monotone:
 
-- where L^(1/2) has been going, by `okl.solvers.extrapolation`;
+- where L^(1/2) has been going, by `okl.solvers.output_kernel.extrapolation`;
 - B B' for the factor B that is best for the coordinates KCB of f, a ridge regression
   and the published step in B (Dinuzzo & Fukumizu 2011, section 5): it turns the range;
 - L with more of the directions that the certificate finds missing
-  (`okl.solvers.rank_growth`).
+  (`okl.solvers.factor.rank_growth`).
 
 Under a bound on the rank the largest eigenvalues are kept. The objective is not convex
 there: a round from which Newton's method promises less than the tolerance is the last.
@@ -30,16 +30,16 @@ from typing import ClassVar
 from okl.numerics.arrays import Array, namespace, solve_definite
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import (
-    best_coefficients,
+from okl.solvers.base import Solver
+from okl.solvers.factor.factored_point import FactoredPoint
+from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.monitor import Monitor
+from okl.solvers.output_kernel.alternation import (
     best_output_kernel,
     first_output_kernel,
 )
-from okl.solvers.base import Solver
-from okl.solvers.extrapolation import Extrapolation
-from okl.solvers.factored_point import FactoredPoint
-from okl.solvers.monitor import Monitor
-from okl.solvers.rank_growth import RankGrowth, mean_on
+from okl.solvers.output_kernel.extrapolation import Extrapolation
+from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.solution import Solution, conclude
 
 # The structure's step is solved to a fraction of the gap asked for.

@@ -3,8 +3,8 @@ r"""Known output kernel, curvature at some entries only: Newton's method with th
 An entry is *active* where the loss has curvature: for the envelope of a hinge, a
 support vector on the margin. With a the negative gradient at F = J C + 1 b', J the map
 C -> K C L, and r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
-`okl.solvers.active_system` for R = -J r / alpha; the change of the intercept keeps
-1'C = 0. A step costs two products with J, those for the gap included: at the best
+`okl.solvers.predictor.active_system` for R = -J r / alpha; the change of the intercept
+keeps 1'C = 0. A step costs two products with J, those for the gap included: at the best
 intercept the gap is <r, J r> / (2 alpha). The intercept of the iterations is another
 one: where the loss is flat in it the best one says nothing of the way to go.
 
@@ -22,11 +22,11 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.active_system import ActiveSystem
-from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.solution import Solution, certified
 
 # Systems are solved to a relative residual of the root of the gap, within bounds; and

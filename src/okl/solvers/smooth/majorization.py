@@ -1,12 +1,12 @@
 r"""Any structure, smooth loss: models of what the best f costs, each with the best f.
 
 Two steps take turns. *L*: what the best f for an L costs is replaced by a squared-loss
-problem that equals it to first order at the last L (`okl.solvers.linearisation`), for
-which there is a fast, certified solver with every structure. *f alone*: the solver of a
-known L (imputation for the squared loss with missing targets, else Newton's method)
-gives the best f and b in a few steps. What is left to the rounds is L: a few numbers
-instead of all predictions, and ten rounds where proximal gradients alone, accelerated,
-need hundreds.
+problem that equals it to first order at the last L
+(`okl.solvers.smooth.linearisation`), for which there is a fast, certified solver with
+every structure. *f alone*: the solver of a known L (imputation for the squared loss
+with missing targets, else Newton's method) gives the best f and b in a few steps. What
+is left to the rounds is L: a few numbers instead of all predictions, and ten rounds
+where proximal gradients alone, accelerated, need hundreds.
 
 *The curvature h* of a model is guessed from the last round, for no h is large enough
 for certain but the bound of the loss, which a saturated probability is far below. Where
@@ -27,16 +27,16 @@ from okl.numerics.arrays import namespace
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
-from okl.solvers.imputation import Imputation
-from okl.solvers.linearisation import (
+from okl.solvers.monitor import Monitor
+from okl.solvers.predictor.imputation import Imputation
+from okl.solvers.predictor.newton_cg import NewtonCG
+from okl.solvers.predictor.semismooth_newton import SemismoothNewton
+from okl.solvers.smooth.linearisation import (
     AllColumns,
     Linearisation,
     SomeColumns,
 )
-from okl.solvers.monitor import Monitor
-from okl.solvers.newton_cg import NewtonCG
-from okl.solvers.scores import Scores, largest_curvature
-from okl.solvers.semismooth_newton import SemismoothNewton
+from okl.solvers.smooth.scores import Scores, largest_curvature
 from okl.solvers.solution import Solution, certified
 
 # The dual value errs to first order in f and L, their objectives to second: models are

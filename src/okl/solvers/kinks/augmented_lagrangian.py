@@ -7,19 +7,20 @@ Moreau parameters sigma they converge to the best one; for a piecewise linear lo
 rounds of growing parameters do (Rockafellar 1976; with a semismooth Newton method
 inside, Li, Sun & Toh 2018).
 
-The smooth problems go to `okl.solvers.semismooth_newton` where L is known, to
-`okl.solvers.trace_newton` under a trace penalty, and to `okl.solvers.majorization`
-where L is learned otherwise, in long form, or without memory for a decomposition.
+The smooth problems go to `okl.solvers.predictor.semismooth_newton` where L is known, to
+`okl.solvers.smooth.trace_newton` under a trace penalty, and to
+`okl.solvers.smooth.majorization` where L is learned otherwise, in long form, or without
+memory for a decomposition.
 
 Where L is known and couples no outputs, libsvm has the multipliers faster
-(`okl.solvers.support_vectors`), and the rounds start from these if they are not near
-enough.
+(`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
+near enough.
 
 The model that is returned is the one of the dual point, alpha C = a, the entries of a
-between their bounds solved for (`okl.solvers.polishing`): its dual variables are zero,
-and at their bounds, exactly. The dense one of the last smooth problem stands in where
-that misses the tolerance and this does not: where L is learned, to a tolerance near to
-rounding or under a bound on its rank.
+between their bounds solved for (`okl.solvers.kinks.polishing`): its dual variables are
+zero, and at their bounds, exactly. The dense one of the last smooth problem stands in
+where that misses the tolerance and this does not: where L is learned, to a tolerance
+near to rounding or under a bound on its rank.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from okl.losses import Envelope
 from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, namespace
 from okl.problems import Problem
-from okl.solvers import support_vectors
 from okl.solvers.base import Solver
-from okl.solvers.dual_model import DualModel
+from okl.solvers.kinks import support_vectors
+from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.monitor import Monitor
-from okl.solvers.multipliers import balanced, multiplier_bounds
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits

@@ -1,7 +1,7 @@
 """A trace penalty, few active entries or missing targets: Newton in a factor of L.
 
-The steps are those of `okl.solvers.trace_steps`. Rounds of
-`okl.solvers.majorization` lead to where they start. Alone these take the longer,
+The steps are those of `okl.solvers.smooth.trace_steps`. Rounds of
+`okl.solvers.smooth.majorization` lead to where they start. Alone these take the longer,
 the more directions of L are all but zero: hundreds of rounds for the sharp envelopes of
 a hinge under a heavy trace penalty, or where a small alpha meets few targets of many
 outputs; there this takes ten.
@@ -13,11 +13,11 @@ from typing import ClassVar
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
-from okl.solvers.imputation import Imputation
-from okl.solvers.majorization import Majorization, PreparedRounds, Start
 from okl.solvers.monitor import Monitor
+from okl.solvers.predictor.imputation import Imputation
+from okl.solvers.smooth.majorization import Majorization, PreparedRounds, Start
+from okl.solvers.smooth.trace_steps import FactorIterate, TraceSteps
 from okl.solvers.solution import Solution, certified
-from okl.solvers.trace_steps import FactorIterate, TraceSteps
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
 # larger one, or after so many rounds: there a step costs no more than a round. So many

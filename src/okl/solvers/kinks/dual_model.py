@@ -10,8 +10,8 @@ from okl.losses import Envelope
 from okl.numerics.arrays import Array
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.multipliers import balanced
-from okl.solvers.polishing import polished
+from okl.solvers.kinks.multipliers import balanced
+from okl.solvers.kinks.polishing import polished
 from okl.solvers.solution import Solution
 
 

@@ -18,8 +18,8 @@ from functools import cached_property
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, namespace
-from okl.solvers.approximation import Prepared
-from okl.solvers.hessian import HessianSystem
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.hessian import HessianSystem
 
 # Systems up to this size are solved directly.
 DIRECT = 3000

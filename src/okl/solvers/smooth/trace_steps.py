@@ -1,22 +1,23 @@
 r"""Newton's steps in a factor of L under a trace penalty.
 
-With f and b eliminated the problem is one in L, see `okl.solvers.linearisation`,
+With f and b eliminated the problem is one in L, see `okl.solvers.smooth.linearisation`,
 
 .. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
           \qquad S = C'KC,
 
 whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
-`okl.solvers.active_system` for R = -KCD: one more solve with a factorised system. With
-L = B B', of trace one for the trace ball, the gradient in B is alpha (s I - S) B, s
-being one, or <S, L> for the ball, and the product of the second derivative with X
+`okl.solvers.predictor.active_system` for R = -KCD: one more solve with a factorised
+system. With L = B B', of trace one for the trace ball, the gradient in B is alpha (s I
+- S) B, s being one, or <S, L> for the ball, and the product of the second derivative
+with X
 
 .. math:: \alpha \big( (s I - S)_+ X - (E'KC + C'KE - t I) B \big), \qquad
           t = \langle E'KC + C'KE, L \rangle \text{ for the ball, else } 0.
 
 The positive part makes a model that is convex: where s I - S is negative L lacks a
-direction, which `okl.solvers.rank_growth` adds, and at the optimum it nowhere is. Steps
-that turn B and leave L as it is are projected out: along them the model is all but
-flat, and what is not a small turn takes B far away.
+direction, which `okl.solvers.factor.rank_growth` adds, and at the optimum it nowhere
+is. Steps that turn B and leave L as it is are projected out: along them the model is
+all but flat, and what is not a small turn takes B far away.
 
 *Missing targets* of the squared loss are unknowns beside B instead. The objective is
 jointly convex in them and L, f is the best for complete targets, a closed form, and
@@ -42,10 +43,10 @@ from typing import NamedTuple
 from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
-from okl.solvers.active_system import ActiveSystem
-from okl.solvers.majorization import STEPS, PreparedRounds, Start
-from okl.solvers.rank_growth import RankGrowth, mean_on
-from okl.solvers.scores import Scores
+from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.smooth.majorization import STEPS, PreparedRounds, Start
+from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
 # f is found to this part of the square of the last gap, within bounds.

@@ -25,8 +25,8 @@ from okl.losses.separable import DiagonalCurvature, unweighted
 from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.active_system import ActiveSystem
-from okl.solvers.newton_cg import NewtonCG
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.newton_cg import NewtonCG
 
 # Most solutions; what a solution leaves at most of a residual that is not yet rounding;
 # and what conjugate gradients leave of one, in systems too large to be factorised.

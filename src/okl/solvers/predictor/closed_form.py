@@ -16,8 +16,8 @@ import numpy as np
 from okl.numerics.arrays import Array
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
+from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.solution import History, Solution, certified, conclude
 
 

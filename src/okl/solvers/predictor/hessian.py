@@ -29,8 +29,8 @@ from okl.optimization.conjugate_gradient import (
     conjugate_gradient,
     conjugate_steps,
 )
-from okl.solvers.approximation import Prepared
-from okl.solvers.low_rank_preconditioner import preconditioner
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.low_rank_preconditioner import preconditioner
 
 
 @dataclass(frozen=True)

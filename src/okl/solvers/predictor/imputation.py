@@ -30,9 +30,9 @@ from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import JointSpectrum
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated, Weighting
-from okl.solvers.alternation import best_coefficients
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.solution import Solution, certified
 
 

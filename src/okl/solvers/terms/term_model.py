@@ -32,9 +32,9 @@ from okl.operators import JointSum, NystroemFactor
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
-from okl.solvers.approximation import Approximation, Prepared
-from okl.solvers.hessian import HessianSystem
-from okl.solvers.term_preconditioner import TermColumns
+from okl.solvers.predictor.approximation import Approximation, Prepared
+from okl.solvers.predictor.hessian import HessianSystem
+from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.structures.base import Response
 
 # Relative residual of the equations of a step: far from the optimum, and at least; and

@@ -1,8 +1,7 @@
-"""The two halves of the problem: the best f for a given L, the best L for a given f.
+"""The best L for a given f, and a first L: what block coordinate descent alternates.
 
-In the eigenbases K = U diag(d) U' and L = V diag(l) V' the first falls apart into
-scalars, U'CV = U'YV / (d l' + alpha) and Theta = C L. The second is the structure's
-step at P = F'K^+F = Theta'K Theta. Either lowers the same convex objective.
+For the f of `okl.solvers.predictor.spectral` the best L is the structure's update at
+P = F'K^+F = Theta'K Theta. Either half lowers the same convex objective.
 """
 
 from __future__ import annotations
@@ -10,33 +9,17 @@ from __future__ import annotations
 from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
+from okl.solvers.predictor.spectral import best_coefficients
 
 # Fixed-point rounds for the scale of a first output kernel, and when to stop them.
 _SCALE_ROUNDS = 20
 _SCALE_CHANGE = 0.1
 
 
-def known_coefficients(
-    rotated: Rotated, output_kernel: SpectralKernel, alpha: float
-) -> Array:
-    """Return U'Theta V (k, q) of the best f for the eigenvectors V of L."""
-    targets = output_kernel.coordinates(rotated.targets)
-    weights = output_kernel.eigenvalues
-    return targets * (weights / (rotated.eigenvalues * weights + alpha))
-
-
-def best_coefficients(
-    rotated: Rotated, output_kernel: SpectralKernel, alpha: float
-) -> Array:
-    """Return U'Theta (k, n_outputs) of the best f."""
-    coordinates = known_coefficients(rotated, output_kernel, alpha)
-    return output_kernel.from_coordinates(coordinates)
-
-
 def best_output_kernel(
     rotated: Rotated, coefficients: Array, *, tol: float
 ) -> SpectralKernel:
-    """Return the structure's step for U'Theta (k, n_outputs)."""
+    """Return the structure's update for U'Theta (k, n_outputs)."""
     moment = coefficients.T @ (rotated.eigenvalues * coefficients)
     step = rotated.problem.structure.update((moment + moment.T) / 2, tol=tol)
     return SpectralKernel.from_matrix(step)

@@ -10,7 +10,7 @@ alpha, a the multipliers and l the entry of L,
 which the decomposition method of libsvm (Chang & Lin 2011; `sklearn.svm.SVC`) solves
 many times faster than Newton's method while few rows are support vectors. It computes
 in single precision, and ends at relative gaps of some 1e-8: what is closer is left to
-`okl.solvers.polishing`.
+`okl.solvers.kinks.polishing`.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
-from okl.solvers.alternation import first_output_kernel
 from okl.solvers.neighbours import Neighbours
-from okl.solvers.value_function import NewtonIterate
+from okl.solvers.output_kernel.alternation import first_output_kernel
+from okl.solvers.output_kernel.value_function import NewtonIterate
 
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.

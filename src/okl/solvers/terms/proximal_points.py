@@ -2,9 +2,9 @@ r"""Several kernels, penalties whose conjugate has kinks: the proximal point met
 
 The conjugate of a trace has no second derivative. With the squared distance from the
 last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has, and the rounds
-of `okl.solvers.term_newton` solve the problem. Its solution is the next L_q. Every one
-lowers the objective, whatever the weights, and the lower they are the fewer there are,
-of more steps each (Rockafellar 1976): they are lowered from one to the next.
+of `okl.solvers.terms.term_newton` solve the problem. Its solution is the next L_q.
+Every one lowers the objective, whatever the weights, and the lower they are the fewer
+there are, of more steps each (Rockafellar 1976): they are lowered from one to the next.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ is C + V g,
 .. math:: (\alpha I + V' J V)\, g = V^+ r,
 
 a symmetric system of which every product is one with K, all outputs at once (Seeger
-2006, section 6.1.1; `okl.solvers.hessian`). Where probabilities underflow V^+ would
-divide by zero; there W is zero for all purposes, and the step is r / alpha (appendix A
-has another remedy).
+2006, section 6.1.1; `okl.solvers.predictor.hessian`). Where probabilities underflow V^+
+would divide by zero; there W is zero for all purposes, and the step is r / alpha
+(appendix A has another remedy).
 
 *The intercept* is minimised over at every F; the loss is then a function of F alone
 whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
@@ -18,7 +18,7 @@ to zero. Nothing else changes, and dual variables stay balanced.
 *Products with K are all that costs.* J V g is added up along the iterations of
 conjugate gradients, so that the line search needs none; the gap costs one, J a. The
 preconditioner is a diagonal while a few products are enough, then that of
-`okl.solvers.low_rank_preconditioner`.
+`okl.solvers.predictor.low_rank_preconditioner`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,16 @@ from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.approximation import Prepared
 from okl.solvers.base import Solver
-from okl.solvers.hessian import HessianSystem
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.newton_point import Direction, NewtonPoint, drift_of, line_search
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.hessian import HessianSystem
+from okl.solvers.predictor.newton_point import (
+    Direction,
+    NewtonPoint,
+    drift_of,
+    line_search,
+)
 from okl.solvers.solution import Solution, certified
 
 # The preconditioned residual of a step: where it is tried first, or at the root of the

@@ -37,7 +37,7 @@ from okl.operators import Dense, Operator
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, Problem, formulate
-from okl.solvers.scores import Scores
+from okl.solvers.smooth.scores import Scores
 from okl.solvers.squared_loss import SQUARED_LOSS
 from okl.solvers.table import first_that_fits
 

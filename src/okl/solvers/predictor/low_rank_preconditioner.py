@@ -14,7 +14,7 @@ one for all would be more work than it saves, what couples them is replaced: a l
 its diagonal, and where L does, the weights of a row by their mean.
 
 Where L is that of a tree, its nodes are eliminated one by one
-(`okl.solvers.tree_preconditioner`).
+(`okl.solvers.predictor.tree_preconditioner`).
 
 With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A.
 """
@@ -27,8 +27,8 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
-from okl.solvers.term_preconditioner import sum_preconditioner
-from okl.solvers.tree_preconditioner import tree_preconditioner
+from okl.solvers.predictor.term_preconditioner import sum_preconditioner
+from okl.solvers.predictor.tree_preconditioner import tree_preconditioner
 
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
