@@ -18,11 +18,7 @@ from sklearn.base import (
     MultiOutputMixin,
     RegressorMixin,
 )
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
 from okl.estimators.base import warn_unless_certified
@@ -32,9 +28,8 @@ from okl.estimators.extension_certificates import (
     joint_certificate,
 )
 from okl.estimators.kept_fit import KeptFit
-from okl.estimators.output_alphas import check_alpha_or_alphas
-from okl.estimators.targets import observed_targets, set_output_names
-from okl.estimators.units import Units
+from okl.estimators.new_targets import NewTargets, check_new_names
+from okl.estimators.targets import set_output_names
 from okl.metrics import r2_score
 
 
@@ -162,44 +157,19 @@ class OutputKernelExtension(
             used.
         """
         kept = KeptFit.of(self.estimator)
-        if self.alpha is not None:
-            check_alpha_or_alphas(self.alpha)
-        X = kept.rows(X)
         set_output_names(self, y)
-        self._check_names(kept)
-        y = check_array(
-            y,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-        )
-        check_consistent_length(X, y)
-        targets, weights = observed_targets(y, sample_weight)
-        n_outputs = targets.shape[1]
-        alphas = np.asarray(kept.alpha if self.alpha is None else self.alpha, float)
-        if alphas.ndim and alphas.shape != (n_outputs,):
-            raise ValueError(
-                "alpha must be a number, or an array with one for each new output; got "
-                f"{len(alphas)} for {n_outputs}."
-            )
-        self.alpha_ = np.broadcast_to(alphas, (n_outputs,)).copy()
-        self._units = Units.as_given(n_outputs)
-        if kept.normalize:
-            free = kept.free_intercept
-            self._units = Units.of(targets, weights, free_intercept=free)
-            targets = self._units.normalised(targets, weights)
-        if weights is None:
-            weights = np.ones((len(targets), 1))
-        weights = np.broadcast_to(weights, targets.shape)
-        self._kept, self._one_dimensional = kept, y.ndim == 1
-        self._adopt(X, targets, weights)
+        check_new_names(getattr(self, "output_names_", np.array([])), kept)
+        given = NewTargets.of(kept, X, y, sample_weight, self.alpha)
+        self._kept, self._one_dimensional = kept, given.one_dimensional
+        self._units, self.alpha_ = given.units, given.alphas
+        self._adopt(given)
         warn_unless_certified(self.certificate_, 2)
         return self
 
-    def _adopt(self, X: Any, targets: np.ndarray, weights: np.ndarray) -> None:
+    def _adopt(self, given: NewTargets) -> None:
         """Add each output, and set the fitted attributes."""
         kept, scale = self._kept, self._units.scale
+        X, targets, weights = given.rows, given.targets, given.weights
         added, dual, intercept = kept.extended(X, targets, weights, self.alpha_)
         own = np.array([output.own_variance for output in added])
         self._loadings = np.array([output.loadings for output in added])
@@ -215,19 +185,6 @@ class OutputKernelExtension(
             if hasattr(kept.estimator, name):
                 setattr(self, name, getattr(kept.estimator, name))
         self.certificate_ = certificate_of_new(kept, added, targets, weights)
-
-    def _check_names(self, kept: KeptFit) -> None:
-        """Raise ValueError if a new output has the name of one of before, or two."""
-        names = getattr(self, "output_names_", np.array([]))
-        before = getattr(kept.estimator, "output_names_", np.array([]))
-        seen = {str(name) for name in before}
-        for name in names:
-            if str(name) in seen:
-                raise ValueError(
-                    f"y has the column {name!r}, which is an output of the estimator, "
-                    "or comes twice; give new outputs new names, or leave it out."
-                )
-            seen.add(str(name))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the new outputs, (n_samples, n_outputs), or (n_samples,) as y."""
