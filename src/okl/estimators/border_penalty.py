@@ -46,6 +46,10 @@ class BorderPenalty(NamedTuple):
         v = float((self.eigenvalues * loadings) @ loadings) + own_variance
         return self.mu / 2 + self.nu * v
 
+    def inverse(self, t: float) -> np.ndarray:
+        """Return the diagonal of M = (2 t L + 2 nu L^2)^+ in the eigenvectors of L."""
+        return 1 / (2 * self.eigenvalues * (t + self.nu * self.eigenvalues))
+
     def bound(
         self, linear: float, squares: float, forces: np.ndarray, within: float, t: float
     ) -> float:
@@ -67,8 +71,7 @@ class BorderPenalty(NamedTuple):
             t = max(t, within / 2)
         elif within > 2 * t:
             scale = (2 * t / within) ** 0.5
-        inverse = 1 / (2 * self.eigenvalues * (t + self.nu * self.eigenvalues))
-        curved = squares + float(inverse @ forces**2)
+        curved = squares + float(self.inverse(t) @ forces**2)
         value = scale * linear - scale**2 * curved / 2
         if self.nu > 0:
             value -= (t - self.mu / 2) ** 2 / (2 * self.nu)

@@ -27,6 +27,7 @@ from okl.estimators.extension_certificates import (
     certificate_of_new,
     joint_certificate,
 )
+from okl.estimators.extension_spread import spreads
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets, check_new_names
 from okl.estimators.targets import set_output_names
@@ -95,6 +96,9 @@ class OutputKernelExtension(
         That of the estimator.
     X_fit_ : array or sparse matrix (n_samples, n_features)
         The rows of the new outputs.
+    noise_variance_ : array (n_outputs,)
+        The variance of the noise of each new output, measured in its rows left out when
+        asked for.
     output_names_ : array (n_outputs,)
         The column names of y, if it was a DataFrame.
     n_features_in_, feature_names_in_
@@ -103,7 +107,7 @@ class OutputKernelExtension(
     Notes
     -----
     A new output of n rows takes some ten decompositions of a matrix (n, n) with
-    ``"frobenius"``, and one with ``"low_rank"``. There are no standard deviations.
+    ``"frobenius"``, and one with ``"low_rank"``.
 
     Examples
     --------
@@ -185,11 +189,50 @@ class OutputKernelExtension(
             if hasattr(kept.estimator, name):
                 setattr(self, name, getattr(kept.estimator, name))
         self.certificate_ = certificate_of_new(kept, added, targets, weights)
+        self._spread = spreads(kept, given, self._loadings, own)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the new outputs, (n_samples, n_outputs), or (n_samples,) as y."""
+    def predict(
+        self, X: Any, return_std: bool = False, *, include_noise: bool = False
+    ) -> Any:
+        """Predict the new outputs, and say how sure that is.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the error of the function, with
+            L extended as it is: that of own part and loadings, which few rows say
+            little of, and that of the functions kept, as the estimator has it; in
+            proportion to the errors in rows of the new output left out.
+        include_noise : bool, default=False
+            Whether that is of new targets of weight one.
+
+        Returns
+        -------
+        prediction : array (n_samples, n_outputs), or (n_samples,) as y
+        std : array of the same shape
+            Only if ``return_std``.
+        """
         check_is_fitted(self)
         X = self._kept.rows(X)
+        prediction = self._predicted(X)
+        if not return_std:
+            return prediction
+        variances = [
+            spread.variance(X) + spread.noise * include_noise for spread in self._spread
+        ]
+        std = np.sqrt(np.column_stack(variances)) * self.y_scale_
+        return prediction, std.reshape(prediction.shape)
+
+    @property
+    def noise_variance_(self) -> np.ndarray:
+        """The variance of the noise of each new output (n_outputs,)."""
+        check_is_fitted(self)
+        noise = np.array([spread.noise for spread in self._spread])
+        return noise * self.y_scale_**2
+
+    def _predicted(self, X: Any) -> np.ndarray:
         common = self._kept.functions(X) @ (self._loadings.T * self.y_scale_)
         own = self.kernel_(X, self.X_fit_) @ self.dual_coef_
         prediction = common + own + self.intercept_

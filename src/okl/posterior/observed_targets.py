@@ -73,6 +73,33 @@ class ObservedTargets:
             covariance += gram_by_row(half.reshape(-1, n, m))
         return covariance
 
+    def along(
+        self,
+        prior: np.ndarray,
+        told: np.ndarray,
+        other: np.ndarray,
+        direction: np.ndarray,
+    ) -> np.ndarray:
+        """Return the covariance of a combination of f + b between rows (n, n_other).
+
+        Parameters
+        ----------
+        prior : array (n, n_other)
+            That of the combination of f, before.
+        told, other : array (n_observed, n) and (n_observed, n_other)
+            Its covariance with the targets.
+        direction : array (m,)
+            The coefficients, which the intercepts have too.
+        """
+        told, other = whitened(self.root, told), whitened(self.root, other)
+        found = prior - told.T @ other
+        if self.drift is not None:
+            root = cholesky_root(self.drift.T @ self.drift)
+            left = whitened(root, direction[:, None] - self.drift.T @ told)
+            right = whitened(root, direction[:, None] - self.drift.T @ other)
+            found += left.T @ right
+        return found
+
 
 def gram_by_row(columns: np.ndarray) -> np.ndarray:
     """Return the products of columns (k, n, m) of the same row, (n, m, m)."""

@@ -50,6 +50,15 @@ class EntrySystem(ABC):
     def covariance(self, phi: np.ndarray) -> np.ndarray:
         """Return cov(phi'theta_t + b_t, phi'theta_u + b_u) of each row (n, m, m)."""
 
+    @abstractmethod
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows (n, n_other).
+
+        Direction (m,) has the coefficients.
+        """
+
 
 def system_of(
     training: np.ndarray,
@@ -153,6 +162,19 @@ class InCoordinates(EntrySystem):
             found = np.vstack([found, np.tile(np.eye(m), n)])
         return gram_by_row(whitened(self.root, found).reshape(-1, n, m))
 
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows."""
+        ends = []
+        for rows in (phi, other):
+            end = np.kron((direction @ self.factor)[:, None], rows.T)
+            if self.free_intercept:
+                of_mean = np.broadcast_to(direction, (len(rows), len(direction))).T
+                end = np.vstack([end, of_mean])
+            ends.append(whitened(self.root, end) if len(end) else end)
+        return ends[0].T @ ends[1]
+
 
 @dataclass(frozen=True)
 class InTargets(EntrySystem):
@@ -217,6 +239,15 @@ class InTargets(EntrySystem):
         told = (self.seen @ phi.T)[:, :, None] * L[self.outputs][:, None]
         prior = np.sum(phi * phi, axis=1)[:, None, None] * L
         return self.observed.covariance(prior, told)
+
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows."""
+        related = self.factor @ (direction @ self.factor)
+        seen = self.seen * related[self.outputs][:, None]
+        prior = float(direction @ related) * phi @ other.T
+        return self.observed.along(prior, seen @ phi.T, seen @ other.T, direction)
 
 
 def _inverse(root: np.ndarray) -> np.ndarray:
