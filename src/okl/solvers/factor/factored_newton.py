@@ -174,7 +174,7 @@ def _forcing(gap: float, tol: float) -> float:
 
 
 def _scales_allowed(prepared: Rotated, point: FactoredPoint) -> tuple[Array, Array]:
-    """Return the eigenvectors of S, its eigenvalues s_j ascending, and 1 / sqrt(s_j)."""
+    """Return eigenvectors of S, by ascending eigenvalues s_j, and 1 / sqrt(s_j)."""
     structure = prepared.problem.structure
     bound = structure.dual_bound(point.moment / 2, point.output_kernel())
     assert bound.directions is not None
