@@ -99,19 +99,7 @@ class Sureness:
         """Write a row for each pair of outputs, and each output with itself."""
         if self.stability is None:
             return
-        first, second = np.triu_indices(len(outputs))
-        names = np.asarray(outputs, dtype=object)
-        columns: dict[str, Any] = {
-            "first": names[first],
-            "second": names[second],
-            "stable": self.stability.stable[first, second],
-        }
-        for kind in ("correlation", "covariance"):
-            entries = getattr(self.stability, kind)
-            columns[kind] = entries.estimate[first, second]
-            for part in ("std", "lower", "upper"):
-                columns[f"{kind}_{part}"] = getattr(entries, part)[first, second]
-        write_table(pd.DataFrame(columns), path)
+        write_table(pd.DataFrame(self.stability.table(outputs)), path)
 
     def lines(self) -> list[str]:
         """Say it in words."""
