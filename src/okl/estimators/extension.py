@@ -162,8 +162,9 @@ class OutputKernelExtension(
         """
         kept = KeptFit.of(self.estimator)
         set_output_names(self, y)
-        check_new_names(getattr(self, "output_names_", np.array([])), kept)
-        given = NewTargets.of(kept, X, y, sample_weight, self.alpha)
+        names = getattr(self, "output_names_", None)
+        check_new_names(names, kept)
+        given = NewTargets.of(kept, X, y, sample_weight, self.alpha, names)
         self._kept, self._one_dimensional = kept, given.one_dimensional
         self._units, self.alpha_ = given.units, given.alphas
         self._adopt(given)
@@ -229,8 +230,7 @@ class OutputKernelExtension(
     def noise_variance_(self) -> np.ndarray:
         """The variance of the noise of each new output (n_outputs,)."""
         check_is_fitted(self)
-        noise = np.array([spread.noise for spread in self._spread])
-        return noise * self.y_scale_**2
+        return np.array([spread.noise for spread in self._spread]) * self.y_scale_**2
 
     def _predicted(self, X: Any) -> np.ndarray:
         common = self._kept.functions(X) @ (self._loadings.T * self.y_scale_)

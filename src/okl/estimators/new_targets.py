@@ -36,9 +36,17 @@ class NewTargets(NamedTuple):
 
     @classmethod
     def of(
-        cls, kept: KeptFit, X: Any, y: Any, sample_weight: Any, alpha: Any
+        cls,
+        kept: KeptFit,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        alpha: Any,
+        names: Any = None,
     ) -> NewTargets:
         """Check rows, targets, weights and alpha, which is None for that of the fit.
+
+        Names are those of the outputs, for messages.
 
         Raises
         ------
@@ -56,7 +64,7 @@ class NewTargets(NamedTuple):
             input_name="y",
         )
         check_consistent_length(X, y)
-        targets, weights = observed_targets(y, sample_weight)
+        targets, weights = observed_targets(y, sample_weight, names=names)
         n_outputs = targets.shape[1]
         alphas = np.asarray(kept.alpha if alpha is None else alpha, float)
         if alphas.ndim and alphas.shape != (n_outputs,):
@@ -80,10 +88,10 @@ class NewTargets(NamedTuple):
         )
 
 
-def check_new_names(names: np.ndarray, kept: KeptFit) -> None:
+def check_new_names(names: np.ndarray | None, kept: KeptFit) -> None:
     """Raise ValueError if a new output has the name of one of before, or two."""
     seen = {str(name) for name in getattr(kept.estimator, "output_names_", ())}
-    for name in names:
+    for name in () if names is None else names:
         if str(name) in seen:
             raise ValueError(
                 f"y has the column {name!r}, which is an output of the estimator, "

@@ -51,7 +51,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             y = column_or_1d(y, warn=True)
         set_output_names(self, names)
         y, tasks = enter_long_form(self, y, task)
-        targets, weights = observed_targets(y, sample_weight, tasks)
+        outputs = getattr(self, "output_names_", None)
+        targets, weights = observed_targets(y, sample_weight, tasks, outputs)
         units = None
         if normalize:
             free = self.fit_intercept
