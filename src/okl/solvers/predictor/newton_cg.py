@@ -55,6 +55,9 @@ _FIRST_CHEAP, _CHEAP = 0.03, 500.0
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
+# W all but misses an entry where, times the diagonal of J, it is below this part of
+# alpha.
+_LIGHT = 1e-3
 # How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
 _DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
@@ -243,6 +246,21 @@ class _Damped:
             self.share = min(self.share * _HIGHER, 1.0)
 
 
+def _without_hiding(system: HessianSystem, scaled: Array) -> Array:
+    """Return V^+ r without the entries that W all but misses, where these are largest.
+
+    A C of another L leaves residuals where all probabilities are 0 or 1. Divided by the
+    root of next to nothing they are all that conjugate gradients see.
+    """
+    curvature, xp = system.curvature, namespace(scaled)
+    light = curvature.diagonal * system.prepared.joint.diagonal <= _LIGHT * system.alpha
+    none, sizes = xp.zeros_like(scaled), xp.abs(scaled)
+    hides = light & (sizes > xp.max(xp.where(light, none, sizes)))
+    if not xp.any(hides):
+        return system.project(scaled)
+    return system.project(curvature.project(xp.where(hides, none, scaled)))
+
+
 def _newton(
     system: HessianSystem,
     point: NewtonPoint,
@@ -259,11 +277,11 @@ def _newton(
     problem, joint = system.prepared.problem, system.prepared.joint
     curvature, alpha = system.curvature, system.alpha
     residual = point.gradient - alpha * point.dual
-    inside = system.project(curvature.solve(residual))
+    xp = namespace(residual)
+    inside = _without_hiding(system, curvature.solve(residual))
     # where W vanishes and the residual does not, as for a saturated wrong class
     outside = residual - curvature.factor(inside)
     right, image = inside, 0.0 * residual
-    xp = namespace(residual)
     if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
         image = (joint @ outside) / alpha
         right = right - system.project(curvature.adjoint(image))

@@ -28,7 +28,7 @@ def takes(prepared: PreparedRounds) -> bool:
     problem = prepared.problem
     return (
         not problem.structure.capabilities.isdisjoint({"half_trace", "trace_ball"})
-        and (prepared.imputes or "active" in problem.loss.capabilities)
+        and (prepared.imputes or "simplex" not in problem.loss.capabilities)
         and isinstance(prepared.models, AllColumns)
     )
 
