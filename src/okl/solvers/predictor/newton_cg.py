@@ -55,9 +55,6 @@ _FIRST_CHEAP, _CHEAP = 0.03, 500.0
 _EASY = 6
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
-# W all but misses an entry where, times the diagonal of J, it is below this part of
-# alpha.
-_LIGHT = 1e-3
 # How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
 _DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
@@ -119,14 +116,16 @@ class NewtonCG(Solver):
         point = _first_point(prepared, alpha, start)
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
-        damped = _Damped()
+        foreign = start is not None and start.kernel is not prepared.kernel
+        damped = _Damped(foreign)
         while True:
             gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
             if monitor.done:
                 break
             moved = None
             if easy:
-                moved = _quick_step(prepared, point, alpha, gap, few)
+                system = _system(prepared, point, alpha)
+                moved = _newton(system, point, gap, max_steps=few, foreign=foreign)
                 easy = moved is not None
             if moved is None:
                 moved = damped.step(prepared, point, alpha, gap)
@@ -207,21 +206,14 @@ def _system(
     return HessianSystem(prepared, curvature, alpha, columns)
 
 
-def _quick_step(
-    prepared: Prepared, point: NewtonPoint, alpha: float, gap: float, max_steps: int
-) -> NewtonPoint | None:
-    """Return the next point if few products and a diagonal are enough, else None."""
-    return _newton(_system(prepared, point, alpha), point, gap, max_steps=max_steps)
-
-
 class _Damped:
     """Steps with a second derivative as high as it must be for their full length.
 
     Without a quadratic above the loss they are Newton's, shortened where they must be.
     """
 
-    def __init__(self) -> None:
-        self.share = _DAMPED
+    def __init__(self, foreign: bool) -> None:
+        self.share, self.foreign = _DAMPED, foreign
 
     def step(
         self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
@@ -231,34 +223,20 @@ class _Damped:
         columns = of.columns if of.rank else None
         there = prepared.problem.targets, point.scores, prepared.problem.weights
         system = partial(_system, prepared, point, alpha, columns)
+        newton = partial(_newton, point=point, gap=gap, foreign=self.foreign)
         while True:
             share = self.share if self.share >= _NEWTON else 0.0
             curvature = loss.damped_curvature(*there, share=share)
             if curvature is None:
-                return _newton(system(), point, gap)
+                return newton(system())
             if share >= 1:
                 self.share *= _LOWER
-                return _newton(system(curvature), point, gap)
-            moved = _newton(system(curvature), point, gap, shorten=False)
+                return newton(system(curvature))
+            moved = newton(system(curvature), shorten=False)
             if moved is not None:
                 self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
                 return moved
             self.share = min(self.share * _HIGHER, 1.0)
-
-
-def _without_hiding(system: HessianSystem, scaled: Array) -> Array:
-    """Return V^+ r without the entries that W all but misses, where these are largest.
-
-    A C of another L leaves residuals where all probabilities are 0 or 1. Divided by the
-    root of next to nothing they are all that conjugate gradients see.
-    """
-    curvature, xp = system.curvature, namespace(scaled)
-    light = curvature.diagonal * system.prepared.joint.diagonal <= _LIGHT * system.alpha
-    none, sizes = xp.zeros_like(scaled), xp.abs(scaled)
-    hides = light & (sizes > xp.max(xp.where(light, none, sizes)))
-    if not xp.any(hides):
-        return system.project(scaled)
-    return system.project(curvature.project(xp.where(hides, none, scaled)))
 
 
 def _newton(
@@ -266,19 +244,22 @@ def _newton(
     point: NewtonPoint,
     gap: float,
     *,
+    foreign: bool,
     max_steps: int | None = None,
     shorten: bool = True,
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
     Also None if so many products are not enough for a full step, or if the step would
-    have to be shortened and may not.
+    have to be shortened and may not. What a C that was found for another L, a
+    ``foreign`` one, leaves where probabilities are 0 or 1 stays out of the equations.
     """
     problem, joint = system.prepared.problem, system.prepared.joint
     curvature, alpha = system.curvature, system.alpha
     residual = point.gradient - alpha * point.dual
     xp = namespace(residual)
-    inside = _without_hiding(system, curvature.solve(residual))
+    scaled = curvature.solve(residual)
+    inside = system.without_saturated(scaled) if foreign else system.project(scaled)
     # where W vanishes and the residual does not, as for a saturated wrong class
     outside = residual - curvature.factor(inside)
     right, image = inside, 0.0 * residual

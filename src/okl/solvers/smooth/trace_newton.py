@@ -1,4 +1,4 @@
-"""A trace penalty, few active entries or missing targets: Newton in a factor of L.
+"""A trace penalty, labels or missing targets: Newton's method in a factor of L.
 
 The steps are those of `okl.solvers.smooth.trace_steps`; a few of
 `okl.solvers.smooth.rounds` lead to where they start.
@@ -24,11 +24,15 @@ _STAGNATION = 10
 
 
 def takes(prepared: PreparedRounds) -> bool:
-    """Tell whether a problem has a trace penalty, and steps that are cheap enough."""
+    """Tell whether a problem has a trace penalty, and a loss of labels one by one.
+
+    Or missing targets. A Huber loss is left to rounds, which are few there; a softmax,
+    whose second derivative couples outputs, has no system to factorise.
+    """
     problem = prepared.problem
     return (
         not problem.structure.capabilities.isdisjoint({"half_trace", "trace_ball"})
-        and (prepared.imputes or "simplex" not in problem.loss.capabilities)
+        and (prepared.imputes or "multilabel" in problem.loss.capabilities)
         and isinstance(prepared.models, AllColumns)
     )
 
