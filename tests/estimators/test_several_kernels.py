@@ -153,7 +153,6 @@ def test_the_display_has_a_panel_for_each_kernel(data, model):
         ([Row()], ["frobenius"], ValueError, r"pass kernel=\[k, Row\(\)\]"),
         ([Row(), Gaussian()], TWO, ValueError, "must be the last kernel"),
         ([Row(), Row(), Linear()], [*TWO, "mean"], ValueError, "must be the last"),
-        ([Gaussian(), Row()], ["frobenius", "sparse"], ValueError, "Sparse"),
         ([Gaussian(), Row()], ["frobenius", LowRank(1)], ValueError, "bounds the rank"),
         ([Gaussian(), "precomputed"], TWO, ValueError, "use okl.kernels.Gram"),
         ([Gaussian(), 3], TWO, TypeError, "The kernel must be a name"),
