@@ -26,13 +26,15 @@ _STAGNATION = 10
 def takes(prepared: PreparedRounds) -> bool:
     """Tell whether a problem has a trace penalty, and a loss of labels one by one.
 
-    Or missing targets. A Huber loss is left to rounds, which are few there; a softmax,
-    whose second derivative couples outputs, has no system to factorise.
+    Or missing targets. Huber losses and weighted squared ones are left to rounds, which
+    are few there; a softmax, which couples outputs, has no system to factorise.
     """
     problem = prepared.problem
+    loss = problem.loss.capabilities
+    labels = "multilabel" in loss and "quadratic" not in loss
     return (
         not problem.structure.capabilities.isdisjoint({"half_trace", "trace_ball"})
-        and (prepared.imputes or "multilabel" in problem.loss.capabilities)
+        and (prepared.imputes or labels)
         and isinstance(prepared.models, AllColumns)
     )
 
