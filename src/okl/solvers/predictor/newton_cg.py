@@ -116,14 +116,16 @@ class NewtonCG(Solver):
         point = _first_point(prepared, alpha, start)
         easy = prepared.approximation.rank > 0
         few = max(_EASY, int(prepared.approximation.cost))
-        damped = _Damped()
+        foreign = start is not None and start.kernel is not prepared.kernel
+        damped = _Damped(foreign)
         while True:
             gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
             if monitor.done:
                 break
             moved = None
             if easy:
-                moved = _quick_step(prepared, point, alpha, gap, few)
+                system = _system(prepared, point, alpha)
+                moved = _newton(system, point, gap, max_steps=few, foreign=foreign)
                 easy = moved is not None
             if moved is None:
                 moved = damped.step(prepared, point, alpha, gap)
@@ -204,21 +206,14 @@ def _system(
     return HessianSystem(prepared, curvature, alpha, columns)
 
 
-def _quick_step(
-    prepared: Prepared, point: NewtonPoint, alpha: float, gap: float, max_steps: int
-) -> NewtonPoint | None:
-    """Return the next point if few products and a diagonal are enough, else None."""
-    return _newton(_system(prepared, point, alpha), point, gap, max_steps=max_steps)
-
-
 class _Damped:
     """Steps with a second derivative as high as it must be for their full length.
 
     Without a quadratic above the loss they are Newton's, shortened where they must be.
     """
 
-    def __init__(self) -> None:
-        self.share = _DAMPED
+    def __init__(self, foreign: bool) -> None:
+        self.share, self.foreign = _DAMPED, foreign
 
     def step(
         self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
@@ -228,15 +223,16 @@ class _Damped:
         columns = of.columns if of.rank else None
         there = prepared.problem.targets, point.scores, prepared.problem.weights
         system = partial(_system, prepared, point, alpha, columns)
+        newton = partial(_newton, point=point, gap=gap, foreign=self.foreign)
         while True:
             share = self.share if self.share >= _NEWTON else 0.0
             curvature = loss.damped_curvature(*there, share=share)
             if curvature is None:
-                return _newton(system(), point, gap)
+                return newton(system())
             if share >= 1:
                 self.share *= _LOWER
-                return _newton(system(curvature), point, gap)
-            moved = _newton(system(curvature), point, gap, shorten=False)
+                return newton(system(curvature))
+            moved = newton(system(curvature), shorten=False)
             if moved is not None:
                 self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
                 return moved
@@ -248,22 +244,25 @@ def _newton(
     point: NewtonPoint,
     gap: float,
     *,
+    foreign: bool,
     max_steps: int | None = None,
     shorten: bool = True,
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
     Also None if so many products are not enough for a full step, or if the step would
-    have to be shortened and may not.
+    have to be shortened and may not. What a C that was found for another L, a
+    ``foreign`` one, leaves where probabilities are 0 or 1 stays out of the equations.
     """
     problem, joint = system.prepared.problem, system.prepared.joint
     curvature, alpha = system.curvature, system.alpha
     residual = point.gradient - alpha * point.dual
-    inside = system.project(curvature.solve(residual))
+    xp = namespace(residual)
+    scaled = curvature.solve(residual)
+    inside = system.without_saturated(scaled) if foreign else system.project(scaled)
     # where W vanishes and the residual does not, as for a saturated wrong class
     outside = residual - curvature.factor(inside)
     right, image = inside, 0.0 * residual
-    xp = namespace(residual)
     if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
         image = (joint @ outside) / alpha
         right = right - system.project(curvature.adjoint(image))

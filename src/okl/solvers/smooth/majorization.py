@@ -3,9 +3,9 @@ r"""Any structure, smooth loss: models of what the best f costs, then Newton's m
 What the best f for an L costs is replaced by squared-loss problems, round by round
 (`okl.solvers.smooth.rounds`), for which there is a fast solver with every structure.
 Under a trace penalty such rounds take the longer, the more directions of L are all but
-zero: hundreds for the sharp envelopes of a hinge, or where a small alpha meets few
-targets of many outputs. There they lead to where Newton's method in a factor of L
-starts (`okl.solvers.smooth.trace_newton`), which takes ten steps.
+zero: hundreds for the sharp envelopes of a hinge, for logistic losses, or where a small
+alpha meets few targets of many outputs. There they lead to where Newton's method in a
+factor of L starts (`okl.solvers.smooth.trace_newton`), which takes ten steps.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from okl.solvers.solution import Solution
 class Majorization(Solver):
     """Minimise models of what the best f costs, plus alpha R.
 
-    Under a trace penalty, where targets are missing or few entries of the loss are
-    curved, a few rounds and Newton's method in the factor B of L = B B'.
+    Under a trace penalty, where targets are missing or the loss is one of labels, each
+    alone, a few rounds and Newton's method in the factor B of L = B B'.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A trace penalty, few active entries or missing targets: Newton in a factor of L.
+"""A trace penalty, labels or missing targets: Newton's method in a factor of L.
 
 The steps are those of `okl.solvers.smooth.trace_steps`; a few of
 `okl.solvers.smooth.rounds` lead to where they start.
@@ -24,11 +24,17 @@ _STAGNATION = 10
 
 
 def takes(prepared: PreparedRounds) -> bool:
-    """Tell whether a problem has a trace penalty, and steps that are cheap enough."""
+    """Tell whether a problem has a trace penalty, and a loss of labels one by one.
+
+    Or missing targets. Huber losses and weighted squared ones are left to rounds, which
+    are few there; a softmax, which couples outputs, has no system to factorise.
+    """
     problem = prepared.problem
+    loss = problem.loss.capabilities
+    labels = "multilabel" in loss and "quadratic" not in loss
     return (
         not problem.structure.capabilities.isdisjoint({"half_trace", "trace_ball"})
-        and (prepared.imputes or "active" in problem.loss.capabilities)
+        and (prepared.imputes or labels)
         and isinstance(prepared.models, AllColumns)
     )
 
