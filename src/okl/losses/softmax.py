@@ -15,6 +15,9 @@ from okl.numerics.arrays import Array, inner, namespace
 _ROUNDING = 1e-11
 # Scores up to here have exponentials.
 _SAFE = 300.0
+# How far probabilities are moved to the targets to begin from, and from so many classes
+# on: with fewer the second derivative at zero is not so much smaller than anywhere else.
+_SURE, _MANY = 0.25, 100
 # The best intercept: Newton steps, how often one is halved, and how long it may be at
 # first; what it must gain of its promise, what promise is nothing or not seen, how much
 # smaller those that are not seen must get, and how much smaller is the end.
@@ -117,6 +120,16 @@ class Softmax(Loss):
         tiny = float(xp.finfo(targets.dtype).smallest_normal)
         q = targets - unweighted(negative_gradient, weights)
         return xp.log(xp.clip(q, tiny, None))
+
+    def plausible_scores(self, targets: Array) -> Array | None:
+        """Return log q, q a quarter of the way from equal probabilities to the targets.
+
+        Where there are many classes.
+        """
+        n_classes = targets.shape[1]
+        if n_classes < _MANY:
+            return None
+        return namespace(targets).log(_SURE * targets + (1 - _SURE) / n_classes)
 
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None
