@@ -32,7 +32,7 @@ from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
-from okl.solvers.predictor.newton_start import NewtonStart, first_point
+from okl.solvers.predictor.newton_start import NewtonStart, first_point, leave_zero
 from okl.solvers.predictor.newton_step import NewtonSteps, system_at
 from okl.solvers.solution import Solution, certified
 
@@ -90,12 +90,16 @@ class NewtonCG(Solver):
             stagnation=_STAGNATION,
         )
         steps = NewtonSteps(prepared, alpha)
-        point = first_point(prepared, alpha, steps, start)
+        point = first_point(prepared, alpha, start)
         while True:
             gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
             if monitor.done:
                 break
-            moved = steps.take(point, gap)
+            moved = None
+            if start is None and monitor.n_iter == 1:
+                moved = leave_zero(prepared, point, steps, gap)
+            if moved is None:
+                moved = steps.take(point, gap)
             if moved is None or _is_rounding(moved, point):
                 break
             point = moved

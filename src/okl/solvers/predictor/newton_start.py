@@ -5,9 +5,9 @@ likely, and what the step fits to the scores are the targets divided by the prob
 of a class: a thousand, where there are a thousand classes. Of such a step only a small
 part lowers the objective, and many follow before probabilities are nearly right.
 
-So the loss is replaced by its quadratic model not at zero, but at scores G that go well
-with the targets (`Loss.plausible_scores`), although no model may have them. The
-gradient of that model at C is
+So where the gap at zero is wide, the loss is replaced by its quadratic model not there,
+but at scores G that go well with the targets (`Loss.plausible_scores`), although no
+model may have them. The gradient of that model at C is
 
 .. math:: \nabla V(G) + W (J C - G),
 
@@ -28,7 +28,8 @@ from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_step import NewtonSteps
 
-# The relative gap of what is taken for a first step: that of nothing at all.
+# The relative gap at zero from where on full steps from there are too long: the dual
+# value is negative.
 _WIDE = 1.0
 
 
@@ -40,19 +41,18 @@ class NewtonStart(NamedTuple):
 
 
 def first_point(
-    prepared: Prepared, alpha: float, steps: NewtonSteps, start: NewtonStart | None
+    prepared: Prepared, alpha: float, start: NewtonStart | None
 ) -> NewtonPoint:
-    """Return where to begin: where the objective is lowest, of zero and others.
+    """Return where to begin: where the objective is lowest, of zero and the start.
 
-    Without a start, the minimum of the quadratic model at plausible scores. With one,
-    that, and for another L the C of the same function, as far as L has it: what of C
-    did not count before may predict scores so large that every probability is 0 or 1,
-    and no step leads away from there.
+    And for another L of the C of the same function, as far as L has it: what of C did
+    not count before may predict scores so large that every probability is 0 or 1, and
+    no step leads away from there.
     """
     zero = namespace(prepared.problem.targets).zeros_like(prepared.problem.targets)
     point = NewtonPoint.at(prepared.problem, zero, zero, alpha)
     if start is None:
-        return _after_plausible_scores(prepared, point, steps)
+        return point
     candidates = [start.dual]
     kernel, entries = prepared.kernel, prepared.problem.entries
     if start.kernel is not kernel and entries.every_output and kernel.rank:
@@ -63,20 +63,24 @@ def first_point(
     return point
 
 
-def _after_plausible_scores(
-    prepared: Prepared, zero: NewtonPoint, steps: NewtonSteps
-) -> NewtonPoint:
-    """Return the minimum of the quadratic model there, shortened if it must be."""
+def leave_zero(
+    prepared: Prepared, zero: NewtonPoint, steps: NewtonSteps, gap: float
+) -> NewtonPoint | None:
+    """Return the minimum of the quadratic model there, shortened if it must be.
+
+    None where a step from zero will do: where the relative gap there is below one, or
+    no scores are more plausible.
+    """
     loss, targets = prepared.problem.loss, prepared.problem.targets
     weights = prepared.problem.weights
-    scores = loss.plausible_scores(targets)
+    scores = loss.plausible_scores(targets) if gap >= _WIDE else None
     if scores is None:
-        return zero
+        return None
     curvature = loss.curvature(targets, scores, weights)
     gradient = loss.negative_gradient(targets, scores, weights)
     gradient = gradient + curvature.factor(curvature.adjoint(scores))
-    moved = steps.take(zero._replace(scores=scores, gradient=gradient), _WIDE)
+    moved = steps.take(zero._replace(scores=scores, gradient=gradient), gap)
     if moved is None:
-        return zero
+        return None
     steps.hold()
     return moved._replace(promise=float("inf"))
