@@ -62,7 +62,7 @@ def model_of(method: str, tree: ClassTree) -> Any:
         return DummyClassifier()
     level = np.full(tree.depth, 1 / tree.depth)
     structure = Tree(tree, level) if method == "tree" else Identity()
-    options = {"alpha": ALPHA, "tol": TOL, "fit_intercept": False}
+    options: dict[str, Any] = {"alpha": ALPHA, "tol": TOL, "fit_intercept": False}
     return OutputKernelClassifier("linear", structure, loss="softmax", **options)
 
 
