@@ -16,6 +16,9 @@ from okl.optimization.vector import minimise
 _ROUNDING = 1e-11
 # Scores up to here have exponentials.
 _SAFE = 300.0
+# How far probabilities are moved to the targets to begin from, and from so many
+# classes on: with fewer the second derivative at zero is not so much too small.
+_SURE, _MANY = 0.25, 100
 # What is not seen in a value, relative to what is added up in it.
 _UNSEEN = 1e-14
 
@@ -115,6 +118,16 @@ class Softmax(Loss):
         tiny = float(xp.finfo(targets.dtype).smallest_normal)
         q = targets - unweighted(negative_gradient, weights)
         return xp.log(xp.clip(q, tiny, None))
+
+    def plausible_scores(self, targets: Array) -> Array | None:
+        """Return log q, q a quarter of the way from equal probabilities to the targets.
+
+        Where there are many classes.
+        """
+        n_classes = targets.shape[1]
+        if n_classes < _MANY:
+            return None
+        return namespace(targets).log(_SURE * targets + (1 - _SURE) / n_classes)
 
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None

@@ -76,11 +76,7 @@ def tree_preconditioner(
         """Return A^-1 times the column of each node of a depth (k, nodes)."""
         return (inverses[depth] @ right.T[:, :, None])[:, :, 0].T
 
-    grams = [
-        xp.reshape((sample * weights[:, c : c + 1]).T @ sample, (k * k,))
-        for c in range(m)
-    ]
-    levels.sums(xp.stack(grams, axis=1), eliminated)
+    levels.sums(_weighted_grams(sample, weights), eliminated)
     roots = xp.sqrt(weights)
 
     def apply(right: Array) -> Array:
@@ -90,3 +86,18 @@ def tree_preconditioner(
         return (right - roots * (sample @ inside)) / alpha
 
     return apply
+
+
+def _weighted_grams(sample: Array, weights: Array) -> Array:
+    """Return R' diag(w) R for each column w of the weights, as columns (k^2, m).
+
+    A row of all of them is one product of matrices, half of which the symmetry saves.
+    """
+    xp = namespace(weights)
+    k, m = sample.shape[1], weights.shape[1]
+    grams = xp.empty((k, k, m), dtype=weights.dtype)
+    for a in range(k):
+        row = (sample[:, a : a + 1] * sample[:, a:]).T @ weights
+        grams[a, a:, :] = row
+        grams[a:, a, :] = row
+    return xp.reshape(grams, (k * k, m))
