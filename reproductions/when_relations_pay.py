@@ -13,8 +13,9 @@ gap in time, a strip of land). **one kernel** is `OutputKernelRegressorCV` with
 independent outputs, **learned** with `"frobenius"`, both with the kernel found for
 all outputs together; **chosen** is what it takes of the two. Where half of the outputs
 of a new row are observed, **given** is `OutputKernelImputer` of *one kernel*,
-**given, learned** of *learned*, **given, no inputs** `OutputKernelImputer()` without X; **asked** says that the error of another
-method is that on the entries which are missing there.
+**given, learned** of *learned*, **given, no inputs** `OutputKernelImputer()` without X;
+**asked** says that the error of another method is that on the entries which are missing
+there.
 
 *A new output with few rows.* One output, another in each draw, has 5 to 50 rows; the
 others are complete. **extension** is `OutputKernelExtension` of a fit of the others,
@@ -114,18 +115,16 @@ def ratios(sets: Mapping[str, Errors], method: str, rival: str) -> np.ndarray:
 
 
 def overall(sets: Mapping[str, Errors], method: str, rival: str) -> str:
-    """Return how much less error a method has, a geometric mean over sets, ± its error.
+    """Return the change of the error, its median and quartiles over sets.
 
     Beside it on how many sets it is better, and worse, by more than two standard errors
     of the differences of draws.
     """
-    logs = np.log(ratios(sets, method, rival))
-    change = np.exp(logs.mean())
-    error = change * standard_error(logs)
+    low, median, high = np.quantile(ratios(sets, method, rival), (0.25, 0.5, 0.75)) - 1
     differences = [e[method] - e[rival] for e in sets.values()]
-    sure = [d.mean() / (2 * standard_error(d) + 1e-300) for d in differences]
-    better, worse = (int(np.sum(s)) for s in (np.less(sure, -1), np.greater(sure, 1)))
-    return f"{change - 1:+.0%} ± {error:.0%} ({better}:{worse})"
+    better = sum(d.mean() < -2 * standard_error(d) for d in differences)
+    worse = sum(d.mean() > 2 * standard_error(d) for d in differences)
+    return f"{median:+.0%} [{low:+.0%}, {high:+.0%}] ({better}:{worse})"
 
 
 # What is compared with what, where training targets are missing, and with a new output.
@@ -198,22 +197,27 @@ def gain_figure(
     """Draw how much less error a method has than a rival, a panel a comparison.
 
     A panel is conditions with their places along the axis, a method and a rival. Sets
-    are thin lines, their geometric mean a thick one.
+    are thin lines, their median a thick one.
     """
     import matplotlib.pyplot as plt
 
+    panels = {
+        title: panel
+        for title, panel in panels.items()
+        if len(found.keys() & panel[0].keys()) > 1
+    }
+    if not panels:
+        return ""
     figure, axes = plt.subplots(
         1, len(panels), figsize=(2.7 * len(panels) + 1.6, 4.0), sharey=True,
-        layout="constrained",
+        layout="constrained", squeeze=False,
     )  # fmt: skip
     colours = dict(zip(SETS, plt.get_cmap("tab20").colors[::1], strict=False))
     lines = {}
     for axis, (title, (places, method, rival)) in zip(
-        axes, panels.items(), strict=True
+        axes[0], panels.items(), strict=True
     ):
         shown = [what for what in places if what in found]
-        if not shown:
-            continue
         x = [places[what] for what in shown]
         for one in SETS:
             if all(one in found[what] for what in shown):
@@ -225,9 +229,9 @@ def gain_figure(
                     x, np.maximum(gain, _LEAST), "o-", ms=3, lw=1, color=colours[one]
                 )
                 lines[one] = line
-        means = [np.exp(np.log(ratios(found[w], method, rival)).mean()) for w in shown]
-        (line,) = axis.plot(x, 100 * (1 - np.array(means)), "k-", lw=3)
-        lines["geometric mean"] = line
+        middle = [np.median(ratios(found[what], method, rival)) for what in shown]
+        gain = np.maximum(100 * (1 - np.array(middle)), _LEAST)
+        (lines["median"],) = axis.plot(x, gain, "k-", lw=3)
         axis.axhline(0, color="0.6", lw=0.8, zorder=0)
         if log:
             axis.set_xscale("log")
@@ -236,7 +240,7 @@ def gain_figure(
         axis.set_title(title, fontsize=10)
         axis.set_xlabel(label)
         axis.set_ylim(_LEAST - 3, 100)
-    axes[0].set_ylabel("less squared error than the rival (%)")
+    axes[0, 0].set_ylabel("less squared error than the rival (%)")
     figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=8)
     picture = save_figure(figure, f"{NAME}_{name}")
     plt.close(figure)
@@ -252,21 +256,24 @@ def task_figure(found: Found) -> str:
     import matplotlib.pyplot as plt
 
     names = ("school", "parkinsons", "survey")
-    figure, axes = plt.subplots(2, 3, figsize=(11, 6.6), layout="constrained")
-    colours = plt.get_cmap("tab10").colors
-    lines = {}
-    for row, (conditions, part, label) in zip(
-        axes,
-        (
+    ways = [
+        ({w: at[part] for w, at in conditions.items() if w in found}, label)
+        for conditions, part, label in (
             (BY_TASKS, 0, f"tasks, of {FEW} rows each"),
             (BY_ROWS, 1, f"rows of a task, of {MANY} tasks"),
-        ),
-        strict=True,
-    ):
+        )
+    ]
+    ways = [(places, label) for places, label in ways if len(places) > 1]
+    if not ways:
+        return ""
+    figure, axes = plt.subplots(
+        len(ways), 3, figsize=(11, 3.3 * len(ways)), layout="constrained", squeeze=False
+    )
+    colours = plt.get_cmap("tab10").colors
+    lines = {}
+    for row, (places, label) in zip(axes, ways, strict=True):
         for axis, name in zip(row, names, strict=True):
-            shown = {
-                w: at[part] for w, at in conditions.items() if name in found.get(w, {})
-            }
+            shown = {w: at for w, at in places.items() if name in found[w]}
             for colour, method in zip(colours, TASK_METHODS[:-1], strict=False):
                 errors = [found[what][name][method] for what in shown]
                 style = "--" if method in ("pooled", "own mean") else "-"
@@ -350,10 +357,11 @@ def write() -> None:
 {FINDINGS}
 
 `python -m reproductions {NAME}`. {__doc__.split(chr(10) * 2, 1)[1]}
-In the tables over all sets: the change of the error, a geometric mean over sets ± its
-standard error (negative: better), and on how many sets it is better : worse by more
-than two standard errors of the differences of the draws. Sets draw rows again for each
-draw, so that draws of small sets share rows and errors are larger than they look.
+In the tables over all sets: the change of the error of the first against the second
+(negative: better), median and quartiles over sets, and on how many sets it is better :
+worse by more than two standard errors of the differences of the draws. Draws of small
+sets share rows, so that true errors are larger. Lines of pictures are cut off at
+{_LEAST} %.
 
 {missing}## Training targets missing
 
@@ -366,8 +374,6 @@ Half of the outputs of a new row observed:
 {summary(found, HOLES, GIVEN_PAIRS)}
 
 {holes}
-
-Lines are cut off at {_LEAST} %.
 
 ## A new output with few rows
 
@@ -400,7 +406,28 @@ Machine: {machine()}.
     )
 
 
-FINDINGS = """TO COME"""
+FINDINGS = """In short, on ten sets with a kernel learned for each model (medians):
+
+- *A few rows of a new output, nothing else known at new rows.* Extending a fit of the
+  other outputs pays: 12 to 23 % less error than a model of the new output alone with 5
+  to 50 rows. It was worse than that, beyond two standard errors, once in 40 cases; with
+  5 rows little is sure, and the mean is hard to beat.
+- *The other outputs of the row are known.* That tells far more, but learn how from
+  enough rows. With 10 or 20 rows of the new output a ridge regression on inputs and
+  other outputs is better than the imputer on most sets; with 50 rows the imputer is, on
+  eight of ten. It needs watching: on EEG, which the inputs explain almost
+  entirely, the imputer failed altogether with 10 to 50 rows of the new output, with
+  errors of up to 145 times the variance.
+- *80 % of the training targets missing, at random, predictions from inputs.* One kernel
+  found for all outputs together takes 5 % off the error of a kernel for each; learned
+  relations take off another 1 %, surely on two sets of ten and on none the contrary.
+- *The same, half of the outputs of a new row known.* With independent outputs
+  (the imputer's default) nothing is gained: too few rows have two outputs observed to
+  say how errors go together. With `"frobenius"` it is 6 % less. A table without
+  inputs, filled in from these 100 rows, is worse than predictions from inputs.
+- *Tasks of few rows.* Tasks that differ little (schools) want one model for all, or
+  `Mean`; tasks that differ much (people) want their own intercept first, which does most
+  of the work, and then learned relations."""
 
 PLAN = Plan(NAME, jobs, SETS, CONDITIONS, write, option="sets")
 run = PLAN.run
