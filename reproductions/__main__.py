@@ -32,6 +32,7 @@ NAMES = (
     "filling_in",
     "later_outputs",
     "partly_observed",
+    "when_relations_pay",
 )
 
 
