@@ -121,7 +121,8 @@ def _check_carried(structure: Structure) -> None:
     if "proximal" not in structure.capabilities:
         raise ValueError(
             f"{structure} is not for several kernels; each of them takes 'frobenius', "
-            "'low_rank', or a known output kernel: 'identity', Fixed, Graph, Mean."
+            "'low_rank', 'trace_ball', Cluster, 'sparse', or a known output kernel: "
+            "'identity', Fixed, Graph, Mean."
         )
 
 

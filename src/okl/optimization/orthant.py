@@ -123,7 +123,7 @@ class Orthant(Region):
             crosses = signs * (matrix + change) < 0
             return xp.where(crosses, -matrix, change) if self.weight > 0 else change
 
-        scaled = _entrywise(iterate, moment, free)
+        scaled = _entrywise(iterate, moment, free, self.barrier)
         mostly_free = float(xp.mean(free)) > _MOSTLY_FREE
         return Equations(
             free * (identity - moment + self.weight * signs) / 2,
@@ -146,7 +146,7 @@ def _in_eigenbasis(
 
 
 def _entrywise(
-    iterate: Iterate, moment: Array, free: Array
+    iterate: Iterate, moment: Array, free: Array, barrier: float
 ) -> Callable[[Array], Array]:
     """Return a scaling of the entries, as if g were a tr(L^-1 P) of this gradient.
 
@@ -156,7 +156,8 @@ def _entrywise(
     xp = namespace(free)
     values, vectors, _ = iterate.kernel
     inverse = (vectors / values) @ vectors.T
-    scale = free / symmetric(
-        xp.linalg.diagonal(inverse)[:, None] * xp.linalg.diagonal(moment)
-    )
+    # the part of the barrier, which is all there is where g is no tr(L^-1 P)
+    held = barrier * xp.sum((vectors / values) ** 2, axis=1)
+    slopes = xp.maximum(xp.linalg.diagonal(moment), held)
+    scale = free / symmetric(xp.linalg.diagonal(inverse)[:, None] * slopes)
     return lambda right: scale * right

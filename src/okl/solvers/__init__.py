@@ -26,9 +26,6 @@ from okl.solvers.predictor.imputation import Imputation as Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton as SemismoothNewton
 from okl.solvers.smooth.majorization import Majorization as Majorization
-from okl.solvers.smooth.trace_newton import (
-    TraceNewton as TraceNewton,
-)
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve

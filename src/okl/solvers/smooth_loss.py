@@ -6,13 +6,12 @@ from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
 from okl.solvers.smooth.majorization import Majorization
-from okl.solvers.smooth.trace_newton import TraceNewton
 from okl.solvers.table import Choice
 from okl.solvers.terms.term_newton import TermNewton
 
 SMOOTH_LOSS = (
-    Choice("squared, missing targets", (Imputation,), (TraceNewton, Majorization)),
-    Choice("curved in few entries", (SemismoothNewton,), (TraceNewton, Majorization)),
+    Choice("squared, missing targets", (Imputation,), (Majorization,)),
+    Choice("curved in few entries", (SemismoothNewton,), (Majorization,)),
     Choice("several kernels, smooth", (TermNewton,), (TermNewton,)),
     Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )

@@ -5,12 +5,15 @@ columns where the rank is low, but with a saddle wherever a column that should g
 zero. Two steps take turns.
 
 *On the range of L*: Newton with conjugate gradients in B, see
-`okl.solvers.factor.factored_point`.
+`okl.solvers.factor.factored_point`. Where an eigenvalue of S = C'KC is above one, which
+none is at the optimum, the second derivative is made positive there (a saddle-free
+Newton method, Dauphin et al. 2014): conjugate gradients would stop at the first
+direction of negative curvature, and their last step before is far too long.
 
 *Across ranks*, at the start and whenever Newton promises little of the gap: for
 fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
 minimised exactly, by a scalar equation. Eigenvectors of L span its range, those of
-S = C'KC the rest, where an eigenvalue of S above one is a direction to add. This
+S the rest, where an eigenvalue of S above one is a direction to add. This
 grows, rescales and prunes at once. (A projected gradient step in L with
 Barzilai-Borwein length was tried in its place, and was slower and longer.)
 
@@ -135,7 +138,8 @@ def _minimise(
         point = _reweight(d, point, max_rank, alpha)
         reweighted = True
     while True:
-        dual = _dual_value(prepared, point, alpha)
+        vectors, limits = _scales_allowed(prepared, point)
+        dual = _dual_value(point, vectors, limits, alpha)
         relative = monitor.add(point.objective, dual)
         if monitor.done:
             return point, False
@@ -148,11 +152,14 @@ def _minimise(
             reweighted = True
             continue
         reweighted = False
-        direction, slope = point.newton_step(alpha, rtol=_forcing(relative, tol))
+        above = None if bounded else _above_one(vectors, limits)
+        rtol = _forcing(relative, tol)
+        direction, slope = point.newton_step(alpha, rtol=rtol, above=above)
         little = -slope / 2 <= tol * point.objective
         point = _line_search(d, point, rank, direction, slope, alpha)
         if bounded and little:
-            monitor.add(point.objective, _dual_value(prepared, point, alpha))
+            allowed = _scales_allowed(prepared, point)
+            monitor.add(point.objective, _dual_value(point, *allowed, alpha))
             return point, True
 
 
@@ -166,16 +173,33 @@ def _forcing(gap: float, tol: float) -> float:
     return max(min(_FORCING, gap**0.5), enough)
 
 
-def _dual_value(prepared: Rotated, point: FactoredPoint, alpha: float) -> float:
+def _scales_allowed(prepared: Rotated, point: FactoredPoint) -> tuple[Array, Array]:
+    """Return eigenvectors of S, by ascending eigenvalues s_j, and 1 / sqrt(s_j)."""
+    structure = prepared.problem.structure
+    bound = structure.dual_bound(point.moment / 2, point.output_kernel())
+    assert bound.directions is not None
+    return bound.directions
+
+
+def _above_one(vectors: Array, limits: Array) -> Array | None:
+    """Return U (r, p) with I - S + UU' = |I - S|, None where S is below one."""
+    xp = namespace(vectors)
+    count = int(xp.sum(xp.astype(limits < 1, xp.int64)))
+    if not count:
+        return None
+    first = limits.shape[0] - count
+    excess = 1 / (limits[first:] * limits[first:]) - 1
+    return vectors[:, first:] * xp.sqrt(2 * excess)
+
+
+def _dual_value(
+    point: FactoredPoint, vectors: Array, limits: Array, alpha: float
+) -> float:
     """Return the dual value that the residuals of the point imply.
 
     It is sum_j (t_j <a_j, y_j> - t_j^2 ||a_j||^2 / 2) over the eigenvectors of S, with
     the best scales t_j that are allowed.
     """
-    structure = prepared.problem.structure
-    bound = structure.dual_bound(point.moment / 2, point.output_kernel())
-    assert bound.directions is not None
-    vectors, limits = bound.directions
     xp = namespace(vectors)
     own = point.dual.T @ point.dual
     crossed = point.moment * point.weights + alpha * own  # C'Y, Y = KCL + alpha C

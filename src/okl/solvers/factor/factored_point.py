@@ -131,10 +131,13 @@ class FactoredPoint:
         rest = 1 - xp.linalg.diagonal(self.moment)[:, None]
         return xp.maximum(convex + rest, _LEAST * (convex + xp.abs(rest)))
 
-    def newton_step(self, alpha: float, *, rtol: float) -> tuple[Array, float]:
+    def newton_step(
+        self, alpha: float, *, rtol: float, above: Array | None = None
+    ) -> tuple[Array, float]:
         """Return a descent direction in B (r, rank) and the slope along it.
 
-        The direction solves Newton's equations to this relative residual.
+        The direction solves Newton's equations to this relative residual, with
+        I - S + UU' in place of I - S where U (r, p) is given as ``above``.
         """
         xp = namespace(self.weights)
         rank, kept = self.rank, self.weights[: self.rank]
@@ -148,6 +151,8 @@ class FactoredPoint:
             change[:, :rank] += (self.scaled @ direction) * roots
             change /= self.divisor
             product = direction - self.moment @ direction
+            if above is not None:
+                product += above @ (above.T @ direction)
             product += change.T @ predicted
             product += self.scaled.T @ (change[:, :rank] * roots)
             return product

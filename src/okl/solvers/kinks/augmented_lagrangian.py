@@ -8,9 +8,7 @@ rounds of growing parameters do (Rockafellar 1976; with a semismooth Newton meth
 inside, Li, Sun & Toh 2018).
 
 The smooth problems go to `okl.solvers.predictor.semismooth_newton` where L is known, to
-`okl.solvers.smooth.trace_newton` under a trace penalty, and to
-`okl.solvers.smooth.majorization` where L is learned otherwise, in long form, or without
-memory for a decomposition.
+`okl.solvers.smooth.majorization` where it is learned.
 
 Where L is known and couples no outputs, libsvm has the multipliers faster
 (`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not

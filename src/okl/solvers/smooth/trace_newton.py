@@ -1,21 +1,14 @@
 """A trace penalty, few active entries or missing targets: Newton in a factor of L.
 
-The steps are those of `okl.solvers.smooth.trace_steps`. Rounds of
-`okl.solvers.smooth.majorization` lead to where they start. Alone these take the longer,
-the more directions of L are all but zero: hundreds of rounds for the sharp envelopes of
-a hinge under a heavy trace penalty, or where a small alpha meets few targets of many
-outputs; there this takes ten.
+The steps are those of `okl.solvers.smooth.trace_steps`; a few of
+`okl.solvers.smooth.rounds` lead to where they start.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from okl.problems import Problem
-from okl.solvers.base import Solver
 from okl.solvers.monitor import Monitor
-from okl.solvers.predictor.imputation import Imputation
-from okl.solvers.smooth.majorization import Majorization, PreparedRounds, Start
+from okl.solvers.smooth.linearisation import AllColumns
+from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
 from okl.solvers.smooth.trace_steps import FactorIterate, TraceSteps
 from okl.solvers.solution import Solution, certified
 
@@ -30,77 +23,71 @@ _PROMISE = 1e-2
 _STAGNATION = 10
 
 
-class TraceNewton(Solver):
-    """Newton's method in the factor B of L = B B'."""
+def takes(prepared: PreparedRounds) -> bool:
+    """Tell whether a problem has a trace penalty, and steps that are cheap enough."""
+    problem = prepared.problem
+    return (
+        not problem.structure.capabilities.isdisjoint({"half_trace", "trace_ball"})
+        and (prepared.imputes or "active" in problem.loss.capabilities)
+        and isinstance(prepared.models, AllColumns)
+    )
 
-    name: ClassVar[str | None] = "trace_newton"
-    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
 
-    def missing(self, problem: Problem) -> list[str]:
-        """Return the required capabilities that a problem lacks."""
-        capabilities = problem.structure.capabilities
-        traced = capabilities & {"half_trace", "trace_ball"}
-        imputes = not Imputation().missing_for_given(problem)
-        return (
-            super().missing(problem)
-            + ["'active' of the loss"]
-            * (not imputes and "active" not in problem.loss.capabilities)
-            + ["'half_trace' or 'trace_ball' of the structure"] * (not traced)
-        )
+def trace_newton(
+    prepared: PreparedRounds,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Start | None = None,
+) -> Solution:
+    """Iterate from L of a neighbouring alpha, or of a few rounds.
 
-    def prepare(self, problem: Problem) -> PreparedRounds:
-        """Prepare what finds f."""
-        return Majorization().prepare(problem)
-
-    def solve(
-        self,
-        prepared: PreparedRounds,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Start | None = None,
-    ) -> Solution:
-        """Iterate from L of a neighbouring alpha, or of a few rounds."""
-        problem = prepared.problem
-        monitor = Monitor(
-            problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
-        )
-        if start is None or start.kernel.rank == 0:
-            imputes = prepared.imputes
-            few = imputes or problem.rank_is_bounded
-            rough = Majorization().solve(
-                prepared,
-                alpha,
-                tol=max(tol, _IMPUTED_ROUGH if imputes else _ROUGH),
-                max_iter=min(max_iter, _FEW_ROUNDS if few else _MOST_ROUNDS),
-            )
-            monitor.history.records.extend(rough.history)
-            start = rough.start
-        assert start is not None
-        steps = TraceSteps(prepared, alpha, start)
-        model: FactorIterate | None = steps.model(start.kernel.spectral())
-        rank_limited = False
-        while model is not None:
-            # under an active bound the gap stays, and no step is much lower at last
-            limited = steps.is_limited(model)
-            gap = monitor.add(model.primal, model.dual, model, limited=limited)
-            if monitor.done:
-                break
-            last, model = model, steps.lower(model, gap)
-            rank_limited = limited and steps.promise <= _PROMISE * tol * last.objective
-            if rank_limited:
-                break
-        best = monitor.best
-        return certified(
-            problem,
-            best.fit.dual_coef,
-            best.fit.output_kernel,
+    Parameters
+    ----------
+    prepared : PreparedRounds
+        Of a problem that is one of these (`takes`).
+    alpha, tol, max_iter, start
+        As in `okl.solvers.Solver.solve`.
+    """
+    problem = prepared.problem
+    monitor = Monitor(
+        problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
+    )
+    if start is None or start.kernel.rank == 0:
+        imputes = prepared.imputes
+        few = imputes or problem.rank_is_bounded
+        rough = rounds(
+            prepared,
             alpha,
-            tol=tol,
-            history=monitor.history,
-            start=Start(best.kernel, best.fit.start),
-            intercept=best.fit.intercept,
-            rank_limited=rank_limited,
+            tol=max(tol, _IMPUTED_ROUGH if imputes else _ROUGH),
+            max_iter=min(max_iter, _FEW_ROUNDS if few else _MOST_ROUNDS),
         )
+        monitor.history.records.extend(rough.history)
+        start = rough.start
+    assert start is not None
+    steps = TraceSteps(prepared, alpha, start)
+    model: FactorIterate | None = steps.model(start.kernel.spectral())
+    rank_limited = False
+    while model is not None:
+        # under an active bound the gap stays, and no step is much lower at last
+        limited = steps.is_limited(model)
+        gap = monitor.add(model.primal, model.dual, model, limited=limited)
+        if monitor.done:
+            break
+        last, model = model, steps.lower(model, gap)
+        rank_limited = limited and steps.promise <= _PROMISE * tol * last.objective
+        if rank_limited:
+            break
+    best = monitor.best
+    return certified(
+        problem,
+        best.fit.dual_coef,
+        best.fit.output_kernel,
+        alpha,
+        tol=tol,
+        history=monitor.history,
+        start=Start(best.kernel, best.fit.start),
+        intercept=best.fit.intercept,
+        rank_limited=rank_limited,
+    )

@@ -45,7 +45,7 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 from okl.solvers.factor.rank_growth import RankGrowth, mean_on
 from okl.solvers.predictor.active_system import ActiveSystem
-from okl.solvers.smooth.majorization import STEPS, PreparedRounds, Start
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
