@@ -82,7 +82,7 @@ def test_every_structure_has_its_independent_cross_validation_score(
             for line in fit.report.splitlines()
             if candidate.structure.name in line.split() and "±" in line
         )
-        shown = row.split(")", 1)[1].split()
+        shown = row.split(")", 1)[-1].split()
         numbers = [float(word) for word in shown if word[0].isdigit()]
         assert candidate.model.alpha == pytest.approx(numbers[0], rel=1e-2)
         assert candidate.score == pytest.approx(numbers[1], abs=2e-4)

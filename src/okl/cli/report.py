@@ -191,10 +191,14 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
                 f"{candidate.model.rank_}",
             ]
         )
+    one_kernel = len({row[1] for row in rows[1:]}) == 1
+    if one_kernel:  # named above
+        rows = [[*row[:1], *row[2:]] for row in rows]
+    own = "alpha" if one_kernel else "kernel and alpha"
     return [
         *aligned(rows),
         "",
-        "* the saved model. Each structure has its own best kernel and alpha; ± is one",
+        f"* the saved model. Each structure has its own best {own}; ± is one",
         "standard error over the folds, of the paired difference in the column beside.",
     ]
 
