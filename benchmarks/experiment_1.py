@@ -15,7 +15,7 @@ from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, Rotated, formulate
 from okl.selection.path import alpha_grid
-from okl.solvers.alternation import first_output_kernel
+from okl.solvers.output_kernel.alternation import first_output_kernel
 from okl.structures import Frobenius
 
 TOL = 1e-6

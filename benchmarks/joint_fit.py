@@ -16,7 +16,7 @@ from okl.operators import Dense
 from okl.problems import Inputs, Problem, Rotated, formulate
 from okl.selection.path import largest_alpha
 from okl.solvers import choose_solver
-from okl.solvers.alternation import first_output_kernel
+from okl.solvers.output_kernel.alternation import first_output_kernel
 from okl.structures import (
     Cluster,
     Frobenius,

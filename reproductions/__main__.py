@@ -24,6 +24,7 @@ NAMES = (
     "attribute_detection",
     "satimage",
     "class_trees",
+    "tree_sizes",
     "class_mixing",
     "mosaic",
     "coverage",
@@ -31,6 +32,7 @@ NAMES = (
     "filling_in",
     "later_outputs",
     "partly_observed",
+    "when_relations_pay",
 )
 
 

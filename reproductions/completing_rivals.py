@@ -19,9 +19,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.impute import IterativeImputer, KNNImputer
 
 from okl import OutputKernelImputer, OutputKernelRegressorCV
+from reproductions.multitask_process import INSTALLED, HoledProcess
 
 # Trees of a forest, of one that is fitted again in every round, and these rounds.
 _TREES, _TREES_OF_ROUND, _ROUNDS = 100, 50, 5
+# The most training targets of the multitask process, whose time is cubic in them.
+MULTITASK, MOST_TARGETS = "multitask process", 500
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,18 @@ def _okl(draw: Draw) -> Tables:
     }
 
 
+def _multitask(draw: Draw) -> Tables:
+    process = HoledProcess().fit(draw.X, draw.Y)
+    return {
+        share: process.filled(draw.new, given) for share, given in draw.given.items()
+    }
+
+
+def runs_here(method: str, n_targets: int) -> bool:
+    """Tell whether a method can be run, with so many targets in training rows."""
+    return method != MULTITASK or (INSTALLED and n_targets <= MOST_TARGETS)
+
+
 def _mean(draw: Draw) -> Tables:
     return {
         share: np.tile(np.nanmean(draw.Y, axis=0), (len(given), 1))
@@ -131,6 +146,7 @@ METHODS: dict[str, Callable[[Draw], Tables]] = {
         draw, RandomForestRegressor(_TREES, random_state=0)
     ),
     "process": _process,
+    MULTITASK: _multitask,
     "from inputs": lambda draw: _from_inputs(draw, "identity"),
     "from inputs, chosen": lambda draw: _from_inputs(draw, "identity", "frobenius"),
     "mean": _mean,

@@ -32,7 +32,6 @@ from okl.solvers import (
     SemismoothNewton,
     Solver,
     TermNewton,
-    TraceNewton,
 )
 from okl.structures import (
     Cluster,
@@ -138,7 +137,6 @@ SOLVERS: list[Solver] = [
     NewtonCG(),
     TermNewton(),
     SemismoothNewton(),
-    TraceNewton(),
     AugmentedLagrangian(),
     Majorization(),
 ]

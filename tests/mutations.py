@@ -57,32 +57,32 @@ MUTATIONS = [
     ),
     # closed forms and the parts of Newton's methods
     Mutation(
-        "solvers/alternation.py",
+        "solvers/predictor/spectral.py",
         "(rotated.eigenvalues * weights + alpha)",
         "(rotated.eigenvalues * weights + 1.001 * alpha)",
     ),
     Mutation(
-        "solvers/factored_point.py",
+        "solvers/factor/factored_point.py",
         "identity - self.moment[:, :rank]",
         "identity - 1.001 * self.moment[:, :rank]",
     ),
     Mutation(
-        "solvers/value_function.py",
+        "solvers/output_kernel/value_function.py",
         "inner(dual, targets) / 2",
         "inner(dual, targets)",
     ),
     Mutation(
-        "solvers/newton_point.py",
+        "solvers/predictor/newton_point.py",
         "objective = value + alpha / 2 * inner(dual, predictions)",
         "objective = value + alpha / 2.1 * inner(dual, predictions)",
     ),
     Mutation(
-        "solvers/imputation.py",
+        "solvers/predictor/imputation.py",
         "residual = (observed - 1) * dual",
         "residual = (observed - 1) * dual * 0.0",
     ),
     Mutation(
-        "solvers/multipliers.py",
+        "solvers/kinks/multipliers.py",
         "return multipliers - problem.entries.spread(share) * room",
         "return multipliers",
     ),

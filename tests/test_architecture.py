@@ -55,6 +55,20 @@ ROWS = [
     [{"plotting"}, {"model_selection"}, {"inspection"}],
     [{"cli"}],
 ]
+# The folders of solvers, and the files beside them, in the same way.
+SOLVER_ROWS = [
+    [{"solution"}, {"neighbours"}],
+    [{"base"}, {"monitor"}],
+    [{"table"}, {"predictor"}],
+    [{"factor"}, {"terms"}],
+    [{"output_kernel"}],
+    [{"squared_loss"}],
+    [{"smooth"}],
+    [{"smooth_loss"}],
+    [{"kinks"}],
+    [{"choice"}],
+    [{"solve"}, {"completion"}],
+]
 LEVEL = {name: i for i, row in enumerate(ROWS) for group in row for name in group}
 GROUP = {name: group for row in ROWS for group in row for name in group}
 
@@ -112,6 +126,22 @@ def test_imports_run_one_way():
                 fine = there in GROUP[here] or LEVEL[there] < LEVEL[here]
             if not fine:
                 wrong.append(f"{path.name}:{node.lineno} {here} imports {module}")
+    assert not wrong, wrong
+
+
+def test_imports_of_solvers_run_one_way():
+    level = {
+        name: i for i, row in enumerate(SOLVER_ROWS) for group in row for name in group
+    }
+    wrong = []
+    for path, tree in parsed():
+        parts = name_of(path).split(".")
+        if parts[:2] != ["okl", "solvers"] or len(parts) == 2:
+            continue
+        for module, node in imports_of(tree):
+            there = module.split(".")[2:3] if module.startswith("okl.solvers.") else []
+            if there and there[0] != parts[2] and level[there[0]] >= level[parts[2]]:
+                wrong.append(f"{path.name}:{node.lineno} {parts[2]} imports {module}")
     assert not wrong, wrong
 
 
@@ -218,7 +248,7 @@ def concrete(axis):
     """Return the public concrete classes that the files of a folder define."""
     # the bases must be ABCs: abstractmethod without ABC checks nothing
     found = set()
-    for path in sorted((SOURCE / axis).glob("*.py")):
+    for path in sorted((SOURCE / axis).rglob("*.py")):
         module = importlib.import_module(name_of(path))
         found |= {
             value

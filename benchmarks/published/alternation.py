@@ -5,7 +5,8 @@ from __future__ import annotations
 from okl.certificates import relative_gap
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
-from okl.solvers.alternation import best_coefficients, best_output_kernel
+from okl.solvers.output_kernel.alternation import best_output_kernel
+from okl.solvers.predictor.spectral import best_coefficients
 
 # The update of a structure without a closed form is solved to this relative gap.
 STEP = 1e-8

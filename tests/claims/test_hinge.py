@@ -8,7 +8,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from okl import OutputKernelClassifier, OutputKernelClassifierCV, certify
 from okl.losses import Hinge
-from okl.solvers import support_vectors
+from okl.solvers.kinks import support_vectors
 from okl.structures import Cluster, Identity, LowRank, Mean, Sparse, TraceBall
 from tests.samples import draw_classes, gaussian, solve
 

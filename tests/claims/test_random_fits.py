@@ -19,6 +19,13 @@ def test_a_number_is_a_case(number):
     np.testing.assert_array_equal(one.y, two.y)
 
 
+@pytest.mark.slow
+def test_saturated_entries_do_not_keep_a_fit_from_its_proof():
+    # what they left over from one L to the next hid all else from Newton's method:
+    # after hundreds of its steps this one had stalled at a gap of 7e-6
+    assert fit(draw(431)).status == "optimal"
+
+
 @pytest.fixture(scope="module")
 def outcomes():
     return [fit(draw(number)) for number in range(605)]
@@ -35,7 +42,8 @@ def test_random_fits_end_with_a_proof(outcomes, capsys):
 @pytest.mark.slow
 @pytest.mark.xfail(
     strict=True,
-    reason="the hinge with a learned output kernel, above all of bounded rank, is slow",
+    reason="1.8 % take longer: the hinge and its square with a learned output kernel, "
+    "above all of bounded rank, and the logistic loss with a tiny alpha",
 )
 def test_random_fits_end_soon(outcomes):
     assert sum(outcome.seconds > SLOW for outcome in outcomes) <= 0.005 * len(outcomes)

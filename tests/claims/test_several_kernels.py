@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 import okl
 from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.kernels import Gaussian, Linear, Row
-from okl.structures import Fixed
+from okl.structures import Cluster, Fixed, Sparse, TraceBall, as_structure
+from tests.reference import conic_penalty
 from tests.samples import psd
 
 N, M, ALPHA = 12, 3, 0.3
@@ -39,12 +40,12 @@ def conic(matrices, Y, loss, *, intercept, structures=TWO):
     scores = F
     if intercept:
         scores = F + np.ones((len(Y), 1)) @ cp.Variable((1, m))
-    penalty = sum(
-        cp.matrix_frac(Z.T, L) / 2
-        + (cp.trace(L) if structure == "low_rank" else cp.sum_squares(L)) / 2
-        for Z, L, structure in zip(parts, kernels, structures, strict=True)
-    )
-    problem = cp.Problem(cp.Minimize(loss(scores) + ALPHA * penalty))
+    penalty, allowed = 0.0, []
+    for Z, L, structure in zip(parts, kernels, structures, strict=True):
+        own, constraints = conic_penalty(as_structure(structure), L)
+        penalty = penalty + cp.matrix_frac(Z.T, L) / 2 + own
+        allowed += constraints
+    problem = cp.Problem(cp.Minimize(loss(scores) + ALPHA * penalty), allowed)
     problem.solve(solver=cp.CLARABEL)
     return problem.value, scores.value, [L.value for L in kernels]
 
@@ -79,11 +80,23 @@ def test_optimum_of_a_conic_solver(second, intercept, missing):
         assert_allclose(model.predict(X), F, atol=2e-3 * np.abs(F).max())
 
 
-@pytest.mark.parametrize("first", ["frobenius", "low_rank"])
+@pytest.mark.parametrize(
+    "structures",
+    [
+        ["frobenius", "low_rank"],
+        ["low_rank", "low_rank"],
+        [TraceBall(), "frobenius"],
+        [TraceBall(0.05), TraceBall()],
+        [Cluster(2), "frobenius"],
+        [Cluster(2, within=4.0), Sparse(0.3, 0.05)],
+        [Sparse(0.3, 0.05), "low_rank"],
+        [Sparse(1.0, 0.05), Sparse(0.0, 0.05)],
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("second", [Linear(), Row()], ids=repr)
-def test_traces_of_a_conic_solver(first, second):
+def test_kinks_of_penalties_and_a_conic_solver(structures, second):
     X, Y = sample()
-    structures = [first, "low_rank"]
     value, _, _ = conic(
         [Gaussian(0.5)(X), second(X)],
         Y,
@@ -95,9 +108,27 @@ def test_traces_of_a_conic_solver(first, second):
         [Gaussian(0.5), second], structures, ALPHA, normalize_y=False
     ).fit(X, Y)
     assert model.certificate_.status == "optimal"
-    assert_allclose(model.certificate_.primal, value, rtol=3e-6)
-    assert_allclose(model.certificate_.dual, value, rtol=3e-6)
     assert okl.certify(model, X, Y).status == "optimal"
+    assert_allclose(model.certificate_.primal, value, rtol=1e-5)
+    assert_allclose(model.certificate_.dual, value, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "structure", [TraceBall(), TraceBall(0.05), Cluster(2), Sparse(0.3, 0.05)], ids=repr
+)
+@pytest.mark.parametrize("loss", ["huber", "logistic", "softmax", "squared_hinge"])
+def test_every_structure_of_a_term_with_other_losses(structure, loss):
+    X, Y = sample(20)
+    kernels, structures = [Gaussian(0.5), Linear()], [structure, "frobenius"]
+    if loss == "huber":
+        Y[np.random.default_rng(1).random(Y.shape) < 0.2] = np.nan
+        model, targets = OutputKernelRegressor(kernels, structures, loss=loss), Y
+    else:
+        model = OutputKernelClassifier(kernels, structures, loss=loss)
+        targets = Y > 0 if loss == "logistic" else Y.argmax(axis=1)
+    fitted = model.fit(X, targets)
+    assert fitted.certificate_.status == "optimal"
+    assert okl.certify(fitted, X, targets).status == "optimal"
 
 
 def test_classes_against_a_conic_solver():

@@ -122,6 +122,7 @@ def test_independent_outputs_are_kept_unless_relations_paid(okl, tmp_path):
     assert "low_rank(rank=1): no." in text
     assert "The saved model has independent outputs (identity)" in text
     assert "* identity" in text
+    assert "okl impute uses them" in text
     model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
     assert repr(model.structure_) == "Identity()"
 
@@ -240,6 +241,7 @@ def test_two_classes_are_one_output(related, tmp_path):
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
     assert list(L.columns) == ["1"]
     assert verdict(fit.outcome, 1)[0].startswith("There is one output")
+    assert "okl impute" not in " ".join(verdict(fit.outcome, 2))
     assert set(load_model(tmp_path / "out" / "model.skops").predict(table)["sign"]) == {
         -1,
         1,

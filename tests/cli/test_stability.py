@@ -152,3 +152,24 @@ def test_numbers_of_no_use_are_refused_before_any_work(
     assert f"--stability {number} does not fit" in result.stderr
     assert "search:" not in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_refits_are_made_in_parallel_as_the_folds_are(related, tmp_path, monkeypatch):
+    asked = {}
+
+    def recorded(*args, **options):
+        asked.update(options)
+        raise ValueError("enough is known")
+
+    monkeypatch.setattr("okl.cli.sureness.output_kernel_stability", recorded)
+    related[:30].to_csv(tmp_path / "table.csv", index=False)
+    fit_table(
+        tmp_path / "table.csv",
+        NAMES,
+        tmp_path / "out",
+        kernels=["linear"],
+        assignments=["alphas=[1.0]", "n_jobs=1"],
+        stability=4,
+    )
+    assert asked["n_jobs"] == 1
+    assert asked["n_resamples"] == 4

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import okl
 from okl import (
     OutputKernelExtension,
     OutputKernelRegressor,
@@ -107,6 +108,41 @@ def test_objectives_add_up_and_the_joint_bound_holds(structure, b):
     off = (extension.predict_all(X) - full.predict(X)) / full.y_scale_
     distance = np.sum(off[~np.isnan(table)] ** 2) / 2
     assert distance <= (joint.primal - full.certificate_.dual) * (1 + 1e-6)
+
+
+@each_structure
+@each_intercept
+@pytest.mark.parametrize("normalize", [False, True], ids=["as-given", "normalised"])
+def test_the_certificate_is_computed_again_from_attributes(structure, b, normalize):
+    model = fitted(structure, fit_intercept=b, normalize_y=normalize)
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, 24)
+    extension = OutputKernelExtension(model, alpha=[0.1, 0.4])
+    extension.fit(X, partly(), sample_weight=weights)
+    again = okl.certify(extension, X, partly(), sample_weight=weights)
+    assert again.status == extension.certificate_.status == "optimal"
+    assert_allclose(again.primal, extension.certificate_.primal, rtol=1e-9)
+    assert_allclose(again.dual, extension.certificate_.dual, rtol=1e-6)
+
+
+@each_structure
+@pytest.mark.parametrize("name", ["intercept_", "dual_coef_", "own_variance_"])
+def test_the_certificate_tells_a_changed_extension(structure, name):
+    extension = OutputKernelExtension(fitted(structure)).fit(X, partly())
+    setattr(extension, name, getattr(extension, name) * 1.05)
+    again = okl.certify(extension, X, partly())
+    assert again.status == "unproved"
+    assert again.relative_gap > 1e-5
+    assert again.primal > extension.certificate_.primal
+    assert again.dual <= extension.certificate_.primal * (1 + 1e-9)
+
+
+def test_the_certificate_of_an_extension_needs_its_rows():
+    extension = OutputKernelExtension(fitted()).fit(X, NEW)
+    for rows, y in ((X[:5], NEW[:5]), (X + 1, NEW), (X, NEW[:, 0])):
+        with pytest.raises(ValueError, match="rows and targets that the extension"):
+            okl.certify(extension, rows, y)
+    with pytest.raises(NotFittedError):
+        okl.certify(OutputKernelExtension(fitted()), X, NEW)
 
 
 def test_each_output_may_have_its_own_alpha():

@@ -214,7 +214,7 @@ def test_data_frames_are_read_by_name():
     assert_allclose(model.predict(NEW, given=table), expected)
     with pytest.raises(ValueError, match=r"'d', which is none of.*'a', 'b'"):
         model.predict(NEW, given=table.rename(columns={"c": "d"}))
-    with pytest.raises(ValueError, match="'b' 2 times"):
+    with pytest.raises(ValueError, match="the column 'b' more than once"):
         model.predict(NEW, given=table.rename(columns={"c": "b"}))
 
 

@@ -291,10 +291,18 @@ def test_time_runs_out():
         ),
         (
             GradientSearchCV(
-                OutputKernelRegressor(PerOutput([Gaussian(), Linear()]), "identity")
+                OutputKernelRegressor(PerOutput([Gaussian(), Linear()]), "identity"),
+                criterion="leave_one_out_error",
             ),
             ValueError,
-            "one kernel for all outputs",
+            "'leave_one_out_error' is for one kernel for all outputs",
+        ),
+        (
+            GradientSearchCV(
+                OutputKernelRegressor(PerOutput([Gaussian()] * 3), "identity")
+            ),
+            ValueError,
+            "the number of kernels is 3, of outputs 2",
         ),
         (
             GradientSearchCV(OutputKernelRegressor(alpha=0.1, max_memory=1e-3)),
@@ -306,6 +314,20 @@ def test_time_runs_out():
 def test_errors_name_what_came(search, error, match):
     with pytest.raises(error, match=match):
         search.fit(X, Y)
+
+
+def test_each_output_finds_a_kernel_of_its_own():
+    # one output moves slowly with the rows, the other fast
+    rows = np.random.default_rng(0).uniform(-2.0, 2.0, (60, 1))
+    targets = np.column_stack([np.sin(rows[:, 0]), np.sin(8.0 * rows[:, 0])])
+    kernel = PerOutput([Gaussian(1.0), Gaussian(1.0)])
+    model = OutputKernelRegressor(kernel, "identity", alpha=1e-2)
+    names = ["kernel__kernels__0__gamma", "kernel__kernels__1__gamma"]
+    search = GradientSearchCV(model, names, cv=3, max_iter=8).fit(rows, targets)
+    slow, fast = (search.best_params_[name] for name in names)
+    assert fast > 4.0 * slow
+    assert search.criterion_ == "FoldsLikelihood"
+    assert search.cv_results_["value"][-1] < search.cv_results_["value"][0]
 
 
 def test_errors_of_data():

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 
 from okl import OutputKernelImputer, OutputKernelRegressor
-from okl.kernels import Gaussian
+from okl.kernels import Gaussian, Matern
 from okl.structures import Fixed
 from tests.samples import draw, psd
 
@@ -247,3 +247,20 @@ def test_errors():
         imputer.transform(table)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         OutputKernelImputer(INDEPENDENT).fit(table, X=X[:5])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_output_of_few_rows_is_not_filled_in_farther_each_time(seed):
+    """Outputs that go together, one known in few rows: the mean has error one."""
+    rng = np.random.default_rng(seed)
+    kernel = Matern(length_scale=0.3, nu=2.5)
+    inputs = np.sort(rng.uniform(0, 10, size=(100, 1)), axis=0)
+    root = np.linalg.cholesky(kernel(inputs) + 1e-9 * np.eye(100))
+    table = root @ (rng.normal(size=(100, 1)) + 0.03 * rng.normal(size=(100, 6)))
+    hidden = rng.permutation(100)[20:]
+    holed = table.copy()
+    holed[hidden, 0] = np.nan
+    regressor = OutputKernelRegressor(kernel, "identity", alpha=1e-4)
+    filled = OutputKernelImputer(regressor).fit_transform(holed, X=inputs)
+    error = np.mean((filled - table)[hidden, 0] ** 2)
+    assert error < table[:, 0].var()

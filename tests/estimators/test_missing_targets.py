@@ -1,6 +1,7 @@
 """Targets that were not observed."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as sklearn_metrics
@@ -129,6 +130,8 @@ def test_an_output_that_is_nowhere_observed():
     for estimator in (OutputKernelRegressor(), OutputKernelRegressorCV(cv=2)):
         with pytest.raises(ValueError, match=message):
             estimator.fit(X, Y)
+        with pytest.raises(ValueError, match="the first is number 1, 'size'; leave"):
+            estimator.fit(X, pd.DataFrame(Y, columns=["age", "size", "sex"]))
     with pytest.raises(ValueError, match="infinity"):
         OutputKernelRegressor().fit(X, np.full((10, 2), np.inf))
 

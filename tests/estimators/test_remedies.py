@@ -47,13 +47,6 @@ def test_one_class_is_named_as_it_was_written(data):
         OutputKernelClassifier().fit(data[0], np.full(12, 3))
 
 
-def test_what_a_row_term_with_an_array_of_alphas_lacks_is_said(data):
-    X, Y = data
-    model = OutputKernelRegressor([Gaussian(), Row()], TWO, alpha=[0.5, 1.0, 2.0])
-    with pytest.raises(ValueError, match=r"one number for alpha; .*alpha=\[0.5"):
-        model.fit(X, Y).predict(X, given=Y)
-
-
 def test_parameters_of_a_list_are_not_those_of_one_kernel(data):
     model = OutputKernelRegressor([Gaussian(), Row()], TWO)
     with pytest.raises(ValueError, match="set as kernel__0__NAME=value"):

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 import okl
 from okl import (
     OutputKernelClassifier,
+    OutputKernelClassifierCV,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
     output_kernel_path,
@@ -93,6 +95,79 @@ def test_one_output_and_data_frames(data, model):
     assert_allclose(named.predict(frame), clone(model).fit(X, Y).predict(X))
 
 
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+@pytest.mark.filterwarnings("ignore:The alpha chosen")
+def test_a_search_scores_lists_as_fits_to_the_folds_do(data, missing):
+    X, Y = data
+    if missing:
+        Y = np.where(np.random.default_rng(2).random(Y.shape) < 0.2, np.nan, Y)
+    kernels = [Gaussian(0.5), Row()]
+    candidates = [["identity", "frobenius"], "frobenius"]
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = OutputKernelRegressorCV(kernels, candidates, alphas=[3.0, 0.1], cv=folds)
+    search.fit(X, Y)
+    assert search.certificate_.status == "optimal"
+    assert okl.certify(search, X, Y).status == "optimal"
+    results = search.cv_results_
+    assert [len(one["structure"]) for one in results["params"]] == [2] * 4
+    assert results["param_kernel"][0][1].__class__ is Row
+    best = np.argmax(results["mean_test_score"])
+    assert search.alpha_ == results["param_alpha"][best]
+    # in the units of all rows, which searches keep
+    units = {"normalize_y": False, "tol": 1e-8}
+    Z = (Y - search.y_mean_) / search.y_scale_
+    for number in (0, 3):
+        one = results["params"][number]
+        model = OutputKernelRegressor(kernels, one["structure"], one["alpha"], **units)
+        scores = [model.fit(X[a], Z[a]).score(X[b], Z[b]) for a, b in folds.split(X)]
+        assert_allclose(results["mean_test_score"][number], np.mean(scores), rtol=1e-3)
+    again = clone(search).set_params(
+        structures=[search.cv_results_["params"][best]["structure"]]
+    )
+    assert_allclose(again.fit(X, Y).predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structures": [["frobenius"]]}, "a number of 2, and .* a number of 1"),
+        ({"structures": []}, "structures is an empty list"),
+        ({"kernel": [Row()]}, r"pass kernel=\[k, Row\(\)\]"),
+        ({"structures": LowRank(1)}, "bounds the rank"),
+        ({"alpha_per_output": True}, "needs one kernel"),
+    ],
+)
+def test_lists_that_do_not_fit_a_search(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        OutputKernelRegressorCV(**{"kernel": [Gaussian(), Row()], **options}).fit(*data)
+
+
+@pytest.mark.filterwarnings("ignore:The alpha chosen")
+def test_a_search_among_classes_with_several_kernels(data):
+    X, Y = data
+    search = OutputKernelClassifierCV(
+        [Gaussian(0.5), Linear()], "frobenius", alphas=[1, 0.1]
+    )
+    search.set_params(cv=2).fit(X, Y.argmax(axis=1))
+    assert search.certificate_.status == "optimal"
+    assert len(search.output_kernels_) == 2
+
+
+def test_an_alpha_for_each_output_is_noise_of_each(data):
+    X, Y = data
+    kernels, alphas = [Gaussian(0.5), Row()], [0.3, 1.0, 0.2]
+    one = OutputKernelRegressor(kernels, TWO, 0.3).fit(X, Y)
+    same = OutputKernelRegressor(kernels, TWO, [0.3, 0.3, 0.3]).fit(X, Y)
+    for found, expected in zip(
+        same.predict(X, return_std=True), one.predict(X, return_std=True), strict=True
+    ):
+        assert_allclose(found, expected, rtol=1e-6)
+    other = OutputKernelRegressor(kernels, TWO, alphas).fit(X, Y)
+    noise = np.diag(other.residual_kernel_) / other.y_scale_**2 + alphas
+    factors = other.noise_variance_ / other.y_scale_**2 / noise
+    assert_allclose(other._process.calibration.factors, factors, rtol=1e-8)
+
+
 def test_a_path_has_the_models_of_its_alphas(data):
     X, Y = data
     kernels = [Gaussian(0.5), Row()]
@@ -138,7 +213,6 @@ def test_the_display_has_a_panel_for_each_kernel(data, model):
         ([Row()], ["frobenius"], ValueError, r"pass kernel=\[k, Row\(\)\]"),
         ([Row(), Gaussian()], TWO, ValueError, "must be the last kernel"),
         ([Row(), Row(), Linear()], [*TWO, "mean"], ValueError, "must be the last"),
-        ([Gaussian(), Row()], ["frobenius", "sparse"], ValueError, "Sparse"),
         ([Gaussian(), Row()], ["frobenius", LowRank(1)], ValueError, "bounds the rank"),
         ([Gaussian(), "precomputed"], TWO, ValueError, "use okl.kernels.Gram"),
         ([Gaussian(), 3], TWO, TypeError, "The kernel must be a name"),
@@ -163,12 +237,9 @@ def test_a_row_is_no_operand():
 def test_what_takes_one_kernel_says_so(data):
     X, Y = data
     with pytest.raises(TypeError, match="several, each with an output kernel"):
-        OutputKernelRegressorCV(kernel=[Gaussian(), Row()]).fit(X, Y)
+        OutputKernelRegressorCV(kernels=[[Gaussian(), Row()]]).fit(X, Y)
     with pytest.raises(TypeError, match="a term of its own"):
         OutputKernelRegressorCV(kernel=Row()).fit(X, Y)
-    model = OutputKernelRegressor([Gaussian(), Linear()], TWO).fit(X, Y)
-    with pytest.raises(ValueError, match="are for one kernel"):
-        model.predict(X, return_std=True)
     with pytest.raises(ValueError, match="not for data in long form"):
         OutputKernelRegressor([Gaussian(), Row()], TWO).fit(
             X, Y[:, 0], task=np.arange(40) % 2

@@ -362,3 +362,23 @@ def test_what_cannot_be_used_is_refused(message):
 def test_estimators_that_cannot_be_fitted_again(estimator, error, message):
     with pytest.raises(error, match=message):
         output_kernel_stability(estimator, X, Y)
+
+
+def test_a_line_and_a_table():
+    X, Y, _ = draw(30, 3)
+    found = output_kernel_stability(LINEAR, X, Y, n_resamples=4)
+    n_stable = int(found.stable[np.triu_indices(3, 1)].sum())
+    assert repr(found) == (
+        f"<OutputKernelStability: {n_stable} of 3 relations of 3 outputs are stable, "
+        "level=0.95, jackknife of 4 refits>"
+    )
+    table = found.table(["a", "b", "c"])
+    assert {len(column) for column in table.values()} == {6}
+    row = [*zip(table["first"], table["second"], strict=True)].index(("a", "c"))
+    for kind in ("correlation", "covariance"):
+        entries = getattr(found, kind)
+        assert table[kind][row] == entries.estimate[0, 2]
+        assert table[f"{kind}_lower"][row] == entries.lower[0, 2]
+    assert found.table()["second"][row] == 2
+    with pytest.raises(ValueError, match="There are 3 outputs; got 2"):
+        found.table(["a", "b"])

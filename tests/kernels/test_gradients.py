@@ -306,8 +306,18 @@ def test_weights_of_an_average_that_are_equal_can_be_learned():
     assert_array_equal(by_name["weights"].value, np.ones(3))
 
 
-def test_a_kernel_per_output_has_none():
-    assert PerOutput([Gaussian(1.0), Linear()]).hyperparameters(np.eye(3)) == []
+def test_a_kernel_per_output_has_those_of_each_of_its_columns():
+    kernel = PerOutput([Gaussian(1.0), 2.0 * Gaussian(0.5)])
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    left, right = np.random.default_rng(1).normal(size=(2, 6, 4))
+    found = kernel.gradient(X, left, right)
+    assert [one.name for one in kernel.hyperparameters(X)] == list(found)
+    for j, one in enumerate(kernel.kernels):
+        own = one.gradient(X, left[:, [j, j + 2]], right[:, [j, j + 2]])
+        for name, value in own.items():
+            assert found[f"kernels__{j}__{name}"] == pytest.approx(value)
+    with pytest.raises(ValueError, match=r"2 columns, .* shape is \(6, 3\)"):
+        kernel.gradient(X, left[:, :3], right[:, :3])
 
 
 def test_white_noise_is_seen_in_the_square_matrix_only(in_blocks):

@@ -339,3 +339,12 @@ def test_any_array_namespace(maker):
     centered, means = here.centered()
     assert_allclose(np.asarray(means), K.mean(axis=0), atol=1e-13)
     assert_allclose(np.asarray(centered @ there), H @ K @ H @ right, atol=1e-12)
+
+
+def test_sparse_features_multiply_many_columns_some_at_a_time():
+    operator, K = features_sparse()
+    right = np.random.default_rng(0).normal(size=(N, 150))
+    assert_allclose(operator @ right, K @ right, atol=1e-12)
+    centred, _ = operator.centered()
+    H = np.eye(N) - 1 / N
+    assert_allclose(centred @ right, H @ K @ H @ right, atol=1e-12)

@@ -256,3 +256,17 @@ def test_outputs_in_unlike_units_are_related_all_the_same():
     unlike = model.fit(X, Y * [1e12, 1.0, 1e-12])
     assert edges(OutputGraphDisplay.from_estimator(unlike)) == alike
     assert len(alike) == 3
+
+
+def test_relations_that_are_not_stable_are_no_edges(clustered):
+    L = clustered(6)
+    whole = OutputGraphDisplay(L).plot(top_k=5)
+    stable = np.ones((6, 6), dtype=bool)
+    for i, j in whole.edges_[::2]:
+        stable[i, j] = stable[j, i] = False
+    display = OutputGraphDisplay(L).plot(top_k=15, stable=stable)
+    assert stable[tuple(display.edges_.T)].all()
+    kept = {tuple(edge) for edge in whole.edges_[1::2].tolist()}
+    assert kept <= {tuple(edge) for edge in display.edges_.tolist()}
+    with pytest.raises(ValueError, match="stable must be an array of bool"):
+        OutputGraphDisplay(L).plot(stable=stable[:2])

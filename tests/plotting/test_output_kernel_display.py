@@ -238,8 +238,14 @@ def test_relations_that_are_not_stable_are_grey(clustered):
         if kind == "correlation":
             grey |= np.eye(6, dtype=bool)
         np.testing.assert_array_equal(np.ma.getmaskarray(display.im_.get_array()), grey)
-        np.testing.assert_allclose(rendered(display)[grey], 0.8, atol=0.01)
-        assert display.colorbar_.ax.get_ylabel() == f"{kind} (grey: sign not stable)"
+        unstable = ~stable[np.ix_(order, order)]
+        np.testing.assert_allclose(rendered(display)[unstable], 0.8, atol=0.01)
+        label = f"{kind} (grey: sign not stable)"
+        if kind == "correlation":
+            itself = np.diag(rendered(display)[:, :, 0])
+            np.testing.assert_allclose(itself, 0.3, atol=0.01)
+            label = f"{kind} (grey: sign not stable, dark: itself)"
+        assert display.colorbar_.ax.get_ylabel() == label
         assert whole.colorbar_.ax.get_ylabel() == kind
 
 

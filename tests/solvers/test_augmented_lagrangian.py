@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from okl.losses import Envelope, Hinge
 from okl.operators import Dense, Features
-from okl.solvers import NewtonCG, SemismoothNewton, active_system
+from okl.solvers import NewtonCG, SemismoothNewton
+from okl.solvers.predictor import active_system
 from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean, TraceBall
 from tests.samples import psd, solve, targets_for
 from tests.solvers.test_newton_cg import weights_for

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from okl.solvers.extrapolation import Extrapolation
+from okl.solvers.output_kernel.extrapolation import Extrapolation
 from tests.samples import psd
 
 

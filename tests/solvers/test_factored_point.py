@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl.solvers.factored_point import FactoredPoint
+from okl.solvers.factor.factored_point import FactoredPoint
 
 ALPHA = 0.3
 
@@ -55,3 +55,24 @@ def test_steps_go_down_and_do_not_turn_the_factor(rank):
     assert_allclose((value(1e-5) - value(-1e-5)) / 2e-5, slope, rtol=1e-4)
     inside = direction[:rank] * np.sqrt(point.weights[:rank])[:, None]
     assert_allclose(inside, inside.T, atol=1e-9 * np.abs(inside).max())
+
+
+def test_a_saddle_is_left_downwards():
+    """Above one, I - S has negative eigenvalues; with UU' added it has none."""
+    rng = np.random.default_rng(0)
+    d, m = rng.uniform(1.0, 3.0, size=(9, 1)), 4
+    Y, B = 4 * rng.normal(size=(9, m)), 0.1 * rng.normal(size=(m, 2))
+    point = FactoredPoint.of(d, Y, np.eye(m), B @ B.T, ALPHA)
+    values, vectors = np.linalg.eigh(point.moment)
+    assert values[-1] > 1
+    above = vectors * np.sqrt(2 * np.clip(values - 1, 0.0, None))
+    assert_allclose(
+        np.eye(m) - point.moment + above @ above.T,
+        (vectors * np.abs(1 - values)) @ vectors.T,
+        rtol=1e-9,
+        atol=1e-9 * values[-1],
+    )
+    direction, slope = point.newton_step(ALPHA, rtol=1e-6, above=above)
+    value = along(d, Y, point, direction)
+    assert slope < 0
+    assert value(1.0) < value(0.0)

@@ -9,9 +9,9 @@ from okl.losses import Logistic, Softmax, Squared
 from okl.operators import Dense, Kronecker, SeparableSum, Term
 from okl.output_kernels import SpectralKernel
 from okl.problems import Observed
-from okl.solvers import low_rank_preconditioner
-from okl.solvers.approximation import Prepared
-from okl.solvers.low_rank_preconditioner import _affordable, preconditioner
+from okl.solvers.predictor import low_rank_preconditioner
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.low_rank_preconditioner import _affordable, preconditioner
 from okl.structures import Fixed, Frobenius, Identity
 from tests.samples import gaussian, psd
 

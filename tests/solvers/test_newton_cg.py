@@ -5,11 +5,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from okl import OutputKernelClassifier
+from okl.datasets import make_text_tree
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.operators import Dense, Features, Kronecker
+from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG, approximation, newton_cg, newton_point
-from okl.structures import Fixed, Frobenius, Identity, Mean
+from okl.solvers import NewtonCG
+from okl.solvers.predictor import approximation, newton_point, newton_step
+from okl.structures import Fixed, Frobenius, Identity, Mean, Tree
 from tests.samples import draw, psd, solve, targets_for
 
 N, M = 20, 4
@@ -175,7 +178,7 @@ def test_few_products_with_the_kernel_matrix(loss, intercept):
 
 def test_the_squared_loss_is_one_newton_step(monkeypatch):
     # with all columns from the start, which make conjugate gradients exact
-    monkeypatch.setattr(newton_cg, "_EASY", 0)
+    monkeypatch.setattr(newton_step, "_EASY", 0)
     monkeypatch.setattr(approximation.Approximation, "cost", 0.0)
     K, Y = targets_for(Squared(), N, M)
     found = solve(K, Y, Mean(2.0), 0.1, solver=NewtonCG(N), intercept=True, tol=1e-3)
@@ -248,3 +251,31 @@ def test_centred_targets_are_moved_back(intercept):
             for s in (solver, "auto")
         )
         assert_allclose(found.predict(K), expected.predict(K), atol=1e-3)
+
+
+def test_many_classes_begin_from_plausible_scores(monkeypatch):
+    # at a small alpha steps from zero are far too long, and take many products each
+    X, y, tree = make_text_tree(400, (8, 30, 120), n_words=2000, random_state=0)
+
+    def products():
+        model = OutputKernelClassifier(
+            "linear", Tree(tree), 0.02, loss="softmax", fit_intercept=False, tol=1e-4
+        )
+        with counted_products() as count:
+            model.fit(X, y)
+        assert model.certificate_.status == "optimal"
+        return count.total, model.certificate_.primal
+
+    fewer, objective = products()
+    monkeypatch.setattr(Softmax, "plausible_scores", lambda *_: None)
+    more, same = products()
+    assert fewer < 0.8 * more
+    assert_allclose(objective, same, rtol=2e-4)
+
+
+def test_a_few_classes_or_numbers_begin_from_zero():
+    assert Softmax().plausible_scores(np.eye(4)) is None
+    assert Squared().plausible_scores(np.eye(120)) is None
+    scores = Softmax().plausible_scores(np.eye(120))
+    assert_allclose(np.exp(scores).sum(axis=1), 1.0)
+    assert_array_equal(scores.argmax(axis=1), np.arange(120))

@@ -8,8 +8,10 @@ from okl.losses import Envelope, Hinge
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
-from okl.solvers import Majorization, TraceNewton
-from okl.solvers.rank_growth import RankGrowth, mean_on
+from okl.solvers import Majorization
+from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.smooth.rounds import rounds
+from okl.solvers.smooth.trace_newton import takes
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests.samples import psd, solve, targets_for
 
@@ -29,21 +31,21 @@ def smooth_problem(structure, intercept, moreau_parameter=4.0, n=40, m=5):
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 5.0])
 def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     problem = smooth_problem(structure, intercept)
-    found = [
-        solver.solve(solver.prepare(problem), alpha, tol=tol, max_iter=500)
-        for solver, tol in ((TraceNewton(), 1e-9), (Majorization(), 1e-5))
-    ]
-    newton, rounds = (solution.certificate for solution in found)
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    found = solver.solve(prepared, alpha, tol=1e-9, max_iter=500)
+    alone = rounds(prepared, alpha, tol=1e-5, max_iter=500)
+    newton, other = found.certificate, alone.certificate
     assert newton.status == "optimal"
-    assert newton.primal <= rounds.primal * (1 + 1e-9)
-    assert newton.primal >= rounds.dual
-    assert len(found[0].history) == found[0].n_iter
+    assert newton.primal <= other.primal * (1 + 1e-9)
+    assert newton.primal >= other.dual
+    assert len(found.history) == found.n_iter
 
 
 @traces
 def test_few_steps_near_the_optimum(structure):
     problem = smooth_problem(structure, True, n=60)
-    solver = TraceNewton()
+    solver = Majorization()
     prepared = solver.prepare(problem)
     near = solver.solve(prepared, 0.5, tol=1e-6, max_iter=200)
     again = solver.solve(prepared, 0.5, tol=1e-6, max_iter=200, start=near.start)
@@ -63,11 +65,10 @@ def test_a_hinge_under_a_heavy_penalty(structure, alpha):
 
 
 def test_what_it_is_for():
-    solver = TraceNewton()
-    lacking = "'half_trace' or 'trace_ball' of the structure"
-    assert solver.missing(smooth_problem(Frobenius(), False)) == [lacking]
-    for structure in (LowRank(2), LowRank(5)):
-        assert not solver.missing(smooth_problem(structure, False))
+    prepare = Majorization().prepare
+    assert not takes(prepare(smooth_problem(Frobenius(), False)))
+    for structure in (LowRank(2), LowRank(5), TraceBall()):
+        assert takes(prepare(smooth_problem(structure, False)))
 
 
 def test_the_rank_grows_by_directions_above_the_mean():

@@ -45,6 +45,9 @@ def test_it_is_the_best_output_kernel(case, way):
     for size in (1e-3, 1e-2, 1e-1, 1.0):
         moved = root + size * rng.normal(size=(M, M))
         assert objective(S, moved @ moved.T) <= found.value
+        # of those that a set allows, near and far
+        allowed = case.make(M).update(psd(M, 14) * size + found.output_kernel)
+        assert objective(S, allowed) <= found.value
 
 
 @pytest.mark.parametrize(("case", "way"), CASES)

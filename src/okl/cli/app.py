@@ -141,7 +141,8 @@ def fit(
         typer.Option(
             metavar="N",
             help="Say how sure the relations are, by N + 1 more fits of the best model "
-            "that has some, each without one of N parts of the rows; 20 is enough.",
+            "that has some, each without one of N parts of the rows; 20 is enough. "
+            "With --set n_jobs=-1 in parallel, as the folds.",
         ),
     ] = None,
 ) -> None:

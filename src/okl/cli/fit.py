@@ -177,7 +177,14 @@ def fit_table(
         if stability is not None:
             related = to_compare(outcome)
             sureness = Sureness.of(
-                data, X, outcome.ids, related, related is kept, stability, note
+                data,
+                X,
+                outcome.ids,
+                related,
+                related is kept,
+                stability,
+                note,
+                outcome.search.n_jobs,
             )
             sureness.write(outputs, folder / SURENESS_FILE)
         report = write_report(

@@ -64,8 +64,9 @@ class Sureness:
         saved: bool,
         n_resamples: int,
         note: Callable[[str], None],
+        n_jobs: int | None = None,
     ) -> Sureness:
-        """Fit a model again to parts of the rows.
+        """Fit a model again to parts of the rows, in parallel with ``n_jobs``.
 
         What is found to be impossible here does not undo the fit.
         """
@@ -79,7 +80,12 @@ class Sureness:
         note(f"stability: {n_resamples + 1} more fits of {name}")
         try:
             found = output_kernel_stability(
-                candidate.model, X, data.y, n_resamples=n_resamples, **ids
+                candidate.model,
+                X,
+                data.y,
+                n_resamples=n_resamples,
+                n_jobs=n_jobs,
+                **ids,
             )
         except (ValueError, MemoryError) as error:
             return cls(None, candidate, saved, f"Not estimated: {one_line(error)}")
@@ -99,19 +105,7 @@ class Sureness:
         """Write a row for each pair of outputs, and each output with itself."""
         if self.stability is None:
             return
-        first, second = np.triu_indices(len(outputs))
-        names = np.asarray(outputs, dtype=object)
-        columns: dict[str, Any] = {
-            "first": names[first],
-            "second": names[second],
-            "stable": self.stability.stable[first, second],
-        }
-        for kind in ("correlation", "covariance"):
-            entries = getattr(self.stability, kind)
-            columns[kind] = entries.estimate[first, second]
-            for part in ("std", "lower", "upper"):
-                columns[f"{kind}_{part}"] = getattr(entries, part)[first, second]
-        write_table(pd.DataFrame(columns), path)
+        write_table(pd.DataFrame(self.stability.table(outputs)), path)
 
     def lines(self) -> list[str]:
         """Say it in words."""

@@ -9,6 +9,10 @@ which they are not quite, since they share training rows.
 
 The model to keep is the best of the structures that paid, and independent outputs where
 none did.
+
+The scores are those of predictions from inputs alone. Relations tell more where other
+outputs of a row are known, which a fit of the same table cannot show: the verdict says
+so.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
@@ -120,7 +125,16 @@ def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
         )
     else:
         answers.append(f"The saved model is that of {kept}, the best that was.")
+    if is_regressor(outcome.search) and not outcome.ids:
+        answers.append(_OTHERS_KNOWN)
     return answers
+
+
+_OTHERS_KNOWN = (
+    "All this is about predictions from the inputs alone. Where other outputs of the "
+    "same row are known they mostly tell more than that, whatever the structure: "
+    "okl impute uses them."
+)
 
 
 _COMPARISONS: dict[Answer, str] = {

@@ -7,7 +7,6 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
@@ -16,6 +15,9 @@ from okl.certificates.certification import judge, output_kernel_of
 from okl.certificates.matrices import MatrixPerOutput, MatrixTerms, positive_gram
 from okl.certificates.terms import EntryTerms, StructureTerms
 from okl.estimators.base import OutputKernelModel
+from okl.estimators.extension import OutputKernelExtension
+from okl.estimators.extension_certificates import certify_extension
+from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms, PerOutput
 from okl.output_kernels import OutputKernelTerms, SpectralKernel, TermCoefficients
@@ -25,12 +27,13 @@ from okl.problems import OutputAlphas
 @wraps(certify_arrays)
 def certify(*args: Any, **kwargs: Any) -> Certificate:
     """Certify a fitted estimator, or arrays."""
-    is_model = isinstance(args[0], OutputKernelModel) if args else "model" in kwargs
+    models = OutputKernelModel | OutputKernelExtension
+    is_model = isinstance(args[0], models) if args else "model" in kwargs
     return (certify_model if is_model else certify_arrays)(*args, **kwargs)
 
 
 def certify_model(
-    model: OutputKernelModel,
+    model: OutputKernelModel | OutputKernelExtension,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
@@ -49,7 +52,8 @@ def certify_model(
     ----------
     model : estimator
         An `OutputKernelRegressor` or `OutputKernelClassifier`, one that chose its
-        ``alpha_`` by cross-validation, a model of a path, or a `KernelAutoencoder`.
+        ``alpha_`` by cross-validation, a model of a path, a `KernelAutoencoder`, or an
+        `OutputKernelExtension`: of its new outputs, with the fit kept as it is.
     X, y, sample_weight, task
         What ``fit`` was given; y is None for a `KernelAutoencoder`.
 
@@ -65,6 +69,8 @@ def certify_model(
     ValueError
         If X are not the rows, or y not the classes or tasks, of the fit.
     """
+    if isinstance(model, OutputKernelExtension):
+        return certify_extension(model, X, y, sample_weight)
     check_is_fitted(model)
     loss = model.loss_
     # checks set attributes, those of a copy
@@ -184,13 +190,7 @@ def _check_same(model: OutputKernelModel, seen: OutputKernelModel, X: Any) -> No
     rows = model.X_fit_
     same = X.shape[0] == model._theta.shape[0]
     if same and rows is not None:
-        same = X.shape == rows.shape and issparse(X) == issparse(rows)
-        if same:
-            same = (
-                (X - rows).count_nonzero() == 0
-                if issparse(X)
-                else np.array_equal(X, rows)
-            )
+        same = same_rows(X, rows)
     if not same:
         raise ValueError(
             "certify needs the rows that the model was fitted to, in their order; got "

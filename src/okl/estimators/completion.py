@@ -8,6 +8,10 @@ each is what the others, and the fit to all of them, say of it. So filling in an
 fitting again, in turn, comes to the mean of the whole process (a row's missing targets
 at a time, as Jacobi's method for the linear system of all of them). B is measured anew
 each time, on what was observed.
+
+Jacobi's method may go past the solution, and farther each time, where an output of few
+rows follows the others closely. Where targets change by more than the time before they
+go half as far from there on.
 """
 
 from __future__ import annotations
@@ -42,7 +46,6 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
     if n_iter == 0 or not missing.any():
         return model
     scale = np.nanstd(values, axis=0)
-    before = np.full(values.shape, np.inf)
     again = OutputKernelRegressor(
         model.kernel_,
         model.structure_,
@@ -53,12 +56,19 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         max_iter=model.max_iter,
         max_memory=model.max_memory,
     )
+    filled, share, last = None, 1.0, np.inf
     for _ in range(n_iter):
         process = model._gaussian_process()
-        filled = process.conditioned_training_rows(include_noise=True).mean
-        if np.all(np.abs(filled - before) <= _TOLERANCE * scale):
-            break
-        before = filled
+        found = process.conditioned_training_rows(include_noise=True).mean
+        if filled is None:
+            filled = found
+        else:
+            change = found - filled
+            if np.all(np.abs(change) <= _TOLERANCE * scale):
+                break
+            size = np.sum(np.square(change / np.where(scale > 0, scale, 1.0)))
+            share = share if size < last else share / 2
+            filled, last = filled + share * change, size
         model = again.fit(X, filled)
         model._process = replace(model._gaussian_process(), filled=missing)
     return model

@@ -39,6 +39,7 @@ from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
+from okl.estimators.terms import check_terms, structures_to_try
 from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import memory_budget
@@ -180,6 +181,8 @@ class CrossValidated(OutputKernelModel):
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
     def _given_structures(self) -> list[Structure]:
+        if isinstance(self.kernel, list | tuple):
+            return structures_to_try(list(self.kernel), self.structures)
         return given_structures(self.structures)
 
     def _planned(
@@ -201,6 +204,8 @@ class CrossValidated(OutputKernelModel):
         kernels, learning, unlearned = KernelsToTry.of(self, X, targets, budget)
         for kernel in kernels:
             check_kernel_per_output(kernel, structures, observed)
+            for structure in structures:
+                check_terms(kernel, structure, observed)
         scorer = check_scoring(self, scoring=self.scoring)
         check_scorer(self, scorer, y)
         tasks = observed.tasks

@@ -4,7 +4,7 @@ A fit has learned functions f of its outputs and how they are related, L. Of a f
 output a few rows are known. Its function is b'f + h, a combination of those learned and
 an own part, and L gets the border that goes with it; nothing else moves. That is the
 problem of a fit with all else held, still convex, and small: its size is the number of
-rows of the new output (`okl.solvers.added_output`).
+rows of the new output (`okl.solvers.predictor.added_output`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,7 @@ from sklearn.base import (
     MultiOutputMixin,
     RegressorMixin,
 )
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
 from okl.estimators.base import warn_unless_certified
@@ -31,10 +27,10 @@ from okl.estimators.extension_certificates import (
     certificate_of_new,
     joint_certificate,
 )
+from okl.estimators.extension_spread import spreads
 from okl.estimators.kept_fit import KeptFit
-from okl.estimators.output_alphas import check_alpha_or_alphas
-from okl.estimators.targets import observed_targets, set_output_names
-from okl.estimators.units import Units
+from okl.estimators.new_targets import NewTargets, check_new_names
+from okl.estimators.targets import set_output_names
 from okl.metrics import r2_score
 
 
@@ -100,6 +96,9 @@ class OutputKernelExtension(
         That of the estimator.
     X_fit_ : array or sparse matrix (n_samples, n_features)
         The rows of the new outputs.
+    noise_variance_ : array (n_outputs,)
+        The variance of the noise of each new output, measured in its rows left out when
+        asked for.
     output_names_ : array (n_outputs,)
         The column names of y, if it was a DataFrame.
     n_features_in_, feature_names_in_
@@ -108,7 +107,7 @@ class OutputKernelExtension(
     Notes
     -----
     A new output of n rows takes some ten decompositions of a matrix (n, n) with
-    ``"frobenius"``, and one with ``"low_rank"``. There are no standard deviations.
+    ``"frobenius"``, and one with ``"low_rank"``.
 
     Examples
     --------
@@ -162,44 +161,20 @@ class OutputKernelExtension(
             used.
         """
         kept = KeptFit.of(self.estimator)
-        if self.alpha is not None:
-            check_alpha_or_alphas(self.alpha)
-        X = kept.rows(X)
         set_output_names(self, y)
-        self._check_names(kept)
-        y = check_array(
-            y,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-        )
-        check_consistent_length(X, y)
-        targets, weights = observed_targets(y, sample_weight)
-        n_outputs = targets.shape[1]
-        alphas = np.asarray(kept.alpha if self.alpha is None else self.alpha, float)
-        if alphas.ndim and alphas.shape != (n_outputs,):
-            raise ValueError(
-                "alpha must be a number, or an array with one for each new output; got "
-                f"{len(alphas)} for {n_outputs}."
-            )
-        self.alpha_ = np.broadcast_to(alphas, (n_outputs,)).copy()
-        self._units = Units.as_given(n_outputs)
-        if kept.normalize:
-            free = kept.free_intercept
-            self._units = Units.of(targets, weights, free_intercept=free)
-            targets = self._units.normalised(targets, weights)
-        if weights is None:
-            weights = np.ones((len(targets), 1))
-        weights = np.broadcast_to(weights, targets.shape)
-        self._kept, self._one_dimensional = kept, y.ndim == 1
-        self._adopt(X, targets, weights)
+        names = getattr(self, "output_names_", None)
+        check_new_names(names, kept)
+        given = NewTargets.of(kept, X, y, sample_weight, self.alpha, names)
+        self._kept, self._one_dimensional = kept, given.one_dimensional
+        self._units, self.alpha_ = given.units, given.alphas
+        self._adopt(given)
         warn_unless_certified(self.certificate_, 2)
         return self
 
-    def _adopt(self, X: Any, targets: np.ndarray, weights: np.ndarray) -> None:
+    def _adopt(self, given: NewTargets) -> None:
         """Add each output, and set the fitted attributes."""
         kept, scale = self._kept, self._units.scale
+        X, targets, weights = given.rows, given.targets, given.weights
         added, dual, intercept = kept.extended(X, targets, weights, self.alpha_)
         own = np.array([output.own_variance for output in added])
         self._loadings = np.array([output.loadings for output in added])
@@ -215,24 +190,49 @@ class OutputKernelExtension(
             if hasattr(kept.estimator, name):
                 setattr(self, name, getattr(kept.estimator, name))
         self.certificate_ = certificate_of_new(kept, added, targets, weights)
+        self._spread = spreads(kept, given, self._loadings, own)
 
-    def _check_names(self, kept: KeptFit) -> None:
-        """Raise ValueError if a new output has the name of one of before, or two."""
-        names = getattr(self, "output_names_", np.array([]))
-        before = getattr(kept.estimator, "output_names_", np.array([]))
-        seen = {str(name) for name in before}
-        for name in names:
-            if str(name) in seen:
-                raise ValueError(
-                    f"y has the column {name!r}, which is an output of the estimator, "
-                    "or comes twice; give new outputs new names, or leave it out."
-                )
-            seen.add(str(name))
+    def predict(
+        self, X: Any, return_std: bool = False, *, include_noise: bool = False
+    ) -> Any:
+        """Predict the new outputs, and say how sure that is.
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the new outputs, (n_samples, n_outputs), or (n_samples,) as y."""
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n_samples, n_features)
+            Rows.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the error of the function, with
+            L extended as it is: that of own part and loadings, which few rows say
+            little of, and that of the functions kept, as the estimator has it; in
+            proportion to the errors in rows of the new output left out.
+        include_noise : bool, default=False
+            Whether that is of new targets of weight one.
+
+        Returns
+        -------
+        prediction : array (n_samples, n_outputs), or (n_samples,) as y
+        std : array of the same shape
+            Only if ``return_std``.
+        """
         check_is_fitted(self)
         X = self._kept.rows(X)
+        prediction = self._predicted(X)
+        if not return_std:
+            return prediction
+        variances = [
+            spread.variance(X) + spread.noise * include_noise for spread in self._spread
+        ]
+        std = np.sqrt(np.column_stack(variances)) * self.y_scale_
+        return prediction, std.reshape(prediction.shape)
+
+    @property
+    def noise_variance_(self) -> np.ndarray:
+        """The variance of the noise of each new output (n_outputs,)."""
+        check_is_fitted(self)
+        return np.array([spread.noise for spread in self._spread]) * self.y_scale_**2
+
+    def _predicted(self, X: Any) -> np.ndarray:
         common = self._kept.functions(X) @ (self._loadings.T * self.y_scale_)
         own = self.kernel_(X, self.X_fit_) @ self.dual_coef_
         prediction = common + own + self.intercept_

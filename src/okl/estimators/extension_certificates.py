@@ -11,13 +11,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
 from okl.certificates.bounds import rounding_reference
 from okl.certificates.certification import certify
 from okl.estimators.kept_fit import KeptFit
+from okl.estimators.new_targets import NewTargets
+from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
-from okl.solvers.added_output import AddedOutput
+from okl.solvers.predictor.added_output import AddedOutput
 
 _MESSAGES = {
     "optimal": "With the fitted estimator kept as it is, the relative duality gap of "
@@ -26,7 +29,8 @@ _MESSAGES = {
     "ones too: joint_certificate says what that could gain.",
     "unproved": "With the fitted estimator kept as it is, the relative duality gap of "
     "the functions of the new outputs and of what L is extended by is {gap:.2g}, above "
-    "the tolerance {tol:.2g}: rounding is in the way. Choose a larger alpha.",
+    "the tolerance {tol:.2g}. If nothing was changed after the fit, rounding is in the "
+    "way: choose a larger alpha.",
 }
 
 
@@ -67,10 +71,82 @@ def certificate_of_new(
 
     Targets (n_samples, n_new) are normalised, weights are zero where one is missing.
     """
+    values = [(output.primal, output.dual_value) for output in added]
+    return _judged(kept, values, targets, weights)
+
+
+def certify_extension(
+    extension: Any, X: Any, y: Any, sample_weight: Any = None
+) -> Certificate:
+    """Judge the new outputs of a fitted extension, however they were found.
+
+    The loss is that of what `predict` gives, norm and penalty are those of the public
+    attributes, and the bound is that of minus the gradient of the loss: nothing is
+    taken over from the fit but the estimator that was kept.
+
+    Parameters
+    ----------
+    extension : OutputKernelExtension
+    X, y, sample_weight
+        What ``fit`` was given.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the extension is not fitted.
+    ValueError
+        If X are not the rows of the fit, or y has other columns.
+    """
+    check_is_fitted(extension)
+    kept: KeptFit = extension._kept
+    given = NewTargets.of(kept, X, y, sample_weight, None)
+    shape = extension.dual_coef_.shape
+    if given.targets.shape != shape or not same_rows(given.rows, extension.X_fit_):
+        raise ValueError(
+            "certify needs the rows and targets that the extension was fitted to, in "
+            f"their order; got {given.targets.shape[0]} rows of "
+            f"{given.targets.shape[1]} outputs that are not these."
+        )
+    units, rows = given.units, given.rows
+    scores = units.scores(extension.predict(rows).reshape(given.targets.shape))
+    K, functions = kept.kernel(rows), kept.functions(rows)
+    loadings = (extension.coef_ * kept.scale / units.scale[:, None]) @ kept.axes
+    variances = extension.own_variance_ / units.scale**2
+    own = extension.dual_coef_ / units.scale
+    penalty = kept.penalty(len(variances))
+    values: list[tuple[float, float]] = []
+    for j, alpha in enumerate(extension.alpha_):
+        seen = np.flatnonzero(given.weights[:, j] > 0)
+        w, y_j = given.weights[seen, j], given.targets[seen, j]
+        residuals = y_j - scores[seen, j]
+        norm = own[seen, j] @ K[np.ix_(seen, seen)] @ own[seen, j]
+        if norm > 0:
+            norm = norm / variances[j] if variances[j] > 0 else np.inf
+        cost = norm / 2 + penalty.value(loadings[j], variances[j])
+        # of the best intercept, so that the dual variables sum to zero
+        mean = np.average(residuals, weights=w) if kept.free_intercept else 0.0
+        ahead = residuals - mean
+        c = w * ahead / alpha
+        within = c @ K[np.ix_(seen, seen)] @ c
+        slope = penalty.slope(loadings[j], variances[j])
+        squares, forces = alpha * np.sum(c**2 / w), functions[seen].T @ c
+        bound = penalty.bound(c @ y_j, squares, forces, within, slope)
+        primal = residuals @ (w * residuals) / 2 + alpha * cost
+        values.append((float(primal), float(alpha * bound)))
+    return _judged(kept, values, given.targets, given.weights)
+
+
+def _judged(
+    kept: KeptFit,
+    values: Sequence[tuple[float, float]],
+    targets: np.ndarray,
+    weights: np.ndarray,
+) -> Certificate:
+    """Return the certificate of primal and dual values that add up."""
     tol = kept.estimator.tol
     certificate = Certificate.of(
-        sum(output.primal for output in added),
-        sum(output.dual_value for output in added),
+        sum(primal for primal, _ in values),
+        sum(dual for _, dual in values),
         rounding_reference(kept.estimator.loss_, targets, targets, weights),
         tol=tol,
     )

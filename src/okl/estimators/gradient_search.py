@@ -40,7 +40,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     estimator : OutputKernelRegressor or OutputKernelClassifier
         Its parameters say where the search starts. A kernel with one width for all
         features keeps one; ``Gaussian(gamma=np.ones(n_features))``, or
-        `okl.kernels.per_feature`, learns one for each.
+        `okl.kernels.per_feature`, learns one for each; with `okl.kernels.PerOutput`
+        each output, or class, has its own.
     parameters : mapping, iterable of str, or None, default=None
         What is learned, by scikit-learn's names: ``alpha``, ``kernel__gamma``,
         ``kernel__left__value``, and where there are several outputs
@@ -57,7 +58,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         What is minimised. With the squared loss and a given output kernel
         ``"restricted_likelihood"``, ``"leave_one_out_error"``,
         ``"leave_one_out_likelihood"`` or ``"folds_error"``, each in closed form; with
-        any smooth loss and structure ``"folds_likelihood"``, by fits to the folds.
+        any smooth loss and structure, and for a kernel for each output,
+        ``"folds_likelihood"``, by fits to the folds.
         ``"auto"`` is the likelihood, or
         with more than a fifth as many features as rows the leave-one-out error, where
         they are in closed form, else the likelihood of folds.

@@ -18,8 +18,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from okl.estimators.known_classes import structures_for
 from okl.estimators.search.routing import of_splitter
 from okl.estimators.terms import kernel_and_structure
-from okl.estimators.training import check_rows, resolved_kernel
-from okl.kernels import Kernel
+from okl.estimators.training import (
+    check_kernel_per_output,
+    check_rows,
+    resolved_kernel,
+)
+from okl.kernels import Kernel, PerOutput
 from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
@@ -48,7 +52,7 @@ class Starts:
 
     X: Any
     observed: Observed
-    kernel: Kernel
+    kernel: Kernel | PerOutput
     structure: Structure
     alpha: Any
     criterion: Criterion
@@ -143,11 +147,12 @@ def starts_of(
     check_rows(X)
     (structure,) = structures_for(model, targets.observed)
     given, _ = kernel_and_structure(model.kernel, model.structure)
-    if not isinstance(given, str | Kernel) and not callable(given):
+    if not isinstance(given, str | Kernel | PerOutput) and not callable(given):
         raise ValueError(
-            f"GradientSearchCV learns one kernel for all outputs, got {given!r}. Give "
-            "one kernel, and none of nodes of a tree, or search for each output."
+            "GradientSearchCV learns one kernel for all outputs, or a PerOutput, got "
+            f"{given!r}. Give one of these, and none of nodes of a tree."
         )
+    check_kernel_per_output(given, [structure], targets.observed)
     if get_tags(model).input_tags.pairwise:
         raise ValueError(
             "kernel='precomputed' has no parameters to learn. Use "
@@ -166,6 +171,7 @@ def starts_of(
         list(splitter.split(X, y, **of_splitter(search, params))),
         n_features=X.shape[1],
         fit_intercept=model.fit_intercept,
+        one_kernel=not isinstance(kernel, PerOutput),
     )
     options = {
         "fit_intercept": model.fit_intercept,

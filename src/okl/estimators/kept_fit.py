@@ -11,9 +11,10 @@ import scipy.sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from okl.estimators.border_penalty import BorderPenalty
 from okl.estimators.regression import RegressionMixin
 from okl.kernels import Kernel
-from okl.solvers.added_output import AddedOutput, add_output
+from okl.solvers.predictor.added_output import AddedOutput, add_output
 
 _TAKEN = (
     "OutputKernelExtension takes a fitted OutputKernelRegressor or "
@@ -112,6 +113,11 @@ class KeptFit:
         """Whether a bound on the rank leaves an own part to so many new outputs."""
         most = self.estimator.structure_.max_rank(len(self.scale) + n_outputs)
         return bool(len(self.eigenvalues) + n_outputs <= most)
+
+    def penalty(self, n_outputs: int) -> BorderPenalty:
+        """Return what the border of each of so many new outputs costs."""
+        own = self._has_room(n_outputs)
+        return BorderPenalty(self.eigenvalues, *self.trace_and_square, own)
 
     def rows(self, X: Any) -> Any:
         """Check rows as the estimator does."""

@@ -46,7 +46,8 @@ class Process:
         Normalised; anything where the weight is zero.
     weights : array like it, (n_samples, 1) or None
     noise : array (n_outputs,)
-        The variance of the noise of a normalised target of weight one, by the model.
+        The variance of the independent noise of a normalised target of weight one, by
+        the model: alpha.
     tasks : Tasks or None
         The task of each row, in long form.
     units : Units
@@ -77,8 +78,6 @@ class Process:
         if posterior is None:
             return None
         noise = np.full(observed.n_outputs, alpha)
-        if posterior.noise_covariance is not None:
-            noise = np.diagonal(posterior.noise_covariance).copy()
         of_targets = observed.targets, observed.weights, noise, observed.tasks
         return cls(posterior, function, *of_targets, units)
 

@@ -51,7 +51,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             y = column_or_1d(y, warn=True)
         set_output_names(self, names)
         y, tasks = enter_long_form(self, y, task)
-        targets, weights = observed_targets(y, sample_weight, tasks)
+        outputs = getattr(self, "output_names_", None)
+        targets, weights = observed_targets(y, sample_weight, tasks, outputs)
         units = None
         if normalize:
             free = self.fit_intercept
@@ -201,9 +202,9 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         that L leaves independent have their errors' correlations R from rows left out,
         for signal and noise alike: with every target observed, f of covariance k(x, x')
         R_jk and noise of covariance alpha R_jk give the predictions of independent
-        outputs for every R. With ``kernel=[k, Row()]`` and complete targets, noise has
-        the covariance L_2 + alpha I that was learned, each output in proportion to its
-        errors in rows left out. See `okl.posterior.calibration`.
+        outputs for every R. With ``kernel=[k, Row()]`` noise has the covariance L_2 +
+        alpha I that was learned, each output in proportion to its errors in rows left
+        out. See `okl.posterior.calibration`.
         """
         asked = sum([bool(return_std), bool(return_cov)])
         if asked == 2:
@@ -282,13 +283,6 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
                 "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
                 "okl.kernels, the matrix over training and new rows, and row numbers "
                 "as X."
-            )
-        if self._process is None and isinstance(self.kernel_, list):
-            raise ValueError(
-                "return_std, return_cov, given and noise_variance_ are for one kernel, "
-                "or kernel=[k, Row()] with complete targets, without weights and with "
-                "one number for alpha; this model was fitted with "
-                f"kernel={self.kernel_}, alpha={self.alpha}."
             )
         if self._process is None:
             raise ValueError(

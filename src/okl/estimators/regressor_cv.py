@@ -45,9 +45,11 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     ----------
     kernel : str, Kernel or callable, default=None
         The only kernel to try, as in `OutputKernelRegressor`. ``"auto"``, or None
-        without ``kernels``, is one that is learned from the targets first.
+        without ``kernels``, is one that is learned from the targets first. A list is
+        that of a model of several kernels.
     structures : str, Structure or list of them, default="frobenius"
-        The structures to try.
+        The structures to try. With a list of kernels each of them stands for all
+        kernels, or is a list with one for each: ``[["identity", "frobenius"]]``.
     kernels : list of str, Kernel or callable, or "short_list", default=None
         The kernels to choose from, ``"auto"`` among them if wanted. ``"short_list"``
         stands for seven: linear, Gaussian with gamma 1/4, 1 and 4 times ``"scale"``,

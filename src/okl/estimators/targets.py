@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,12 +91,16 @@ def regression_targets(y: Any) -> np.ndarray:
 
 
 def observed_targets(
-    y: np.ndarray, sample_weight: Any = None, tasks: Tasks | None = None
+    y: np.ndarray,
+    sample_weight: Any = None,
+    tasks: Tasks | None = None,
+    names: Sequence[Any] | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return targets and weights, (n_samples, n_outputs) each.
 
     A missing target, NaN, becomes zero and has weight zero. Weights have one column
-    where those of a row are equal, and are None where all are one.
+    where those of a row are equal, and are None where all are one. Names are those of
+    the outputs, for messages.
 
     Raises
     ------
@@ -107,11 +112,17 @@ def observed_targets(
     missing = np.isnan(targets)
     # a target that was never looked at may be anything
     nowhere = np.flatnonzero(missing.all(axis=0))
+
+    labels = names if tasks is None else None
+
+    def named(output: int) -> str:
+        return f"{output}" if labels is None else f"{output}, {str(labels[output])!r}"
+
     if len(nowhere):
         raise ValueError(
             "Input y contains NaN in every row of "
             f"{len(nowhere)} of {targets.shape[1]} outputs, the first is number "
-            f"{nowhere[0]}; leave such outputs out."
+            f"{named(nowhere[0])}; leave such outputs out."
         )
     weights = combined(given, (~missing).astype(np.float64) if missing.any() else None)
     if weights is not None and tasks is not None:
@@ -126,8 +137,8 @@ def observed_targets(
         unweighted = np.flatnonzero(~(weights > 0).any(axis=0))
         if len(unweighted):
             raise ValueError(
-                f"The output number {unweighted[0]} has sample_weight zero wherever it "
-                "was observed; leave such outputs out."
+                f"The output number {named(unweighted[0])} has sample_weight zero "
+                "wherever it was observed; leave such outputs out."
             )
     return np.where(missing, 0.0, targets) if missing.any() else targets, weights
 

@@ -8,6 +8,7 @@ and one structure. A structure whose parts have kernels of their own
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sklearn.base import clone
@@ -61,6 +62,40 @@ def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
         _check_carried(one)
         terms += _terms_of(own, one) or [(_as_term(own), one)]
     return _together(terms)
+
+
+def structures_to_try(kernels: list[Any], structures: Any) -> list[Structure]:
+    """Return the structures that a search tries with a list of kernels.
+
+    Parameters
+    ----------
+    kernels : list
+        One for each term.
+    structures : structure, or list
+        Of structures, each for all terms, and of lists with one for each term.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `kernel_and_structure`, or if there is none.
+    """
+    if isinstance(structures, str) or not isinstance(structures, Iterable):
+        structures = [structures]
+    several = [
+        one if isinstance(one, list | tuple) else [one] * len(kernels)
+        for one in structures
+    ]
+    if not several:
+        raise ValueError(
+            "structures is an empty list; give at least one structure, or list of "
+            "structures for the kernels, to try."
+        )
+    return [kernel_and_structure(kernels, one)[1] for one in several]
+
+
+def kernel_terms(kernels: list[Any]) -> KernelTerms:
+    """Return a list of kernels as the terms of a model."""
+    return KernelTerms([_as_term(kernel) for kernel in kernels])
 
 
 Term = tuple[Kernel | Row, Structure]
@@ -121,17 +156,25 @@ def _check_carried(structure: Structure) -> None:
     if "proximal" not in structure.capabilities:
         raise ValueError(
             f"{structure} is not for several kernels; each of them takes 'frobenius', "
-            "'low_rank', or a known output kernel: 'identity', Fixed, Graph, Mean."
+            "'low_rank', 'trace_ball', Cluster, 'sparse', or a known output kernel: "
+            "'identity', Fixed, Graph, Mean."
         )
 
 
 def check_terms(kernel: Any, structure: Any, observed: Observed) -> None:
     """Raise ValueError for what several kernels do not take.
 
-    That are data in long form, and bounds on the rank.
+    That are data in long form, bounds on the rank, and in a search a structure whose
+    parts have kernels of their own.
     """
     if not isinstance(kernel, KernelTerms):
         return
+    if len(structure.structures) != len(kernel.kernels):
+        raise ValueError(
+            f"{structure} has kernels of its own, which a search does not take beside "
+            "a list of kernels; fit it with OutputKernelRegressor or "
+            "OutputKernelClassifier."
+        )
     for one in structure.structures:
         if one.max_rank(observed.n_outputs) < observed.n_outputs:
             raise ValueError(

@@ -19,6 +19,7 @@ from okl.posterior import (
     RowTermPosterior,
     SeparateVariances,
     TaskVariances,
+    TermSumPosterior,
 )
 from okl.problems import Formulation, Observed
 from okl.structures import Structure
@@ -125,6 +126,7 @@ def predictive_variance(
         return None
     free = formulation.kernel_means is not None
     if isinstance(kernel, KernelTerms):
+        assert isinstance(output_kernel, OutputKernelTerms)
         return _of_terms(kernel, rows, output_kernel, alpha, weights, free)
     if isinstance(kernel, PerOutput):
         return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
@@ -138,19 +140,24 @@ def predictive_variance(
 def _of_terms(
     kernel: KernelTerms,
     rows: Any,
-    output_kernel: OutputKernel,
+    output_kernel: OutputKernelTerms,
     alpha: float,
     weights: np.ndarray | None,
     free_intercept: bool,
-) -> Posterior | None:
-    """Return that of one kernel and the term of a row, for complete targets."""
-    if not kernel.has_rows or len(kernel.of_inputs) > 1 or weights is not None:
-        return None
-    assert isinstance(output_kernel, OutputKernelTerms)
-    L, row_kernel = output_kernel.terms
-    (of_inputs,) = kernel.of_inputs
-    return RowTermPosterior.of(
-        of_inputs, rows, L, row_kernel, alpha, free_intercept=free_intercept
+) -> Posterior:
+    """Return that of several kernels, in closed form where there is one.
+
+    That is for one kernel and the term of a row, and complete targets.
+    """
+    kernels, terms = tuple(kernel.of_inputs), output_kernel.terms
+    if kernel.has_rows and len(kernels) == 1 and weights is None:
+        L, row_kernel = terms
+        return RowTermPosterior.of(
+            kernels[0], rows, L, row_kernel, alpha, free_intercept=free_intercept
+        )
+    shared = terms[-1].matrix() if kernel.has_rows else None
+    return TermSumPosterior(
+        kernels, terms[: len(kernels)], rows, alpha, weights, free_intercept, shared
     )
 
 

@@ -5,6 +5,7 @@ entries of its output kernel move, and which relations keep their sign.
 """
 
 from okl.inspection.entry_estimates import EntryEstimates
-from okl.inspection.stability import OutputKernelStability, output_kernel_stability
+from okl.inspection.relations import OutputKernelStability
+from okl.inspection.stability import output_kernel_stability
 
 __all__ = ["EntryEstimates", "OutputKernelStability", "output_kernel_stability"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,45 +17,11 @@ from okl.estimators.weights import checked_weights
 from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.held import check_learned, with_hyperparameters_held
 from okl.inspection.refits import parts_of, refit
+from okl.inspection.relations import OutputKernelStability
 from okl.inspection.resampling import METHODS, Sampling
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
 from okl.numerics.validation import check_count
-
-
-@dataclass(frozen=True, eq=False)
-class OutputKernelStability:
-    """How sure the entries of an output kernel are.
-
-    Attributes
-    ----------
-    correlation : EntryEstimates
-        Of L_ij / sqrt(L_ii L_jj), which is the same for normalised outputs and in the
-        units of the targets. Each has ``estimate``, ``mean``, ``std``, ``lower``,
-        ``upper`` and ``draws``.
-    covariance : EntryEstimates
-        Of the entries of L, in the units of the targets, as ``output_kernel_``.
-    stable : ndarray of bool of shape (n_outputs, n_outputs)
-        The correlations whose sign is sure, all of them at once: with probability
-        ``level`` none of them is in truth zero.
-    level : float
-        The coverage of the intervals, and that probability.
-    method : str
-        How rows were resampled.
-    n_failed : int
-        Refits that ended above their tolerance.
-    terms : list of OutputKernelStability
-        Of each of several kernels, the last perhaps a `Row`; of one kernel this one.
-        With several the arrays above are those of the sum of their output kernels.
-    """
-
-    correlation: EntryEstimates
-    covariance: EntryEstimates
-    stable: np.ndarray
-    level: float
-    method: str
-    n_failed: int
-    terms: list[OutputKernelStability]
 
 
 def output_kernel_stability(

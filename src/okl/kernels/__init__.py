@@ -113,8 +113,9 @@ def as_kernel(spec: Any) -> Kernel:
         raise TypeError(
             f"The kernel must be a name ({', '.join(map(repr, KERNELS))}) or an object "
             f"of okl.kernels, got {spec!r}; several, each with an output kernel of its "
-            "own, are for OutputKernelRegressor, OutputKernelClassifier and "
-            "output_kernel_path."
+            "own, are the kernel=[...] of OutputKernelRegressor, "
+            "OutputKernelClassifier, OutputKernelRegressorCV, OutputKernelClassifierCV "
+            "and output_kernel_path."
         )
     if isinstance(spec, Row):
         raise TypeError(f"The kernel is {spec!r}, but {spec.instead}.")

@@ -15,6 +15,7 @@ import numpy as np
 
 from okl.kernels._list import KernelList
 from okl.kernels.base import Kernel, Matrix
+from okl.kernels.differentiable import Derivatives, within
 from okl.parameters.component import have_same_parameters
 from okl.parameters.hyperparameter import Hyperparameter
 
@@ -52,9 +53,7 @@ class PerOutput(KernelList):
     kernels : list of Kernel
         One per output: per column of Y; per class or label in the order of
         ``classes_``. For two classes there is one output, but two for the softmax
-        loss. Their parameters are tuned as ``kernels__0__gamma`` and so on, by search:
-        without one matrix for all outputs there is no derivative of it, and
-        ``hyperparameters`` is empty.
+        loss. Their parameters are tuned as ``kernels__0__gamma`` and so on.
 
     Examples
     --------
@@ -93,8 +92,48 @@ class PerOutput(KernelList):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return none, see the parameter ``kernels``."""
-        return []
+        """Return those of all kernels, ``kernels__0__gamma`` and so on."""
+        return [
+            one.within(f"kernels__{j}")
+            for j, kernel in enumerate(self.kernels)
+            for one in kernel.hyperparameters(X, weights)
+        ]
+
+    def gradient(self, X: Matrix, left: np.ndarray, right: np.ndarray) -> Derivatives:
+        """Return the derivatives by the logarithms of the parameters of all kernels.
+
+        They are those of the sum of left_q' K_j right_q over the columns q, j the
+        remainder of q divided by the number of outputs: columns stand in blocks with
+        one for each output.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            The rows of the matrices.
+        left, right : array (n_samples, k n_outputs)
+            Some k blocks.
+
+        Returns
+        -------
+        dict
+            From the names in ``hyperparameters(X)`` to floats or arrays.
+
+        Raises
+        ------
+        ValueError
+            If the arrays have other shapes.
+        """
+        m = len(self.kernels)
+        if np.ndim(left) != 2 or np.shape(left)[1] % m:
+            raise ValueError(
+                f"left must have {m} columns, one for each kernel, or blocks of as "
+                f"many; its shape is {np.shape(left)}."
+            )
+        found: Derivatives = {}
+        for j, kernel in enumerate(self.kernels):
+            own = kernel.gradient(X, left[:, j::m], right[:, j::m])
+            found |= within(f"kernels__{j}", own)
+        return found
 
     def validate(self, n_outputs: int) -> None:
         """Raise ValueError unless there is one kernel for each output."""

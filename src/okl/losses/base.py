@@ -186,6 +186,14 @@ class Loss(Component, ABC):
         Such scores are a gradient of the conjugate.
         """
 
+    def plausible_scores(self, targets: Array) -> Array | None:
+        """Return scores that go well with the targets, to begin from.
+
+        None where zero is as good: where the second derivative says nearly as much of
+        the loss there as near the minimum.
+        """
+        return None
+
     @abstractmethod
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None

@@ -8,7 +8,7 @@ sums to zero with a free intercept once the envelope is minimised over it. Large
 *Moreau parameter* sigma brings the envelope closer to V. With s = a / sigma, a minus a
 subgradient at the optimum, the envelope has that very optimum at any sigma; so the
 shift s is what an augmented Lagrangian method improves from round to round
-(`okl.solvers.augmented_lagrangian`).
+(`okl.solvers.kinks.augmented_lagrangian`).
 """
 
 from __future__ import annotations

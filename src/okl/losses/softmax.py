@@ -10,16 +10,17 @@ from okl.losses.logistic import entropy
 from okl.losses.separable import unweighted
 from okl.losses.simplex import Simplex
 from okl.numerics.arrays import Array, inner, namespace
+from okl.optimization.vector import minimise
 
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11
 # Scores up to here have exponentials.
 _SAFE = 300.0
-# The best intercept: Newton steps, how often one is halved, and how long it may be at
-# first; what it must gain of its promise, what promise is nothing or not seen, how much
-# smaller those that are not seen must get, and how much smaller is the end.
-_STEPS, _HALVINGS, _REACH = 200, 60, 1.0
-_ARMIJO, _NOTHING, _UNSEEN, _SMALLER, _SUDDEN = 1e-4, 1e-28, 1e-14, 0.5, 1e-6
+# How far probabilities are moved to the targets to begin from, and from so many
+# classes on: with fewer the second derivative at zero is not so much too small.
+_SURE, _MANY = 0.25, 100
+# What is not seen in a value, relative to what is added up in it.
+_UNSEEN = 1e-14
 
 
 class Softmax(Loss):
@@ -118,50 +119,23 @@ class Softmax(Loss):
         q = targets - unweighted(negative_gradient, weights)
         return xp.log(xp.clip(q, tiny, None))
 
+    def plausible_scores(self, targets: Array) -> Array | None:
+        """Return log q, q a quarter of the way from equal probabilities to the targets.
+
+        Where there are many classes.
+        """
+        n_classes = targets.shape[1]
+        if n_classes < _MANY:
+            return None
+        return namespace(targets).log(_SURE * targets + (1 - _SURE) / n_classes)
+
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
-        """Minimise by Newton's method in as many numbers as there are classes.
-
-        Where probabilities saturate the second derivative is nearly singular and its
-        steps far too long: they are cut at a length that doubles while they succeed.
-        """
+        """Minimise by Newton's method in as many numbers as there are classes."""
         xp = namespace(targets)
-        b = xp.zeros((targets.shape[1],), dtype=targets.dtype)
-        size, rows = _size(scores, weights)
-        shifted = _Shifted.of(targets, scores, weights)
-        value, p = shifted.at(b)
-        reach, last = _REACH, float("inf")
-        for _ in range(_STEPS):
-            slope = xp.sum(_residuals(targets, p, weights), axis=0)
-            step = Simplex(p, weights).solve_total(slope)
-            if not inner(slope, step) > 0:
-                step = slope
-            promise = inner(slope, step)
-            unseen = _UNSEEN * (size + rows * float(xp.max(xp.abs(b))))
-            # below rounding steps are taken on trust, as long as they get smaller
-            trusted = promise <= unseen
-            if promise <= _NOTHING * max(abs(value), 1.0) or (
-                trusted and promise >= _SMALLER * last
-            ):
-                break
-            if trusted and promise <= _SUDDEN * last:
-                # quadratic convergence: nothing is left after this step
-                return b + step
-            last = promise
-            longest = float(xp.max(xp.abs(step)))
-            length = min(1.0, reach / longest)
-            slack = unseen if trusted else 0.0
-            for _ in range(_HALVINGS):
-                trial, p = shifted.at(b + length * step)
-                if trial <= value - _ARMIJO * length * promise + slack:
-                    break
-                length /= 2
-            else:
-                break
-            b, value = b + length * step, trial
-            reach = max(2 * length * longest, _REACH)
-        return b
+        first = xp.zeros((targets.shape[1],), dtype=targets.dtype)
+        return minimise(_Shifted.of(targets, scores, weights), first)
 
 
 class _Shifted(NamedTuple):
@@ -180,6 +154,8 @@ class _Shifted(NamedTuple):
         <y, f>, weighted.
     counts : array (n_classes,)
         The sum of y, weighted.
+    size, rows : float
+        The size of what is added up in a value, and the weight of the rows.
     """
 
     targets: Array
@@ -188,15 +164,17 @@ class _Shifted(NamedTuple):
     largest: float
     given: float
     counts: Array
+    size: float
+    rows: float
 
     @classmethod
     def of(cls, targets: Array, scores: Array, weights: Array | None) -> _Shifted:
         xp = namespace(scores)
         y = targets if weights is None else weights * targets
         largest = float(xp.max(xp.abs(scores)))
-        return cls(
-            targets, scores, weights, largest, inner(y, scores), xp.sum(y, axis=0)
-        )
+        given, counts = inner(y, scores), xp.sum(y, axis=0)
+        sizes = _size(scores, weights)
+        return cls(targets, scores, weights, largest, given, counts, *sizes)
 
     def at(self, b: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and p."""
@@ -210,6 +188,16 @@ class _Shifted(NamedTuple):
         logs = xp.log(total)
         whole = xp.sum(logs if self.weights is None else self.weights * logs)
         return float(whole) - self.given - inner(self.counts, b), p
+
+    def newton(self, p: Array) -> tuple[Array, Array]:
+        """Return the sums of the residuals, and the step that they ask for."""
+        slope = namespace(p).sum(_residuals(self.targets, p, self.weights), axis=0)
+        return slope, Simplex(p, self.weights).solve_total(slope)
+
+    def rounding(self, b: Array) -> float:
+        """Return what is not seen in the value."""
+        xp = namespace(b)
+        return _UNSEEN * (self.size + self.rows * float(xp.max(xp.abs(b))))
 
 
 def _residuals(targets: Array, p: Array, weights: Array | None) -> Array:

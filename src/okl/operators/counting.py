@@ -30,7 +30,7 @@ _counts: ContextVar[tuple[Products, ...]] = ContextVar("products", default=())
 
 @contextmanager
 def counted_products() -> Iterator[Products]:
-    """Count the products with stored kernel matrices, of any rows, in this context."""
+    """Count products with kernels, stored or of sparse rows, in this context."""
     count = Products()
     token = _counts.set((*_counts.get(), count))
     try:

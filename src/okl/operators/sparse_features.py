@@ -18,8 +18,11 @@ from okl.numerics.arrays import eigh, epsilon, solve_definite
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, SparseFeaturesByTask
 from okl.operators.centred_rows import CentredRows
+from okl.operators.counting import count_product
 from okl.operators.dense import Dense
 
+# So many columns are multiplied at a time.
+_COLUMNS = 64
 # An entry of a sparse matrix takes as long as so many of a dense one.
 _SPARSE = 8.0
 
@@ -62,8 +65,20 @@ class SparseFeatures(KernelOperator):
         return bool(self._rows.sparse.shape[1] > self.n_samples)
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
-        """Return Phi (Phi' times a matrix)."""
-        return self._rows.forward(self._rows.adjoint(right))
+        """Return Phi (Phi' times a matrix), some of its columns at a time.
+
+        Phi' times a few columns stays in the cache, and is nowhere as large as all of
+        them; with many features that would be more than the product.
+        """
+        count_product()
+        if right.ndim == 1 or right.shape[1] <= _COLUMNS:
+            return self._rows.forward(self._rows.adjoint(right))
+        product = np.empty_like(right)
+        for first in range(0, right.shape[1], _COLUMNS):
+            some = slice(first, first + _COLUMNS)
+            inside = self._rows.adjoint(np.ascontiguousarray(right[:, some]))
+            product[:, some] = self._rows.forward(inside)
+        return product
 
     @property
     def work(self) -> float:

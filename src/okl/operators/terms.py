@@ -27,6 +27,17 @@ class RowOperator(DiagonalOperator):
         """Return the operator as it is, with means of zero."""
         return self, namespace(self._entries).zeros_like(self._entries)
 
+    def restrict(self, rows: Any) -> RowOperator:
+        """Return the identity of some rows."""
+        return RowOperator(namespace(self._entries).take(self._entries, rows))
+
+    def cross(self, rows: Any, columns: Any) -> Array:
+        """Return a block: zero but for rows that are columns too."""
+        xp = namespace(self._entries)
+        rows = xp.asarray(rows)
+        same = rows[:, None] == xp.asarray(columns)[None, :]
+        return xp.astype(same, self._entries.dtype) * self._entries[rows][:, None]
+
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return no columns: none is worth more than others."""
         xp = namespace(self._entries)

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.optimization.regions import Decomposed, Iterate, Region
+from okl.optimization.regions import Decomposed, Equations, Iterate, Region
 from okl.optimization.smooth import Smooth, symmetric
 
 # A barrier is lowered once Newton's method promises less than this part of what it
 # holds.
 _CENTERED = 1.0
-# Line search: sufficient decrease, and when to give up.
-_ARMIJO, _MAX_HALVINGS = 1e-4, 40
+# Line search: sufficient decrease, and when to give up; and to hold what is cut.
+_ARMIJO, _MAX_HALVINGS, _FEW_HALVINGS = 1e-4, 40, 2
 # A promise below the first part of the objective is not seen in its value, and one
 # below the second not worth a step.
 _UNSEEN, _ROUNDING = 1e-12, 1e-20
@@ -65,34 +65,45 @@ def _step(
     smooth: Smooth, iterate: Iterate, region: Region, rtol: float
 ) -> tuple[Iterate | None, float]:
     """Return the next iterate, None if there is none, and the decrease promised."""
-    equations = region.equations(iterate)
-    gradient = equations.gradient
-    direction = symmetric(  # rounding would add up
-        conjugate_gradient(
-            equations.hessian, -gradient, equations.precondition, rtol=rtol
-        )
-    )
-    promise = -inner(gradient, direction)
     objective = iterate.point.value + region.value(iterate)
-    if not promise > _ROUNDING * abs(objective):
-        return None, 0.0
+    unseen = _UNSEEN * abs(objective)
 
-    def search(direction: Array, slack: float) -> Iterate | None:
+    def search(
+        equations: Equations, direction: Array, slack: float, halvings: int
+    ) -> Iterate | None:
         """Backtrack until the objective falls enough."""
-        for halvings in range(_MAX_HALVINGS):
-            change = equations.cut(0.5**halvings * direction)
+        for halving in range(halvings):
+            change = equations.cut(0.5**halving * direction)
             moved = _moved(smooth, iterate, region, change)
             if moved is not None:
                 decrease = objective - moved.point.value - region.value(moved)
-                expected = -inner(gradient, change)
+                expected = -inner(equations.gradient, change)
                 if decrease >= max(_ARMIJO * expected, 0.0) - slack:
                     return moved
         return None
 
-    unseen = _UNSEEN * abs(objective)
-    moved = search(direction, unseen if promise <= unseen else 0.0)
-    if moved is None and promise > unseen and equations.scaled is not None:
-        moved = search(-equations.scaled(gradient), 0.0)
+    found = region.equations(iterate)
+    while True:
+        direction = symmetric(  # rounding would add up
+            conjugate_gradient(
+                found.hessian, -found.gradient, found.precondition, rtol=rtol
+            )
+        )
+        promise = -inner(found.gradient, direction)
+        if not promise > _ROUNDING * abs(objective):
+            return None, 0.0
+        slack = unseen if promise <= unseen else 0.0
+        # a step that is cut is another step, and may go beyond the bounds of a barrier
+        # however short it is: then the rest is solved for again
+        fewer = None if found.narrowed is None else found.narrowed(direction)
+        halvings = _MAX_HALVINGS if fewer is None else _FEW_HALVINGS
+        moved = search(found, direction, slack, halvings)
+        if moved is not None or fewer is None:
+            break
+        found = fewer
+    if moved is None and promise > unseen and found.scaled is not None:
+        scaled = -found.scaled(found.gradient)
+        moved = search(found, scaled, 0.0, _MAX_HALVINGS)
     return moved, promise
 
 

@@ -6,7 +6,9 @@ r"""A sparse positive definite L, as Newton's method sees it.
 With the signs of its entries held, the objective is smooth. An entry is *free* if it
 is not zero, or if the gradient is steep enough to move it away from zero; a Newton step
 over the free entries is cut where an entry would change its sign. So zeros are exact,
-and near the optimum, where the signs are right, convergence is quadratic. (An inner
+and near the optimum, where the signs are right, convergence is quadratic. Where L is
+nearly singular such a cut may leave the positive definite matrices: an entry that is
+zero, and that the step would move against its sign, is then not free. (An inner
 solver with soft thresholds needs ten times the products: it does not see which entries
 are free.)
 
@@ -112,6 +114,16 @@ class Orthant(Region):
         signs = xp.where(matrix != 0, xp.sign(matrix), xp.sign(moment)) * (1 - identity)
         steep = xp.abs(moment) > self.weight
         free = xp.astype((matrix != 0) | steep | (identity > 0), values.dtype)
+        return self._over(iterate, moment, signs, free)
+
+    def _over(
+        self, iterate: Iterate, moment: Array, signs: Array, free: Array
+    ) -> Equations:
+        """Return those over some entries, given minus twice the gradient and signs."""
+        (values, vectors, matrix), point = iterate
+        assert matrix is not None
+        xp = namespace(matrix)
+        identity = xp.eye(values.shape[0], dtype=values.dtype)
         second_derivative = self.barrier_curvature(values)
 
         def hessian(direction: Array) -> Array:
@@ -123,7 +135,14 @@ class Orthant(Region):
             crosses = signs * (matrix + change) < 0
             return xp.where(crosses, -matrix, change) if self.weight > 0 else change
 
-        scaled = _entrywise(iterate, moment, free)
+        def narrowed(change: Array) -> Equations | None:
+            stuck = (matrix == 0) & (signs * change < 0)
+            if self.weight == 0 or not bool(xp.any(stuck)):
+                return None
+            fewer = xp.where(stuck, xp.zeros_like(free), free)
+            return self._over(iterate, moment, signs, fewer)
+
+        scaled = _entrywise(iterate, moment, free, self.barrier)
         mostly_free = float(xp.mean(free)) > _MOSTLY_FREE
         return Equations(
             free * (identity - moment + self.weight * signs) / 2,
@@ -131,6 +150,7 @@ class Orthant(Region):
             _in_eigenbasis(iterate, free, second_derivative) if mostly_free else scaled,
             cut,
             scaled,
+            narrowed,
         )
 
 
@@ -146,7 +166,7 @@ def _in_eigenbasis(
 
 
 def _entrywise(
-    iterate: Iterate, moment: Array, free: Array
+    iterate: Iterate, moment: Array, free: Array, barrier: float
 ) -> Callable[[Array], Array]:
     """Return a scaling of the entries, as if g were a tr(L^-1 P) of this gradient.
 
@@ -156,7 +176,8 @@ def _entrywise(
     xp = namespace(free)
     values, vectors, _ = iterate.kernel
     inverse = (vectors / values) @ vectors.T
-    scale = free / symmetric(
-        xp.linalg.diagonal(inverse)[:, None] * xp.linalg.diagonal(moment)
-    )
+    # the part of the barrier, which is all there is where g is no tr(L^-1 P)
+    held = barrier * xp.sum((vectors / values) ** 2, axis=1)
+    slopes = xp.maximum(xp.linalg.diagonal(moment), held)
+    scale = free / symmetric(xp.linalg.diagonal(inverse)[:, None] * slopes)
     return lambda right: scale * right

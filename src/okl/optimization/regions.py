@@ -59,6 +59,9 @@ class Equations(NamedTuple):
         of a barrier.
     scaled : callable or None
         A step that goes down however it is cut; None if that of Newton's method does.
+    narrowed : callable or None
+        Returns the equations without the coordinates in which a step would leave the
+        region at once, None if there are none; None if no step ever does.
     """
 
     gradient: Array
@@ -66,6 +69,7 @@ class Equations(NamedTuple):
     precondition: Callable[[Array], Array]
     cut: Callable[[Array], Array] = lambda change: change
     scaled: Callable[[Array], Array] | None = None
+    narrowed: Callable[[Array], Equations | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,10 @@
 """Smooth convex functions g of an output kernel L, seen from its eigenbasis.
 
-Newton's method in L meets three of them: what the best predictor for L costs
-(`okl.solvers.value_function`), and the two below, half of tr(L^-1 P) in a structure's
-step and -<S, L> in its conjugate. In the eigenbasis L = V diag(l) V' their second
-derivatives are a few products of matrices, and their diagonal is a good preconditioner.
+Newton's method in L meets four of them: what the best predictor for L costs
+(`okl.solvers.output_kernel.value_function`), and those below, half of tr(L^-1 P) in a
+structure's step, -<S, L> in its conjugate and the distance in its proximal points. In
+the eigenbasis L = V diag(l) V' their second derivatives are a few products of matrices,
+and their diagonal is a good preconditioner.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class SmoothPoint(Protocol):
     value : float
         g(L).
     moment : array (m, m)
-        Minus twice the gradient; PSD, because more L never costs.
+        Minus twice the gradient; PSD where more L never costs.
     diagonal : array (m, m)
         An approximation of the second derivative along each entry.
     """
@@ -112,6 +113,42 @@ class _LinearPoint(NamedTuple):
 
     def curvature(self, direction: Array) -> Array:
         return self.diagonal
+
+
+class SquaredDistance(NamedTuple):
+    """g(L) = weight ||L - Z||^2 / 2, which a proximal point adds to a penalty.
+
+    Attributes
+    ----------
+    matrix : array (m, m)
+        Z, symmetric.
+    weight : float
+        Above zero.
+    """
+
+    matrix: Array
+    weight: float
+
+    def at(self, values: Array, vectors: Array) -> _DistancePoint:
+        """Rotate Z."""
+        rotated = vectors.T @ self.matrix @ vectors
+        identity = namespace(values).eye(values.shape[0], dtype=values.dtype)
+        away = rotated - identity * values
+        value = self.weight / 2 * inner(away, away)
+        return _DistancePoint(value, 2 * self.weight * away, self.weight)
+
+
+class _DistancePoint(NamedTuple):
+    value: float
+    moment: Array
+    weight: float
+
+    @property
+    def diagonal(self) -> Array:
+        return self.weight * namespace(self.moment).ones_like(self.moment)
+
+    def curvature(self, direction: Array) -> Array:
+        return self.weight * direction
 
 
 def symmetric(matrix: Array) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 
 from okl.plotting._base import OutputDisplay
 from okl.plotting._drawing import NEGATIVE, POSITIVE, axes_or_new, require
+from okl.plotting._heat_map import shown_relations
 from okl.plotting._layout import layout_components
 from okl.plotting._output_names import shorten
 from okl.plotting._relation_graph import relation_graph, strongest_pairs
@@ -73,6 +74,7 @@ class OutputGraphDisplay(OutputDisplay):
         kind: str = "correlation",
         hide_singletons: bool = True,
         layout_seed: int = 0,
+        stable: Any = None,
     ) -> Self:
         """Draw the graph.
 
@@ -94,6 +96,10 @@ class OutputGraphDisplay(OutputDisplay):
             shown.
         layout_seed : int, default=0
             Another seed gives another drawing of the same graph.
+        stable : array-like of bool of shape (n_outputs, n_outputs), default=None
+            The relations that may be edges, such as ``stable`` of
+            `okl.inspection.output_kernel_stability`; others are no edges, however
+            strong. All may be if None.
 
         Returns
         -------
@@ -101,6 +107,9 @@ class OutputGraphDisplay(OutputDisplay):
             This display.
         """
         values = similarity(self.output_kernel, kind)
+        shown = shown_relations(stable, len(values))
+        if shown is not None:
+            values = np.where(shown, values, 0.0)
         self.edges_ = strongest_pairs(values, top_k=top_k, threshold=threshold)
         self.weights_ = values[tuple(self.edges_.T)]
         self.graph_ = relation_graph(values, self.edges_, hide_singletons)

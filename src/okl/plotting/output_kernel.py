@@ -9,7 +9,7 @@ correlation only: the heat maps of correlation and covariance can be compared.
 Relations are often much weaker than what is on the diagonal. The colours span what is
 off it, and are those of relations only: the ones on the diagonal of a correlation are
 grey, larger variances on that of a covariance have the last colour. Grey are also
-relations that are said not to be stable (`okl.inspection`).
+relations that are said not to be stable (`okl.inspection`); the diagonal is dark then.
 
 References
 ----------
@@ -36,7 +36,8 @@ from okl.plotting._heat_map import (
 from okl.plotting._output_names import output_names_of, shorten
 from okl.plotting._similarity import similarity
 
-NEUTRAL = "0.8"
+# Greys of what has no colour: unstable relations, and outputs with themselves.
+NEUTRAL, DIAGONAL = "0.8", "0.3"
 SMALLEST_FONT, LARGEST_FONT = 5.0, 10.0
 
 
@@ -144,15 +145,26 @@ class OutputKernelDisplay(OutputDisplay):
             vmax=limit,
         )
         ax.set_facecolor(NEUTRAL)  # seen where nothing is drawn
+        if shown is not None and kind == "correlation":
+            self._draw_diagonal(ax)
         self.order_, self.ax_, self.figure_ = order, ax, ax.figure
         self.colorbar_ = None
         if colorbar:
             extend = "max" if coloured.filled(0.0).max() > limit else "neither"
             self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax, extend=extend)
-            label = kind if shown is None else f"{kind} (grey: sign not stable)"
+            label = kind
+            if shown is not None:
+                diagonal = ", dark: itself" if kind == "correlation" else ""
+                label = f"{kind} (grey: sign not stable{diagonal})"
             self.colorbar_.set_label(label)
         self._label_rows_and_columns()
         return self
+
+    def _draw_diagonal(self, ax: Any) -> None:
+        """Draw outputs with themselves otherwise than what is not stable."""
+        apart = ~np.eye(len(self.output_kernel), dtype=bool)
+        shade = np.ma.array(np.full(apart.shape, float(DIAGONAL)), mask=apart)
+        ax.imshow(shade, cmap="gray", vmin=0.0, vmax=1.0)
 
     @classmethod
     def from_estimator(

@@ -13,6 +13,7 @@ from okl.posterior.incomplete_rows import RowDistribution
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
 from okl.posterior.row_term import RowTermPosterior
 from okl.posterior.separate import SeparateVariances, TaskVariances
+from okl.posterior.term_sum import TermSumPosterior
 from okl.posterior.variance import PredictiveVariance
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "RowsLeftOut",
     "SeparateVariances",
     "TaskVariances",
+    "TermSumPosterior",
     "correlation_of_errors",
     "covariances_left_out",
 ]

@@ -17,11 +17,12 @@ class Posterior(ABC):
     ----------
     couples : bool
         Whether outputs have a covariance, as far as is known.
-    noise_covariance : array (n_outputs, n_outputs) or None
-        That of the noise of a row, by the model; None for alpha I.
+    row_covariance : array (n_outputs, n_outputs) or None
+        What noise has in common in the targets of a row, beside the alpha / weight of
+        each: the covariance of the term of a row, if there is one.
     """
 
-    noise_covariance: np.ndarray | None = None
+    row_covariance: np.ndarray | None = None
 
     @property
     @abstractmethod

@@ -124,8 +124,10 @@ def correlation_of_errors(
     m = len(calibration.factors)
     if tasks is not None:
         return np.eye(m)
-    if posterior.noise_covariance is not None:
-        return _correlation(posterior.noise_covariance)
+    if posterior.row_covariance is not None:
+        N = posterior.row_covariance.copy()
+        np.fill_diagonal(N, left_out.noise)
+        return _correlation(N)
     if not posterior.couples:
         told = ~np.isnan(calibration.standardised).all(axis=0)
         R = np.eye(m)

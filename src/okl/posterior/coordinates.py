@@ -44,6 +44,10 @@ class Coordinates(ABC):
         """Return phi (n, r) and k(x, x) (n,) of rows, centred as the training rows."""
 
     @abstractmethod
+    def products(self, X: Any, Z: Any) -> np.ndarray:
+        """Return k(x, z) (n_X, n_Z), centred as the training rows."""
+
+    @abstractmethod
     def training(self) -> np.ndarray:
         """Return phi of the training rows (n_samples, r)."""
 
@@ -131,6 +135,17 @@ class _KernelCoordinates(Coordinates):
             prior = prior - 2 * offsets - mean
         return similar @ self.map, prior
 
+    def products(self, X: Any, Z: Any) -> np.ndarray:
+        products = self.kernel(X, Z)
+        if self.means is not None:
+            ends = [
+                np.average(self.kernel(some, self.rows), axis=1, weights=self.weights)
+                for some in (X, Z)
+            ]
+            products -= ends[0][:, None] + ends[1]
+            products += np.average(self.means, weights=self.weights)
+        return products
+
     def training(self) -> np.ndarray:
         return self.map * (self.eigenvalues / self.weights[:, None])
 
@@ -168,6 +183,9 @@ class _FeatureCoordinates(Coordinates):
     def __call__(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         phi = self._rotate(self.kernel.features(X))
         return phi, np.sum(phi * phi, axis=1)
+
+    def products(self, X: Any, Z: Any) -> np.ndarray:
+        return self(X)[0] @ self(Z)[0].T
 
     def training(self) -> np.ndarray:
         return self._rotate(self.features)

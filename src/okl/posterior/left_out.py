@@ -8,13 +8,16 @@ observed), the row left out has
 .. math:: r_{(-i)} = (I - S_i N_i^{-1})^{-1} r_i, \qquad
           S_{(-i)} = (I - S_i N_i^{-1})^{-1} S_i,
 
-and a target of weight one would have the covariance S_(-i) + alpha I. Where outputs
-have nothing in common, and along the eigenvectors of L where targets are complete,
-matrices are numbers.
+and a target of weight one would have the covariance S_(-i) + alpha I. With a term of
+its own a row has the noise L + diag(alpha / weights) on what was observed of it, L that
+of the term; N_i is then the inverse of that, and L is added to the new target. Where
+outputs have nothing in common, and along the eigenvectors of L where targets are
+complete, matrices are numbers.
 
 A weight above one counts as so many copies of the row: one of them is left out, and the
-others stay. Where all weights of an output are above one, or all below, the nearest
-stands for one copy: a factor that all have says nothing of copies.
+others stay, but a row with a term of its own is one row. Where all weights of an output
+are above one, or all below, the nearest stands for one copy: a factor that all have
+says nothing of copies.
 """
 
 from __future__ import annotations
@@ -50,8 +53,8 @@ class RowsLeftOut:
     noise : array (n_outputs,)
         The variance of the noise of weight one, by the model.
     told : array (n_samples, n_outputs)
-        One over the variance of the noise of what is left out; zero where nothing was
-        observed.
+        One over the variance of the independent noise of what is left out; zero where
+        nothing was observed.
     """
 
     residuals: np.ndarray
@@ -84,7 +87,7 @@ class RowsLeftOut:
         weights : array (n_samples, n_outputs) or (n_samples, 1), or None
             Of targets, or rows; None for one.
         noise : array (n_outputs,)
-            alpha, of each output.
+            alpha, of each output: the variance of what is independent.
         tasks : Tasks, optional
             The task of each row, for data in long form.
         """
@@ -94,8 +97,13 @@ class RowsLeftOut:
         outputs = COLUMNS if tasks is None else tasks
         unit = _unit(weights, tasks)
         noise, weights = noise / unit, weights / outputs.spread(unit)
-        told = np.minimum(weights, 1.0) / outputs.spread(noise)
+        shared = posterior.row_covariance
+        # a row with a term of its own is one row, whatever it weighs
+        copies = np.minimum(weights, 1.0) if shared is None else weights
+        told = copies / outputs.spread(noise)
         known = np.where(seen, residuals, 0.0)
+        if shared is not None:
+            noise = noise + np.diagonal(shared)
         own = outputs.spread(noise)
         if tasks is not None or not posterior.couples:
             left, variances = _numbers(posterior(X, tasks), told, known)
@@ -135,37 +143,36 @@ def covariances_left_out(
     X : array or sparse matrix (n, n_features)
         Training rows.
     told : array (n, m)
-        The diagonal of N_i^-1: zero where nothing was observed. Not used where noise
-        has a covariance.
+        One over the variance of independent noise, zero where nothing was observed.
     residuals : array (n, m)
         Zero there. Those of the result are then what the prediction changes by, with
         the opposite sign.
     """
-    S, N = posterior.covariance(X), posterior.noise_covariance
-    if N is None:
-        return _without_own(S, told, residuals)
-    # rows are complete, and in other outputs their noise is independent
-    values, V = np.linalg.eigh(N)
-    root, inverse = (V * np.sqrt(values)) @ V.T, (V / np.sqrt(values)) @ V.T
-    left, S = _without_own(
-        inverse @ S @ inverse, np.ones_like(told), residuals @ inverse
-    )
-    return left @ root, root @ S @ root
-
-
-def _without_own(
-    S: np.ndarray, told: np.ndarray, residuals: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Take what rows say of themselves from S (n, m, m) and from residuals."""
-    # with symmetric matrices, whose eigenvalues are between zero and one
-    roots = np.sqrt(told)
-    inside = np.eye(S.shape[1]) - roots[:, :, None] * S * roots[:, None]
-    values, V = np.linalg.eigh(inside)
+    S = posterior.covariance(X)
+    root = _root_of_precision(told, posterior.row_covariance)
+    transposed = root.transpose(0, 2, 1)
+    # (I - S R R')^-1 = I + S R (I - R'S R)^-1 R', the eigenvalues of that matrix
+    # between zero and one
+    values, V = np.linalg.eigh(np.eye(S.shape[1]) - transposed @ S @ root)
     inverse = (V / np.maximum(values, _LEAST)[:, None]) @ V.transpose(0, 2, 1)
-    # (I - S N)^-1 = I + S N^(1/2) (I - N^(1/2) S N^(1/2))^-1 N^(1/2)
-    moved = (S * roots[:, None]) @ inverse * roots[:, None]
+    moved = S @ root @ inverse @ transposed
     left = residuals + np.einsum("itu,iu->it", moved, residuals)
     return left, S + moved @ S
+
+
+def _root_of_precision(told: np.ndarray, shared: np.ndarray | None) -> np.ndarray:
+    """Return R_i (n, m, m) with R_i R_i' = N_i^-1, zero for what was not observed.
+
+    N_i^-1 = T (I + T L T)^-1 T, T^2 the precisions ``told`` on its diagonal, L what is
+    shared, which holds for entries that were not observed too.
+    """
+    identity = np.eye(told.shape[1])
+    if shared is None:
+        return np.sqrt(told)[:, :, None] * identity
+    patterns, which = np.unique(np.sqrt(told), axis=0, return_inverse=True)
+    T = patterns[:, :, None] * identity
+    values, V = np.linalg.eigh(identity + T @ shared @ T)
+    return (T @ V / np.sqrt(values)[:, None])[which.ravel()]
 
 
 def _unit(weights: np.ndarray, tasks: Tasks | None) -> np.ndarray:

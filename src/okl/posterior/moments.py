@@ -92,6 +92,17 @@ class RowMoments:
         own = rest[:, None] * self.axes.eigenvalues
         return (phi * phi) @ self.shrunk + own + self.intercept
 
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows.
+
+        Where coordinates are not complete, less what it is a priori.
+        """
+        shares = (direction @ self.axes.axes()) ** 2
+        inside = (phi * (self.shrunk @ shares)) @ other.T
+        return inside + self.intercept * float(direction @ direction)
+
     def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
         """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
         squares = phi * phi
@@ -213,6 +224,18 @@ class EntryCovariances:
             own = system.covariance(phi)
             own += rest[:, None, None] * (factor @ factor.T)
             found[:, outputs[:, None], outputs] = own
+        return found
+
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows.
+
+        Of what is in the coordinates.
+        """
+        found = np.zeros((len(phi), len(other)))
+        for outputs, _, system in self.blocks:
+            found += system.along(phi, other, direction[outputs])
         return found
 
 

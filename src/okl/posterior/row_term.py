@@ -3,7 +3,8 @@ r"""The posterior of f + b where the noise of a row's outputs has a covariance.
 With a term of its own for each row the targets have the covariance K (x) L + I (x) N,
 N = L_2 + alpha I. In outputs in which the noise is independent and of variance one,
 Y N^(-1/2), that is K (x) N^(-1/2) L N^(-1/2) + I: the closed form of complete targets,
-and mapped back by N^(1/2).
+and mapped back by N^(1/2). Where targets are missing N differs from row to row, see
+`okl.posterior.term_sum`.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ class RowTermPosterior(Posterior):
         N^(1/2), symmetric.
     noise_covariance : array (n_outputs, n_outputs)
         N.
+    row_covariance : array (n_outputs, n_outputs)
+        L_2.
     """
 
     whitened: PredictiveVariance
     root: np.ndarray
     noise_covariance: np.ndarray
+    row_covariance: np.ndarray
 
     @classmethod
     def of(
@@ -50,12 +54,13 @@ class RowTermPosterior(Posterior):
         free_intercept: bool,
     ) -> RowTermPosterior:
         """Take L and L_2; the rest as `PredictiveVariance`."""
-        N = row_kernel.matrix() + alpha * np.eye(row_kernel.n_outputs)
+        shared = row_kernel.matrix()
+        N = shared + alpha * np.eye(len(shared))
         values, V = np.linalg.eigh(N)
         inverse = (V / np.sqrt(values)) @ V.T
         L = SpectralKernel.from_matrix(inverse @ output_kernel.matrix() @ inverse)
         whitened = PredictiveVariance(kernel, rows, L, 1.0, None, free_intercept)
-        return cls(whitened, (V * np.sqrt(values)) @ V.T, N)
+        return cls(whitened, (V * np.sqrt(values)) @ V.T, N, shared)
 
     @property
     def couples(self) -> bool:

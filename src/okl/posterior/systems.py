@@ -23,6 +23,12 @@ import numpy as np
 import scipy.linalg
 
 from okl.numerics.memory import require_memory
+from okl.posterior.observed_targets import (
+    ObservedTargets,
+    cholesky_root,
+    gram_by_row,
+    whitened,
+)
 
 REMEDY = (
     "Use weights of shape (n_samples,) and complete targets (the closed form), a "
@@ -43,6 +49,15 @@ class EntrySystem(ABC):
     @abstractmethod
     def covariance(self, phi: np.ndarray) -> np.ndarray:
         """Return cov(phi'theta_t + b_t, phi'theta_u + b_u) of each row (n, m, m)."""
+
+    @abstractmethod
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows (n, n_other).
+
+        Direction (m,) has the coefficients.
+        """
 
 
 def system_of(
@@ -116,7 +131,7 @@ class InCoordinates(EntrySystem):
         precision.flat[:: len(precision) + 1] += np.concatenate(
             [np.ones(q * r), weights.sum(axis=0)[: m * free_intercept] / alpha]
         )
-        root = _root(precision) if len(precision) else precision
+        root = cholesky_root(precision) if len(precision) else precision
         return cls(root, factor, r, free_intercept)
 
     def moments(self) -> np.ndarray:
@@ -145,7 +160,20 @@ class InCoordinates(EntrySystem):
         found = np.einsum("ik,ta->akit", phi, self.factor).reshape(-1, n * m)
         if self.free_intercept:
             found = np.vstack([found, np.tile(np.eye(m), n)])
-        return _gram(_whitened(self.root, found).reshape(-1, n, m))
+        return gram_by_row(whitened(self.root, found).reshape(-1, n, m))
+
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows."""
+        ends = []
+        for rows in (phi, other):
+            end = np.kron((direction @ self.factor)[:, None], rows.T)
+            if self.free_intercept:
+                of_mean = np.broadcast_to(direction, (len(rows), len(direction))).T
+                end = np.vstack([end, of_mean])
+            ends.append(whitened(self.root, end) if len(end) else end)
+        return ends[0].T @ ends[1]
 
 
 @dataclass(frozen=True)
@@ -154,22 +182,18 @@ class InTargets(EntrySystem):
 
     Attributes
     ----------
-    root : array (n_observed, n_observed)
-        Its Cholesky factor, lower.
+    observed : ObservedTargets
     seen : array (n_observed, r)
         phi of the row of each target.
     outputs : array of int (n_observed,)
     factor : array (m, q)
         B.
-    drift : array (n_observed, m) or None
-        R^-1 of what intercepts add to the targets.
     """
 
-    root: np.ndarray
+    observed: ObservedTargets
     seen: np.ndarray
     outputs: np.ndarray
     factor: np.ndarray
-    drift: np.ndarray | None
 
     @classmethod
     def of(
@@ -186,25 +210,23 @@ class InTargets(EntrySystem):
         system = seen @ seen.T
         system *= factor[outputs] @ factor[outputs].T
         system.flat[:: len(system) + 1] += alpha / weights[rows, outputs]
-        root, drift = _root(system.T), None
-        if free_intercept:
-            own = outputs[:, None] == np.arange(len(factor))
-            drift = _whitened(root, own.astype(np.float64))
-        return cls(root, seen, outputs, factor, drift)
+        observed = ObservedTargets.of(system, outputs, len(factor), free_intercept)
+        return cls(observed, seen, outputs, factor)
 
     def moments(self) -> np.ndarray:
         """Return the covariance of (theta_t, b_t) of each output."""
         m, r = self.factor.shape[0], self.seen.shape[1]
-        size = r + (self.drift is not None)
-        if self.drift is not None:
-            covariance = np.linalg.inv(self.drift.T @ self.drift)
+        drift = self.observed.drift
+        size = r + (drift is not None)
+        if drift is not None:
+            covariance = np.linalg.inv(drift.T @ drift)
         moments = np.empty((m, size, size))
         for t, own in enumerate(self.factor):
             shared = self.factor[self.outputs] @ own
-            told = _whitened(self.root, self.seen * shared[:, None])
+            told = whitened(self.observed.root, self.seen * shared[:, None])
             inside = np.sum(own**2) * np.eye(r) - told.T @ told
-            if self.drift is not None:
-                moved = self.drift.T @ told
+            if drift is not None:
+                moved = drift.T @ told
                 inside += moved.T @ covariance @ moved
                 moments[t, :r, r] = moments[t, r, :r] = -moved.T @ covariance[:, t]
                 moments[t, r, r] = covariance[t, t]
@@ -213,27 +235,19 @@ class InTargets(EntrySystem):
 
     def covariance(self, phi: np.ndarray) -> np.ndarray:
         """Return the covariance of outputs at each row."""
-        n, m = len(phi), len(self.factor)
         L = self.factor @ self.factor.T
         told = (self.seen @ phi.T)[:, :, None] * L[self.outputs][:, None]
-        told = _whitened(self.root, told.reshape(-1, n * m))
-        covariance = np.sum(phi * phi, axis=1)[:, None, None] * L
-        covariance -= _gram(told.reshape(-1, n, m))
-        if self.drift is not None:
-            left = np.tile(np.eye(m), n) - self.drift.T @ told
-            half = _whitened(_root(self.drift.T @ self.drift), left)
-            covariance += _gram(half.reshape(-1, n, m))
-        return covariance
+        prior = np.sum(phi * phi, axis=1)[:, None, None] * L
+        return self.observed.covariance(prior, told)
 
-
-def _gram(columns: np.ndarray) -> np.ndarray:
-    """Return the products of columns (k, n, m) of the same row, (n, m, m)."""
-    by_row = columns.transpose(1, 2, 0)
-    return by_row @ by_row.transpose(0, 2, 1)
-
-
-def _whitened(root: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return scipy.linalg.solve_triangular(root, columns, lower=True, check_finite=False)
+    def along(
+        self, phi: np.ndarray, other: np.ndarray, direction: np.ndarray
+    ) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows."""
+        related = self.factor @ (direction @ self.factor)
+        seen = self.seen * related[self.outputs][:, None]
+        prior = float(direction @ related) * phi @ other.T
+        return self.observed.along(prior, seen @ phi.T, seen @ other.T, direction)
 
 
 def _inverse(root: np.ndarray) -> np.ndarray:
@@ -241,19 +255,3 @@ def _inverse(root: np.ndarray) -> np.ndarray:
     inverse, _ = scipy.linalg.lapack.dpotri(root, lower=True)
     below = np.tril(inverse, -1)
     return below + below.T + np.diag(np.diagonal(inverse))
-
-
-def _root(matrix: np.ndarray) -> np.ndarray:
-    """Return the Cholesky factor of a matrix, of which the lower triangle is read.
-
-    A matrix in Fortran's order is overwritten.
-    """
-    try:
-        return scipy.linalg.cholesky(
-            matrix, lower=True, overwrite_a=True, check_finite=False
-        )
-    except np.linalg.LinAlgError as error:
-        raise np.linalg.LinAlgError(
-            "The system of the standard deviation is singular up to rounding: alpha is "
-            "too small beside the kernels. Fit with a larger alpha."
-        ) from error

@@ -121,6 +121,22 @@ class PredictiveVariance(Posterior):
             covariance[rows] = self._systems(phi, rest)
         return covariance
 
+    def along(self, X: Any, Z: Any, direction: np.ndarray) -> np.ndarray:
+        """Return the covariance of a combination of outputs between rows (n_X, n_Z).
+
+        Direction (n_outputs,) has the coefficients of f + b. The covariance of the
+        whole, unlike that of `covariance`, which is of one row at a time.
+        """
+        (phi, _), (other, _) = self._coordinates(X), self._coordinates(Z)
+        size = float(direction @ self.output_kernel.multiply(direction[None])[0])
+        prior = size * self._coordinates.products(X, Z)
+        if self._prepared[2]:
+            moments = self._moments
+            assert isinstance(moments, RowMoments)
+            found = moments.along(phi, other, direction)
+            return found if self._coordinates.complete else found + prior
+        return self._systems.along(phi, other, direction) + prior - size * phi @ other.T
+
     def along_axes(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Return variances (n, q) along the eigenvectors V (m, q) of L, and V.
 

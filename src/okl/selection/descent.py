@@ -17,7 +17,7 @@ Watch = Callable[[int, Record], None]
 # The search ends where no logarithm changes the objective by more than this per unit,
 # or where a step changes it by no more than this part of it: log likelihoods that
 # differ by less say nothing, and held-out ones are hardly known better.
-_GRADIENT, _CHANGE = 1e-2, 1e-10
+_GRADIENT, _CHANGE = 1e-2, 1e-8
 _CORRECTIONS = 20
 # A line search that takes more evaluations looks for what rounding hides.
 _LINE_SEARCH = 8

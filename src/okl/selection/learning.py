@@ -22,13 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Kernel
+from okl.kernels import Kernel, PerOutput
 from okl.numerics.memory import require_memory
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
 from okl.selection.descent import Descent, Record, Watch
 from okl.selection.differences import MOST
+from okl.selection.matrices import mean_diagonal
 from okl.selection.objective import Model, Objective, within
 from okl.structures import Structure
 
@@ -71,7 +72,7 @@ class Learned:
         Why it ended.
     """
 
-    kernel: Kernel
+    kernel: Kernel | PerOutput
     structure: Structure
     alpha: Any
     parameters: dict[str, Any]
@@ -164,7 +165,7 @@ def learn(
     space = HyperparameterSpace(
         _hyperparameters(model, X, observed, row_weights), parameters
     )
-    _check_space(space, model, X)
+    _check_space(space, model, X, observed.n_outputs)
     objective = Objective(X, model, criterion, space, priors)
     _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
@@ -207,7 +208,7 @@ def _hyperparameters(
         own = structure.hyperparameters(observed.n_outputs)
         found += [one.within("structure") for one in own]
     # alpha adds to the eigenvalues of K, and is as large as those of noise
-    centre = float(np.mean(kernel.diagonal(X))) or 1.0
+    centre = mean_diagonal(kernel, X) or 1.0
     reach = float(np.exp(_REACH * _ALPHA_STD))
     bounds = (
         min(centre / reach, np.min(alpha) / 2),
@@ -219,7 +220,9 @@ def _hyperparameters(
     return [*found, Hyperparameter("alpha", alpha, bounds, prior)]
 
 
-def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
+def _check_space(
+    space: HyperparameterSpace, model: Model, X: Any, n_outputs: int
+) -> None:
     """Raise ValueError if nothing is learned, or something without influence."""
     if space.size == 0:
         raise ValueError(
@@ -227,7 +230,7 @@ def _check_space(space: HyperparameterSpace, model: Model, X: Any) -> None:
             f"{model.structure}, nor alpha, is among the parameters. Name one, or fit "
             "without a search."
         )
-    left, right = np.random.default_rng(0).standard_normal((2, X.shape[0], 1))
+    left, right = np.random.default_rng(0).standard_normal((2, X.shape[0], n_outputs))
     slopes: dict[str, Any] = {name: 1.0 for name in space.names}
     slopes |= within("kernel", model.kernel.gradient(X, left, right))
     # other values where the kernel matrix does not depend on a parameter
@@ -262,7 +265,7 @@ def _check_objective(objective: Objective, n_outputs: int) -> None:
         )
 
 
-def _require_memory(kernel: Kernel, n_samples: int, budget: float) -> None:
+def _require_memory(kernel: Kernel | PerOutput, n_samples: int, budget: float) -> None:
     nested = kernel.get_params(deep=True).values()
     n_kernels = 1 + sum(isinstance(value, Kernel) for value in nested)
     needed = (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2

@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from okl.kernels import Kernel
-from okl.operators import Dense
+from okl.kernels import Kernel, PerOutput
+from okl.operators import Operator
 from okl.parameters import HyperparameterSpace
 from okl.selection.criteria import Criterion
 from okl.selection.differences import central_differences
+from okl.selection.matrices import matrix_and_pullback, matrix_of
 from okl.structures import Structure
 
 
 class Model(NamedTuple):
     """What a criterion judges."""
 
-    kernel: Kernel
+    kernel: Kernel | PerOutput
     structure: Structure
     alpha: Any  # a number, or one for each output
 
@@ -55,10 +56,9 @@ class Objective:
         return any(name.startswith("kernel__") for name in self.space.names)
 
     @cached_property
-    def _operator(self) -> Dense:
+    def _operator(self) -> Operator:
         """The kernel matrix, where no parameter of the kernel is learned."""
-        kernel = self.model.kernel
-        return Dense(kernel(self.X), owned=False, trusted=kernel.is_psd)
+        return matrix_of(self.model.kernel, self.X)
 
     def at(self, theta: np.ndarray) -> Model:
         """Return new objects with the values that theta stands for."""
@@ -92,11 +92,11 @@ class Objective:
             )
         return Point(theta.copy(), float(value), criterion, gradient)
 
-    def operator(self, kernel: Kernel) -> Dense:
+    def operator(self, kernel: Kernel | PerOutput) -> Operator:
         """Return the matrix of a kernel, the same one where none of it is learned."""
         if not self._moves_kernel:
             return self._operator
-        return Dense(kernel(self.X), owned=False, trusted=kernel.is_psd)
+        return matrix_of(kernel, self.X)
 
     def _value(self, theta: np.ndarray) -> float:
         """Return the criterion."""
@@ -108,10 +108,9 @@ class Objective:
         kernel, structure, alpha = self.at(theta)
         derivatives: dict[str, Any] = {}
         if self._moves_kernel:
-            K, pullback = kernel.value_and_pullback(self.X)
-            operator = Dense(K, owned=False, trusted=kernel.is_psd)
+            operator, pullback = matrix_and_pullback(kernel, self.X)
             found = self.criterion.evaluate(operator, alpha, structure)
-            derivatives = within("kernel", pullback(found.weights()))
+            derivatives = within("kernel", pullback(found))
         else:
             found = self.criterion.evaluate(
                 self._operator, alpha, structure, of_kernel=False

@@ -4,27 +4,30 @@
 `choice_table` renders it.
 """
 
-from okl.solvers.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from okl.solvers.base import Solver as Solver
-from okl.solvers.block_coordinate_descent import (
-    BlockCoordinateDescent as BlockCoordinateDescent,
-)
 from okl.solvers.choice import SOLVERS as SOLVERS
 from okl.solvers.choice import as_solver as as_solver
 from okl.solvers.choice import choice_table as choice_table
 from okl.solvers.choice import choose_solver as choose_solver
-from okl.solvers.closed_form import ClosedForm as ClosedForm
 from okl.solvers.completion import Completion as Completion
 from okl.solvers.completion import solve_completed as solve_completed
-from okl.solvers.factored_newton import FactoredNewton as FactoredNewton
-from okl.solvers.imputation import Imputation as Imputation
-from okl.solvers.majorization import Majorization as Majorization
-from okl.solvers.newton_cg import NewtonCG as NewtonCG
-from okl.solvers.output_kernel_newton import OutputKernelNewton as OutputKernelNewton
-from okl.solvers.semismooth_newton import SemismoothNewton as SemismoothNewton
+from okl.solvers.factor.factored_newton import FactoredNewton as FactoredNewton
+from okl.solvers.kinks.augmented_lagrangian import (
+    AugmentedLagrangian as AugmentedLagrangian,
+)
+from okl.solvers.output_kernel.block_coordinate_descent import (
+    BlockCoordinateDescent as BlockCoordinateDescent,
+)
+from okl.solvers.output_kernel.output_kernel_newton import (
+    OutputKernelNewton as OutputKernelNewton,
+)
+from okl.solvers.predictor.closed_form import ClosedForm as ClosedForm
+from okl.solvers.predictor.imputation import Imputation as Imputation
+from okl.solvers.predictor.newton_cg import NewtonCG as NewtonCG
+from okl.solvers.predictor.semismooth_newton import SemismoothNewton as SemismoothNewton
+from okl.solvers.smooth.majorization import Majorization as Majorization
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
-from okl.solvers.term_newton import TermNewton as TermNewton
-from okl.solvers.trace_newton import TraceNewton as TraceNewton
+from okl.solvers.terms.term_newton import TermNewton as TermNewton

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from okl.parameters.component import Names, from_name
 from okl.problems import Problem
-from okl.solvers.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.base import Solver
+from okl.solvers.kinks.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.squared_loss import SQUARED_LOSS
 from okl.solvers.table import Choice, candidates, first_that_fits, rendered

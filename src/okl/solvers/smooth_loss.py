@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from okl.solvers.imputation import Imputation
-from okl.solvers.majorization import Majorization
-from okl.solvers.newton_cg import NewtonCG
-from okl.solvers.semismooth_newton import SemismoothNewton
+from okl.solvers.predictor.imputation import Imputation
+from okl.solvers.predictor.newton_cg import NewtonCG
+from okl.solvers.predictor.semismooth_newton import SemismoothNewton
+from okl.solvers.smooth.majorization import Majorization
 from okl.solvers.table import Choice
-from okl.solvers.term_newton import TermNewton
-from okl.solvers.trace_newton import TraceNewton
+from okl.solvers.terms.term_newton import TermNewton
 
 SMOOTH_LOSS = (
-    Choice("squared, missing targets", (Imputation,), (TraceNewton, Majorization)),
-    Choice("curved in few entries", (SemismoothNewton,), (TraceNewton, Majorization)),
+    Choice("squared, missing targets", (Imputation,), (Majorization,)),
+    Choice("curved in few entries", (SemismoothNewton,), (Majorization,)),
     Choice("several kernels, smooth", (TermNewton,), (TermNewton,)),
     Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )

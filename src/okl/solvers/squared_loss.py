@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from okl.solvers.block_coordinate_descent import BlockCoordinateDescent
-from okl.solvers.closed_form import ClosedForm
-from okl.solvers.factored_newton import FactoredNewton
-from okl.solvers.output_kernel_newton import OutputKernelNewton
+from okl.solvers.factor.factored_newton import FactoredNewton
+from okl.solvers.output_kernel.block_coordinate_descent import BlockCoordinateDescent
+from okl.solvers.output_kernel.output_kernel_newton import OutputKernelNewton
+from okl.solvers.predictor.closed_form import ClosedForm
 from okl.solvers.table import Choice
 
 SQUARED_LOSS = (

@@ -45,7 +45,7 @@ class Cluster(SpectralSet):
     """
 
     name: ClassVar[str | None] = "cluster"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "update"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "update", "proximal"})
 
     def __init__(
         self,

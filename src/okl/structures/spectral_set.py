@@ -28,10 +28,11 @@ from collections.abc import Callable
 
 from scipy.optimize import brentq
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.optimization.interior import Interior, reflect
+from okl.optimization.near import nearest
 from okl.optimization.smooth import symmetric
-from okl.structures.base import Structure
+from okl.structures.base import Response, Structure
 
 _INF = float("inf")
 # What rounding may add to a bound, relative to the largest eigenvalue allowed.
@@ -96,6 +97,35 @@ class SpectralSet(Structure):
             return total
         values, _ = eigh(symmetric(inside))
         return total + _support(values, allowed)
+
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return the L near centre + S / weight, and how it follows S."""
+        if centre is None:
+            return super().response(matrix)
+        xp, m = namespace(matrix), matrix.shape[0]
+        allowed, target = self.region(m), centre + matrix / weight
+        if allowed.mean is None:
+            best, derivative = nearest(target, weight, allowed)
+        else:
+            inside, follow = nearest(reflect(target)[1:, 1:], weight, allowed)
+
+            def whole(inside: Array, mean: float) -> Array:
+                padded = mean * xp.eye(m, dtype=matrix.dtype)
+                padded[1:, 1:] = inside
+                return symmetric(reflect(padded))
+
+            best = whole(inside, allowed.mean)
+
+            def derivative(change: Array) -> Array:
+                return whole(follow(reflect(change)[1:, 1:]), 0.0)
+
+        values = eigh(best)[0] if allowed.inverse > 0 else xp.ones_like(best[0, :])
+        away = best - centre
+        value = inner(matrix, best) - weight / 2 * inner(away, away)
+        value -= allowed.inverse / 2 * float(xp.sum(1 / values))
+        return Response(value, best, lambda change: derivative(change) / weight)
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L with eigenvalues clip(z sqrt(p_i + eps), lower, upper)."""

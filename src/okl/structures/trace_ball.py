@@ -14,8 +14,10 @@ from okl.structures.base import DualBound
 from okl.structures.low_rank import scaled_below
 from okl.structures.spectral_set import SpectralSet
 
-_LEARNED = frozenset({"region", "update"})
-_LOW_RANK = frozenset({"region", "trace_ball", "rotation_invariant", "update"})
+_LEARNED = frozenset({"region", "update", "proximal"})
+_LOW_RANK = frozenset(
+    {"region", "trace_ball", "rotation_invariant", "update", "proximal"}
+)
 
 
 class TraceBall(SpectralSet):

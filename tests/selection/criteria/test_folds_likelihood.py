@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.coding.tasks import Tasks
 from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.operators import Dense, Features
+from okl.operators import Dense, Features, SeparableSum, Term
 from okl.problems import Observed
 from okl.selection.criteria import FoldsLikelihood
 from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean
@@ -51,6 +51,33 @@ def test_derivatives_are_differences_of_refits(loss, structure, intercept, weigh
     criterion = made(Y, loss, weights, intercept=intercept, **options)
     # a derivative errs by about the root of the gap of the fits
     assert_derivatives(criterion, K, ALPHA, structure, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [Softmax(), Squared()], ids=["softmax", "squared"])
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_derivatives_by_the_kernel_of_each_output(loss, intercept):
+    K, Y = targets_for(loss, N, M)
+    matrices = [K, psd(N, 6), psd(N, 7)]
+    criterion = made(Y, loss, intercept=intercept, tol=1e-12, rtol=1e-10)
+
+    def at(changed, step):
+        return criterion.evaluate(
+            SeparableSum(
+                tuple(
+                    Term(Dense(one + step * (j == changed) * change), [j], [1.0])
+                    for j, one in enumerate(matrices)
+                )
+            ),
+            ALPHA,
+            Identity(),
+        )
+
+    change, step = psd(N, 3), 1e-5
+    found = at(0, 0.0)
+    for j in range(M):
+        expected = (at(j, step).value - at(j, -step).value) / (2 * step)
+        along = np.vdot(found.left[:, j::M] @ found.right[:, j::M].T, change)
+        assert_allclose(along, expected, rtol=1e-5, atol=1e-6 * abs(found.value))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from okl.estimators.terms import kernel_terms
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
 from okl.structures import Structure, as_structure
@@ -105,7 +106,13 @@ def check_candidates(kernel: Any, kernels: Any) -> None:
         If something else stands where a kernel is expected.
     """
     if kernels is None:
-        if not (kernel is None or is_precomputed(kernel) or is_auto(kernel)):
+        # terms are checked beside their structures
+        if not (
+            kernel is None
+            or is_precomputed(kernel)
+            or is_auto(kernel)
+            or isinstance(kernel, list | tuple)
+        ):
             as_input_kernel(kernel)
         return
     if kernel is not None:
@@ -159,6 +166,8 @@ def candidates(
             return learned
         if is_precomputed(kernel):
             return [kernel]
+        if isinstance(kernel, list | tuple):
+            kernel = kernel_terms(list(kernel))
         return [number_columns(as_input_kernel(kernel), names).resolve(X, weights)]
     resolved: list[Any] = []
     for number, candidate in enumerate(kernels):

@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
-from okl.kernels import PerOutput
+from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.arrays import n_matrices_of_eigh
 from okl.structures import Identity, Structure
 
@@ -124,7 +124,7 @@ def _n_alphas(experiment: Experiment) -> int:
 def _size(kernel: Any, X: Any) -> int:
     """Return the columns of what is decomposed: n, or those of few features."""
     n = X.shape[0]
-    if isinstance(kernel, str | PerOutput):
+    if isinstance(kernel, str | PerOutput | KernelTerms):
         return n
     features = kernel.features(X[:1])
     return n if features is None else min(features.shape[1], n)
@@ -132,6 +132,8 @@ def _size(kernel: Any, X: Any) -> int:
 
 def _terms(kernel: Any) -> int:
     """Return how many matrices a kernel has."""
+    if isinstance(kernel, KernelTerms):
+        return len(kernel.kernels)
     return len(kernel.terms()) if isinstance(kernel, PerOutput) else 1
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from okl.estimators.search.trials import Trial
+from okl.kernels import KernelTerms
 from okl.structures import Structure
 
 
@@ -22,14 +23,19 @@ class Results:
 
     def __init__(self) -> None:
         self.largest_gap = 0.0
-        self._rows: list[tuple[int, Any, Structure, Any, np.ndarray]] = []
+        self._rows: list[tuple[int, Any, Any, Any, np.ndarray]] = []
 
     def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
         """Add every structure and alpha of a trial."""
         self.largest_gap = max(self.largest_gap, trial.largest_gap)
-        kernel = trial.kernel
+        kernel: Any = trial.kernel
+        shown: list[Any] = list(structures)
+        if isinstance(kernel, KernelTerms):
+            # as they were given
+            kernel = list(kernel.kernels)
+            shown = [list(one.structures) for one in shown]
         for structure, alphas, scores in zip(
-            structures, trial.alphas, trial.scores, strict=True
+            shown, trial.alphas, trial.scores, strict=True
         ):
             for alpha, splits in zip(alphas, scores, strict=True):
                 self._rows.append(
@@ -75,5 +81,6 @@ class Results:
 def _objects(values: tuple[Any, ...]) -> np.ndarray:
     """Return an array of objects, whatever they are."""
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    for number, value in enumerate(values):
+        array[number] = value
     return array

@@ -23,7 +23,7 @@ from okl.estimators.search.alphas_of_outputs import (
 from okl.estimators.search.judge import Judge
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
-from okl.kernels import PerOutput
+from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.validation import check_flag
 from okl.problems import Formulation
 from okl.selection.held_out import (
@@ -152,7 +152,9 @@ class Experiment:
         return (
             "quadratic" in observed.loss.capabilities
             and observed.complete
-            and not any(isinstance(kernel, PerOutput) for kernel in kernels)
+            and not any(
+                isinstance(kernel, PerOutput | KernelTerms) for kernel in kernels
+            )
             and _DECOMPOSED * 8 * self.X.shape[0] ** 2 <= self.budget
         )
 

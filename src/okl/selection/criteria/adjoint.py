@@ -2,11 +2,11 @@ r"""What a move of the training scores of a fit is worth, to any number made of 
 
 The dual variables of the best model for a smooth loss are C = a / alpha, a minus the
 gradient of the loss at its scores F = J C + 1 b'. If the scores were moved by S, while
-all else is fitted again, C would change by -M S, M = V (alpha I + V'JV)^-1 V' with
-V V' the second derivative of the loss: one solve with the equations of a Newton step
-(`okl.solvers.hessian`). M is symmetric, so that one solve is enough for the derivative
-of a number that depends on C and b with respect to all that can move the scores
-(Seeger 2006, section 5).
+all else is fitted again, C would change by -M S, M = V (alpha I + V'JV)^-1 V' with V V'
+the second derivative of the loss: one solve with the equations of a Newton step
+(`okl.solvers.predictor.hessian`). M is symmetric, so that one solve is enough for the
+derivative of a number that depends on C and b with respect to all that can move the
+scores (Seeger 2006, section 5).
 
 *A learned L.* For the squared Frobenius norm the best L is C'KC / 2: then the map from
 C to scores that is differentiated has a second term, K C sym(C'K dC), and is symmetric
@@ -26,8 +26,8 @@ from okl.operators import JointOperator, Kronecker, NystroemFactor, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem, TargetMatrix
 from okl.selection.criteria.fold_fit import FoldFit
-from okl.solvers.approximation import Approximation, Prepared
-from okl.solvers.hessian import HessianSystem
+from okl.solvers.predictor.approximation import Approximation, Prepared
+from okl.solvers.predictor.hessian import HessianSystem
 
 # Steps of conjugate gradients that are worth no better preconditioner than a diagonal,
 # the columns of K of that, and how often they begin again with it.

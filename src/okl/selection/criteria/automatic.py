@@ -45,6 +45,7 @@ def choose_criterion(
     *,
     n_features: int,
     fit_intercept: bool,
+    one_kernel: bool = True,
 ) -> Criterion:
     """Return the criterion asked for, or the first that fits.
 
@@ -61,6 +62,8 @@ def choose_criterion(
     n_features : int
         Of the rows.
     fit_intercept : bool
+    one_kernel : bool, default=True
+        Whether it is one for all outputs.
 
     Raises
     ------
@@ -72,7 +75,16 @@ def choose_criterion(
     if spec not in NAMES:
         known = ", ".join(map(repr, NAMES))
         raise ValueError(f"Unknown criterion {spec!r}. Known names: {known}.")
-    name = spec if spec != "auto" else _first(observed, structure, n_features)
+    name = spec
+    if spec == "auto":
+        name = "folds_likelihood"
+        if one_kernel:
+            name = _first(observed, structure, n_features)
+    if not one_kernel and name != "folds_likelihood":
+        raise ValueError(
+            f"criterion={spec!r} is for one kernel for all outputs, got one for each. "
+            "Use 'folds_likelihood'."
+        )
     if name in _WITH_FOLDS:
         return _WITH_FOLDS[name](observed, folds, fit_intercept=fit_intercept)
     return _WITHOUT_FOLDS[name](observed, fit_intercept=fit_intercept)

@@ -42,6 +42,8 @@ class Evaluation:
         With ``right`` the derivative along a change of K is sum_q left_q' dK right_q;
         without it ``left`` is G itself, symmetric.
     right : array (n_samples, p) or None
+        With a kernel for each output the columns stand in blocks of n_outputs, in each
+        of which column j goes with K_j.
     log_alpha : float, or array (n_outputs,)
         The derivative with respect to log alpha; one for each alpha that was given.
     of_structure : dict

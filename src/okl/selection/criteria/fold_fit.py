@@ -48,8 +48,8 @@ class FoldFit:
         Of these rows.
     operator : Operator
         K, centred if the intercept is free.
-    means : array (n_train,) or None
-        The means of the rows of K, None without intercept.
+    means : array (n_train, 1) or (n_train, n_outputs), or None
+        The means of the rows of K, or of that of each output; None without intercept.
     structure : Structure
     alpha : float
     theta : array (n_train, n_outputs)
@@ -96,11 +96,12 @@ class FoldFit:
         solution = solver.solve(
             solver.prepare(problem), alpha, tol=tol, max_iter=max_iter, start=at
         ).ended(tol=tol, max_iter=max_iter)
+        means = inputs.kernel_means
         certificate, known = solution.certificate, problem.known() is not None
         return cls(
             observed,
             inputs.plain,
-            inputs.kernel_means,
+            None if means is None else means.reshape(len(means), -1),
             structure,
             alpha,
             formulation.coefficients(solution.dual_coef),
@@ -165,11 +166,11 @@ class FoldFit:
     def across(self, cross: Any, rows: np.ndarray) -> np.ndarray:
         """Return centred kernel values of other rows times rows (n_train, p)."""
         image = cross @ rows
-        return image if self.means is None else image - self.means @ rows
+        return image if self.means is None else image - (self.means * rows).sum(axis=0)
 
     def back(self, cross: Any, rows: np.ndarray) -> np.ndarray:
         """Return the transpose of these, from K_TH, times rows (n_test, p)."""
         image = np.asarray(cross @ rows)
         if self.means is None:
             return image
-        return image - np.outer(self.means, rows.sum(axis=0))
+        return image - self.means * rows.sum(axis=0)

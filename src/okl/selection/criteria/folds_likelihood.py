@@ -20,6 +20,9 @@ does. A loss below zero is none: there the fit is too far away to tell.
 *An alpha for each output* weighs the loss of the training rows, not that of held-out
 ones. Where it moves, so do the dual variables of that output by themselves.
 
+*A kernel for each output*, with independent outputs, takes the columns of [g; s] and C
+apart: tr(dK C L) is then the sum over outputs j of that of dK_j, their j-th columns.
+
 *A learned L* follows C as well. For the squared Frobenius norm it is C'KC / 2, and its
 derivative is followed. With other learned structures it has none where an entry or an
 eigenvalue of L reaches zero; then there is the value, of the fits as they are.
@@ -113,11 +116,6 @@ class FoldsLikelihood(Criterion):
                 f"The L of {structure} is learned, and the derivative of held-out "
                 "scores does not follow it. Take differences of `value`, or a given "
                 "structure such as 'identity', or 'frobenius'."
-            )
-        if not operator.shared:
-            raise ValueError(
-                "The derivative of held-out scores is for one kernel for all outputs, "
-                "got one for each. Use one kernel."
             )
         n, m = self.observed.targets.shape
         alphas, several = _alphas(alpha), np.ndim(alpha) == 1

@@ -1,0 +1,96 @@
+"""How sure the relations of an output kernel are: what was found of all its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl.inspection.entry_estimates import EntryEstimates
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutputKernelStability:
+    """How sure the entries of an output kernel are.
+
+    Attributes
+    ----------
+    correlation : EntryEstimates
+        Of L_ij / sqrt(L_ii L_jj), which is the same for normalised outputs and in the
+        units of the targets. Each has ``estimate``, ``mean``, ``std``, ``lower``,
+        ``upper`` and ``draws``.
+    covariance : EntryEstimates
+        Of the entries of L, in the units of the targets, as ``output_kernel_``.
+    stable : ndarray of bool of shape (n_outputs, n_outputs)
+        The correlations whose sign is sure, all of them at once: with probability
+        ``level`` none of them is in truth zero.
+    level : float
+        The coverage of the intervals, and that probability.
+    method : str
+        How rows were resampled.
+    n_failed : int
+        Refits that ended above their tolerance.
+    terms : list of OutputKernelStability
+        Of each of several kernels, the last perhaps a `Row`; of one kernel this one.
+        With several the arrays above are those of the sum of their output kernels.
+    """
+
+    correlation: EntryEstimates
+    covariance: EntryEstimates
+    stable: np.ndarray
+    level: float
+    method: str
+    n_failed: int
+    terms: list[OutputKernelStability]
+
+    def __repr__(self) -> str:
+        """Say in a line how many relations are stable."""
+        pairs = np.triu_indices(len(self.stable), 1)
+        terms = "" if len(self.terms) == 1 else f", {len(self.terms)} kernels"
+        return (
+            f"<OutputKernelStability: {int(self.stable[pairs].sum())} of "
+            f"{len(pairs[0])} relations of {len(self.stable)} outputs are stable, "
+            f"level={self.level:g}, {self.method} of {len(self.correlation.draws)} "
+            f"refits{terms}>"
+        )
+
+    def table(self, output_names: Sequence[Any] | None = None) -> dict[str, np.ndarray]:
+        """Return a row for each pair of outputs, and each output with itself.
+
+        Parameters
+        ----------
+        output_names : sequence of length n_outputs, default=None
+            Names of the outputs, their numbers if None.
+
+        Returns
+        -------
+        dict of str to array
+            The columns ``first``, ``second``, ``stable`` and, of ``correlation`` and
+            ``covariance``, the estimate, ``_std``, ``_lower`` and ``_upper``; what
+            ``pandas.DataFrame`` takes.
+
+        Raises
+        ------
+        ValueError
+            For another number of names.
+        """
+        m = len(self.stable)
+        names = np.empty(m, dtype=object)
+        given = range(m) if output_names is None else list(output_names)
+        if len(given) != m:
+            raise ValueError(f"There are {m} outputs; got {len(given)} output_names.")
+        names[:] = given
+        first, second = np.triu_indices(m)
+        columns = {
+            "first": names[first],
+            "second": names[second],
+            "stable": self.stable[first, second],
+        }
+        for kind in ("correlation", "covariance"):
+            entries = getattr(self, kind)
+            columns[kind] = entries.estimate[first, second]
+            for part in ("std", "lower", "upper"):
+                columns[f"{kind}_{part}"] = getattr(entries, part)[first, second]
+        return columns

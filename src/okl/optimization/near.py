@@ -1,0 +1,113 @@
+r"""The L near a given matrix whose eigenvalues are within bounds and share a budget.
+
+.. math:: \min_L\; \tfrac\varepsilon2 \operatorname{tr} L^{-1}
+          + \tfrac w2 \|L - Z\|^2, \qquad
+          \text{lower} \le l_i \le \text{upper}, \quad \sum_i l_i \le \text{budget}
+
+has the eigenvectors of Z, and with its eigenvalues z_i and a multiplier nu >= 0 of the
+budget l_i is g(z_i - nu / w), g(u) the root of w (l - u) = eps / (2 l^2), clipped. How
+L moves with Z follows from divided differences of g, less what keeps the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scipy.optimize import brentq
+
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.optimization.interior import Interior
+from okl.optimization.smooth import symmetric
+
+# Newton's method for the cubic equations: it is monotone from the right of the root.
+_NEWTON_STEPS = 100
+# Eigenvalues nearer than this, in machine epsilons of the largest, are taken for equal.
+_EQUAL = 1e3
+
+
+def nearest(
+    matrix: Array, weight: float, allowed: Interior
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Return L, and what a change of Z changes of it.
+
+    Parameters
+    ----------
+    matrix : array (m, m)
+        Z, symmetric.
+    weight : float
+        w > 0.
+    allowed : Interior
+        The bounds and eps, no direction set apart.
+    """
+    xp = namespace(matrix)
+    if matrix.shape[0] == 0:
+        return matrix, lambda change: change
+    values, vectors = eigh(symmetric(matrix))
+    found = _within(values, allowed, weight)
+    over = float(xp.sum(found)) - allowed.budget
+    shift, shared = 0.0, over > 0
+    if shared:
+        low, high = 0.0, float(xp.max(xp.abs(values))) + allowed.budget
+        while _excess(values, high, allowed, weight) > 0:
+            high = 2 * high
+        shift = brentq(
+            lambda by: _excess(values, by, allowed, weight),
+            low,
+            high,
+            xtol=1e-300,
+            rtol=1e-15,
+        )
+        found = _within(values - shift, allowed, weight)
+    slopes = _slopes(found, values - shift, allowed, weight)
+    total = float(xp.sum(slopes))
+    rows, columns = values[:, None], values[None, :]
+    apart = xp.abs(rows - columns) > _EQUAL * epsilon(values) * xp.max(xp.abs(values))
+    quotients = xp.where(
+        apart,
+        (found[:, None] - found[None, :])
+        / xp.where(apart, rows - columns, xp.ones_like(rows)),
+        xp.minimum(slopes[:, None], slopes[None, :]),
+    )
+    identity = xp.eye(values.shape[0], dtype=values.dtype)
+
+    def derivative(change: Array) -> Array:
+        inside = vectors.T @ change @ vectors
+        moved = quotients * inside
+        if shared and total > 0:
+            kept = float(xp.sum(slopes * xp.linalg.diagonal(inside))) / total
+            moved = moved - identity * (kept * slopes)
+        return vectors @ moved @ vectors.T
+
+    return symmetric((vectors * found) @ vectors.T), derivative
+
+
+def _excess(values: Array, shift: float, allowed: Interior, weight: float) -> float:
+    inside = _within(values - shift, allowed, weight)
+    return float(namespace(values).sum(inside)) - allowed.budget
+
+
+def _within(values: Array, allowed: Interior, weight: float) -> Array:
+    """Return the clipped roots g(u) of some u."""
+    xp = namespace(values)
+    if allowed.inverse == 0:
+        return xp.clip(values, allowed.lower, allowed.upper)
+    half = allowed.inverse / (2 * weight)
+    # to the right of the root, where the cubic is convex and increasing
+    roots = xp.clip(values, 0.0, None) + half ** (1 / 3)
+    for _ in range(_NEWTON_STEPS):
+        slope = roots * (3 * roots - 2 * values)
+        moved = roots - (roots * roots * (roots - values) - half) / slope
+        if not bool(xp.any(moved < roots)):
+            break
+        roots = moved
+    return xp.clip(roots, allowed.lower, allowed.upper)
+
+
+def _slopes(found: Array, values: Array, allowed: Interior, weight: float) -> Array:
+    """Return the derivatives of g, zero at a bound."""
+    xp = namespace(values)
+    inside = (found > allowed.lower) & (found < allowed.upper)
+    if allowed.inverse == 0:
+        return xp.astype(inside, values.dtype)
+    slopes = weight / (weight + allowed.inverse / found**3)
+    return xp.where(inside, slopes, xp.zeros_like(slopes))

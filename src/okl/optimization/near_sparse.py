@@ -1,0 +1,105 @@
+r"""The sparse L near a given matrix.
+
+.. math:: \min_L\; \tfrac\varepsilon2 \operatorname{tr} L^{-1}
+          + \tfrac12 \operatorname{tr} L
+          + \tfrac\lambda2 \sum_{i \ne j} |L_{ij}| + \tfrac w2 \|L - Z\|^2
+
+by Newton's method over the entries that are not zero (`okl.optimization.orthant`), from
+the L that has no absolute values in its penalty and more of a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from okl.numerics.arrays import Array, eigh, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.interior import Interior
+from okl.optimization.near import nearest
+from okl.optimization.newton import newton
+from okl.optimization.orthant import Orthant
+from okl.optimization.regions import Decomposed
+from okl.optimization.smooth import SquaredDistance, symmetric
+
+# The first barrier, as a part of the largest eigenvalue squared: next to the boundary
+# steps are short.
+_BARRIER = 1e-3
+# Newton steps, and those after which rounding is in the way, none having gone down;
+# the relative residual of their equations.
+_MAX_STEPS, _IDLE, _FORCING = 300, 3, 1e-8
+# That of what L moves by where entries are zero.
+_FOLLOWING = 1e-10
+
+
+def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Decomposed:
+    """Return L, as far as rounding lets it.
+
+    Parameters
+    ----------
+    matrix : array (m, m)
+        Z, symmetric.
+    weight, off, eps : float
+        w > 0, lambda >= 0, eps > 0.
+    """
+    identity = namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype)
+    smooth = matrix - identity / (2 * weight)
+
+    def dense(inverse: float) -> tuple[Array, Array, Array]:
+        allowed = Interior(0.0, float("inf"), float("inf"), inverse=inverse)
+        found, _ = nearest(smooth, weight, allowed)
+        return *eigh(found), found
+
+    barrier = max(eps, _BARRIER * float(dense(eps)[0][-1]) ** 2)
+    held = Orthant(off, inverse=eps, barrier=eps)
+    iterates = newton(
+        SquaredDistance(matrix, weight),
+        Orthant(off, inverse=eps, barrier=barrier),
+        Decomposed(*dense(barrier)),
+        rtol=_FORCING,
+    )
+    least, idle = float("inf"), 0
+    for n_steps, iterate in enumerate(iterates):
+        value = iterate.point.value + held.value(iterate)
+        idle = 0 if value < least else idle + 1
+        least = min(least, value)
+        if idle == _IDLE or n_steps == _MAX_STEPS:
+            break
+    return iterate.kernel
+
+
+def following(
+    kernel: Decomposed, weight: float, inverse: float
+) -> Callable[[Array], Array]:
+    """Return how L follows S where entries that are zero stay so.
+
+    For an L that minimises eps tr L^-1 / 2 + w ||L||^2 / 2 - <S, L> and something
+    linear in the entries that are not zero.
+
+    Parameters
+    ----------
+    kernel : Decomposed
+        L, with its entries.
+    weight, inverse : float
+        w, and eps.
+    """
+    values, vectors, matrix = kernel
+    assert matrix is not None
+    free = namespace(matrix).astype(matrix != 0, matrix.dtype)
+    powers = 1 / values
+    crossed = powers[:, None] * powers * (powers[:, None] + powers) / 2
+    second = weight + inverse * crossed
+
+    def rotated(scale: Array, change: Array) -> Array:
+        return free * (vectors @ (scale * (vectors.T @ change @ vectors)) @ vectors.T)
+
+    def derivative(change: Array) -> Array:
+        return symmetric(
+            conjugate_gradient(
+                lambda moved: rotated(second, moved),
+                free * change,
+                lambda right: rotated(1 / second, right),
+                rtol=_FOLLOWING,
+            )
+        )
+
+    return derivative

@@ -1,0 +1,133 @@
+r"""A normal vector of targets that was observed, and what it tells of other ones.
+
+With A the covariance of the targets y, k that of y and of f at a new row, and P the
+prior covariance of f, the posterior one is P - k'A^-1 k; the Cholesky factor R of A
+makes it P - (R^-1 k)'(R^-1 k). Intercepts with a flat prior, one for each output, are
+found by generalised least squares: with H what takes them to the targets, their
+precision is H'A^-1 H, and what f + b has in addition is (I - H'A^-1 k)' times its
+inverse times the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+
+@dataclass(frozen=True)
+class ObservedTargets:
+    """The covariance of targets, factorised.
+
+    Attributes
+    ----------
+    root : array (n_observed, n_observed)
+        R, lower.
+    drift : array (n_observed, m) or None
+        R^-1 H; None without intercepts.
+    """
+
+    root: np.ndarray
+    drift: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls,
+        covariance: np.ndarray,
+        outputs: np.ndarray,
+        n_outputs: int,
+        free_intercept: bool,
+    ) -> ObservedTargets:
+        """Factorise A (n_observed, n_observed), which is overwritten.
+
+        Outputs (n_observed,) are the numbers of those that the targets are of.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If the noise is at rounding level beside the kernels.
+        """
+        root, drift = cholesky_root(covariance.T), None
+        if free_intercept:
+            own = outputs[:, None] == np.arange(n_outputs)
+            drift = whitened(root, own.astype(np.float64))
+        return cls(root, drift)
+
+    def covariance(self, prior: np.ndarray, told: np.ndarray) -> np.ndarray:
+        """Return the covariance of f + b of rows (n, m, m).
+
+        Parameters
+        ----------
+        prior : array (n, m, m)
+            P of each row.
+        told : array (n_observed, n, m)
+            k of each row.
+        """
+        n, m = prior.shape[:2]
+        told = whitened(self.root, told.reshape(-1, n * m))
+        covariance = prior - gram_by_row(told.reshape(-1, n, m))
+        if self.drift is not None:
+            left = np.tile(np.eye(m), n) - self.drift.T @ told
+            half = whitened(cholesky_root(self.drift.T @ self.drift), left)
+            covariance += gram_by_row(half.reshape(-1, n, m))
+        return covariance
+
+    def along(
+        self,
+        prior: np.ndarray,
+        told: np.ndarray,
+        other: np.ndarray,
+        direction: np.ndarray,
+    ) -> np.ndarray:
+        """Return the covariance of a combination of f + b between rows (n, n_other).
+
+        Parameters
+        ----------
+        prior : array (n, n_other)
+            That of the combination of f, before.
+        told, other : array (n_observed, n) and (n_observed, n_other)
+            Its covariance with the targets.
+        direction : array (m,)
+            The coefficients, which the intercepts have too.
+        """
+        told, other = whitened(self.root, told), whitened(self.root, other)
+        found = prior - told.T @ other
+        if self.drift is not None:
+            root = cholesky_root(self.drift.T @ self.drift)
+            left = whitened(root, direction[:, None] - self.drift.T @ told)
+            right = whitened(root, direction[:, None] - self.drift.T @ other)
+            found += left.T @ right
+        return found
+
+
+def gram_by_row(columns: np.ndarray) -> np.ndarray:
+    """Return the products of columns (k, n, m) of the same row, (n, m, m)."""
+    by_row = columns.transpose(1, 2, 0)
+    return by_row @ by_row.transpose(0, 2, 1)
+
+
+def whitened(root: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return R^-1 times columns, R a lower triangle."""
+    return scipy.linalg.solve_triangular(root, columns, lower=True, check_finite=False)
+
+
+def cholesky_root(matrix: np.ndarray) -> np.ndarray:
+    """Return the Cholesky factor of a matrix, of which the lower triangle is read.
+
+    A matrix in Fortran's order is overwritten.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is singular up to rounding.
+    """
+    try:
+        return scipy.linalg.cholesky(
+            matrix, lower=True, overwrite_a=True, check_finite=False
+        )
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(
+            "The system of the standard deviation is singular up to rounding: alpha is "
+            "too small beside the kernels. Fit with a larger alpha."
+        ) from error

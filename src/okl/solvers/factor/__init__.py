@@ -1,0 +1,1 @@
+"""The best factor of L, L = B B' of low rank: squared loss, all targets."""

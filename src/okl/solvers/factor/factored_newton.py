@@ -1,0 +1,297 @@
+"""Trace structure, squared loss: Newton's method on a factor of L.
+
+With L = B B' and the best f for it the objective is a smooth function of B, of few
+columns where the rank is low, but with a saddle wherever a column that should grow is
+zero. Two steps take turns.
+
+*On the range of L*: Newton with conjugate gradients in B, see
+`okl.solvers.factor.factored_point`. Where an eigenvalue of S = C'KC is above one, which
+none is at the optimum, the second derivative is made positive there (a saddle-free
+Newton method, Dauphin et al. 2014): conjugate gradients would stop at the first
+direction of negative curvature, and their last step before is far too long.
+
+*Across ranks*, at the start and whenever Newton promises little of the gap: for
+fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
+minimised exactly, by a scalar equation. Eigenvectors of L span its range, those of
+S the rest, where an eigenvalue of S above one is a direction to add. This
+grows, rescales and prunes at once. (A projected gradient step in L with
+Barzilai-Borwein length was tried in its place, and was slower and longer.)
+
+A bound on the rank makes the problem non-convex; once it is active the gap to the
+unbounded problem stays open, and the solver stops after a Newton step that promised
+less than the tolerance.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log
+from typing import ClassVar
+
+from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace
+from okl.problems import Problem, Rotated
+from okl.solvers.base import Solver
+from okl.solvers.factor.factored_point import RANK_CUT, FactoredPoint
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.neighbours import Neighbours
+from okl.solvers.solution import Solution, conclude
+
+# The eigenvalues are minimised over once Newton promises less than this of the gap.
+_GROWTH = 0.3
+# The scalar equations are solved to this relative change; most need a few steps.
+_SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
+# Line search: sufficient decrease, shrinking, and when to give up.
+_ARMIJO, _SHRINK, _MAX_BACKTRACKS = 1e-4, 0.5, 40
+# Relative residual of the Newton systems: far from the optimum, and the largest near
+# it, where this part of what brings the gap below the tolerance will do.
+_FORCING, _LOOSEST, _MARGIN = 0.1, 0.5, 0.03
+# A cold start walks down from alpha_max, where L = 0, in factors of this.
+_CONTINUATION = 4.0
+_CONTINUATION_TOLERANCE = 1e-2
+
+
+class FactoredNewton(Solver):
+    """Newton in the factor B, its rank grown by the certificate."""
+
+    name: ClassVar[str | None] = "factored_newton"
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"half_trace"})
+
+    def prepare(self, problem: Problem) -> Rotated:
+        """Decompose K."""
+        return Rotated.of(problem)
+
+    def solve(
+        self,
+        prepared: Rotated,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Neighbours | None = None,
+    ) -> Solution:
+        """Iterate from what L may be after those of neighbouring, larger alphas."""
+        monitor = Monitor(
+            prepared.problem.reference, tol=SAFETY * tol, max_iter=max_iter
+        )
+        if start is None:
+            start = self._continue_to(prepared, alpha, tol, max_iter)
+        first = _first(prepared, start, alpha)
+        point, rank_limited = _minimise(prepared, alpha, first, monitor, tol)
+        kernel = point.output_kernel()
+        return conclude(
+            prepared,
+            point.coefficients(),
+            kernel,
+            alpha,
+            tol=tol,
+            rank_limited=rank_limited,
+            history=monitor.history,
+            start=start.joined(alpha, kernel.matrix()),
+        )
+
+    def _continue_to(
+        self, prepared: Rotated, alpha: float, tol: float, max_iter: int
+    ) -> Neighbours:
+        """Walk down from the largest useful alpha, loosely."""
+        targets = prepared.targets
+        xp = namespace(targets)
+        moment = targets.T @ (prepared.eigenvalues * targets)
+        largest = max(float(eigh((moment + moment.T) / 2)[0][-1]), 0.0) ** 0.5
+        found = Neighbours().joined(max(largest, alpha), xp.zeros_like(moment))
+        if largest <= alpha:
+            return found
+        n_steps = ceil(log(largest / alpha) / log(_CONTINUATION))
+        for step in range(1, n_steps):
+            loose = max(tol, _CONTINUATION_TOLERANCE)
+            reference = prepared.problem.reference
+            monitor = Monitor(reference, tol=SAFETY * loose, max_iter=max_iter)
+            between = largest * (alpha / largest) ** (step / n_steps)
+            first = _first(prepared, found, between)
+            point, _ = _minimise(prepared, between, first, monitor, loose)
+            found = found.joined(between, point.output_kernel().matrix())
+        return found
+
+
+def _first(prepared: Rotated, found: Neighbours, alpha: float) -> Array:
+    """Return where L starts.
+
+    Under a bound on its rank it is no smooth function of alpha to be extrapolated.
+    """
+    bounded = prepared.problem.rank_is_bounded
+    return found.nearest if bounded else found.at(alpha)
+
+
+def _minimise(
+    prepared: Rotated, alpha: float, first: Array, monitor: Monitor, tol: float
+) -> tuple[FactoredPoint, bool]:
+    """Take the two steps in turn; return the last point, and whether rank-limited.
+
+    The first L need not be PSD.
+    """
+    d = prepared.eigenvalues
+    xp = namespace(first)
+    n_outputs = first.shape[0]
+    max_rank = prepared.problem.structure.max_rank(n_outputs)
+    identity = xp.eye(n_outputs, dtype=first.dtype)
+    point = FactoredPoint.of(d, prepared.targets, identity, first, alpha)
+    reweighted = False
+    if point.rank < n_outputs or max_rank < n_outputs:
+        point = _reweight(d, point, max_rank, alpha)
+        reweighted = True
+    while True:
+        vectors, limits = _scales_allowed(prepared, point)
+        dual = _dual_value(point, vectors, limits, alpha)
+        relative = monitor.add(point.objective, dual)
+        if monitor.done:
+            return point, False
+        rank = point.rank
+        promise = alpha / 2 * inner(point.gradient, point.gradient / point.curvature)
+        bounded = rank == max_rank < n_outputs
+        little = promise <= _GROWTH * (point.objective - dual)
+        if little and not (bounded or reweighted):
+            point = _reweight(d, point, max_rank, alpha)
+            reweighted = True
+            continue
+        reweighted = False
+        above = None if bounded else _above_one(vectors, limits)
+        rtol = _forcing(relative, tol)
+        direction, slope = point.newton_step(alpha, rtol=rtol, above=above)
+        little = -slope / 2 <= tol * point.objective
+        point = _line_search(d, point, rank, direction, slope, alpha)
+        if bounded and little:
+            allowed = _scales_allowed(prepared, point)
+            monitor.add(point.objective, _dual_value(point, *allowed, alpha))
+            return point, True
+
+
+def _forcing(gap: float, tol: float) -> float:
+    """Return how well to solve Newton's equations: the better, the smaller the gap.
+
+    But no better than what brings the gap, which falls by the square, below the
+    tolerance.
+    """
+    enough = min(_MARGIN * (tol / gap) ** 0.5, _LOOSEST) if gap > 0 else 0.0
+    return max(min(_FORCING, gap**0.5), enough)
+
+
+def _scales_allowed(prepared: Rotated, point: FactoredPoint) -> tuple[Array, Array]:
+    """Return eigenvectors of S, by ascending eigenvalues s_j, and 1 / sqrt(s_j)."""
+    structure = prepared.problem.structure
+    bound = structure.dual_bound(point.moment / 2, point.output_kernel())
+    assert bound.directions is not None
+    return bound.directions
+
+
+def _above_one(vectors: Array, limits: Array) -> Array | None:
+    """Return U (r, p) with I - S + UU' = |I - S|, None where S is below one."""
+    xp = namespace(vectors)
+    count = int(xp.sum(xp.astype(limits < 1, xp.int64)))
+    if not count:
+        return None
+    first = limits.shape[0] - count
+    excess = 1 / (limits[first:] * limits[first:]) - 1
+    return vectors[:, first:] * xp.sqrt(2 * excess)
+
+
+def _dual_value(
+    point: FactoredPoint, vectors: Array, limits: Array, alpha: float
+) -> float:
+    """Return the dual value that the residuals of the point imply.
+
+    It is sum_j (t_j <a_j, y_j> - t_j^2 ||a_j||^2 / 2) over the eigenvectors of S, with
+    the best scales t_j that are allowed.
+    """
+    xp = namespace(vectors)
+    own = point.dual.T @ point.dual
+    crossed = point.moment * point.weights + alpha * own  # C'Y, Y = KCL + alpha C
+    products = alpha * xp.sum(vectors * (crossed @ vectors), axis=0)
+    squares = alpha**2 * xp.sum(vectors * (own @ vectors), axis=0)
+    safe = xp.where(squares > 0, squares, xp.ones_like(squares))
+    scales = xp.clip(xp.minimum(products / safe, limits), 0.0, None)
+    return float(xp.sum(scales * (products - scales * squares / 2)))
+
+
+def _reweight(
+    d: Array, point: FactoredPoint, max_rank: int, alpha: float
+) -> FactoredPoint:
+    """Minimise over all eigenvalues of L for fixed eigenvectors.
+
+    The optimal l_j is where S_jj = sum_i d_i y_ij^2 / (d_i l_j + alpha)^2 is one, or
+    zero where S_jj is below one there already. Under a bound on the rank the directions
+    that lower the objective most are kept.
+    """
+    xp = namespace(point.weights)
+    rank, n_outputs = point.rank, point.weights.shape[0]
+    targets, basis = point.targets, point.basis
+    if rank < n_outputs:
+        _, outside = eigh(point.moment[rank:, rank:])
+        targets = xp.concat([targets[:, :rank], targets[:, rank:] @ outside], axis=1)
+        basis = xp.concat([basis[:, :rank], basis[:, rank:] @ outside], axis=1)
+    energy = d * targets * targets
+    weights = _secular_roots(d, energy, point.weights, alpha)
+    # each output counts by itself: keep what was better before
+    worse = _cost(d, energy, weights, alpha) > _cost(d, energy, point.weights, alpha)
+    weights = xp.where(worse, point.weights, weights)
+    # a weight that changes no divisor is an eigenvalue of S above one by rounding
+    largest = float(xp.max(d)) if d.shape[0] else 0.0
+    negligible = largest * weights <= RANK_CUT * alpha
+    weights = xp.where(negligible, xp.zeros_like(weights), weights)
+    if max_rank < n_outputs:
+        ranking = xp.argsort(xp.argsort(_cost(d, energy, weights, alpha)))
+        weights = xp.where(ranking < max_rank, weights, xp.zeros_like(weights))
+    order = xp.flip(xp.argsort(weights))
+    return FactoredPoint.at(
+        d,
+        xp.take(targets, order, axis=1),
+        xp.take(basis, order, axis=1),
+        xp.take(weights, order),
+        alpha,
+    )
+
+
+def _cost(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
+    """Return the part of the objective that depends on each l_j, times 2 / alpha."""
+    return weights - column_inner(energy, weights / (d * weights + alpha)) / alpha
+
+
+def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
+    """Return the l_j >= 0 at which S_jj is one, from a guess.
+
+    Newton's method on S_jj^(-1/2), which is concave and nearly linear in l_j, comes
+    from below after at most one step.
+    """
+    xp = namespace(weights)
+    for _ in range(_SECULAR_STEPS):
+        inverse = 1 / (d * weights + alpha)
+        halves = energy * inverse
+        value = column_inner(halves, inverse)
+        slope = 2 * column_inner(halves, d * inverse * inverse)
+        slope = xp.where(slope > 0, slope, xp.ones_like(slope))
+        moved = weights + 2 * value * (xp.sqrt(value) - 1) / slope
+        moved = xp.clip(moved, 0.0, None)
+        change = xp.abs(moved - weights) > _SECULAR_CHANGE * moved
+        weights = moved
+        if not bool(xp.any(change)):
+            break
+    return weights
+
+
+def _line_search(
+    d: Array,
+    point: FactoredPoint,
+    rank: int,
+    direction: Array,
+    slope: float,
+    alpha: float,
+) -> FactoredPoint:
+    """Backtrack along a direction in B until the objective falls enough."""
+    xp = namespace(direction)
+    roots = xp.sqrt(point.weights[:rank])
+    factor = xp.eye(direction.shape[0], rank, dtype=direction.dtype) * roots
+    step = 1.0
+    for _ in range(_MAX_BACKTRACKS):
+        moved = factor + step * direction
+        trial = FactoredPoint.of(d, point.targets, point.basis, moved @ moved.T, alpha)
+        if trial.objective <= point.objective + _ARMIJO * step * slope:
+            return trial
+        step *= _SHRINK
+    return point

@@ -1,0 +1,173 @@
+r"""The objective as a function of a factor of L: trace structure, squared loss.
+
+With L = B B' and the best f for it,
+
+.. math:: \varphi(B) = \tfrac{\alpha}{2} (\langle C, Y \rangle + \|B\|_F^2),
+          \qquad \nabla\varphi = \alpha (I - C'KC) B, \qquad KCBB' + \alpha C = Y.
+
+In the full eigenbasis of L the Sylvester solve behind a Hessian product is a division,
+and a product costs five matrix products. There the second derivatives in single entries
+of B have a closed form, and precondition. L does not change where B is turned, B R for
+an orthogonal R: steps leave out these directions, in which the second derivative is
+zero at the optimum and of any sign on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.output_kernels import SpectralKernel
+
+# Eigenvalues of L below this (relative) count as zero.
+RANK_CUT = 1e-13
+# A second derivative is the difference of two terms, and at least this part of each.
+_LEAST = 1e-2
+
+
+@dataclass(frozen=True)
+class FactoredPoint:
+    """An output kernel L and the best f for it, in the full eigenbasis of L.
+
+    Attributes
+    ----------
+    basis : array (r, r)
+        V, from these coordinates to the outputs of the problem.
+    weights : array (r,)
+        The eigenvalues of L, descending.
+    targets, dual, scaled : array (k, r)
+        YV, CV and KCV.
+    divisor : array (k, r)
+        d l' + alpha.
+    moment : array (r, r)
+        S = C'KC.
+    objective : float
+        phi(B).
+    """
+
+    basis: Array
+    weights: Array
+    targets: Array
+    dual: Array
+    scaled: Array
+    divisor: Array
+    moment: Array
+    objective: float
+
+    @classmethod
+    def of(
+        cls, d: Array, targets: Array, basis: Array, output_kernel: Array, alpha: float
+    ) -> FactoredPoint:
+        """Solve for f in the eigenbasis of L (r, r), of which the PSD part counts."""
+        xp = namespace(targets)
+        values, rotation = eigh((output_kernel + output_kernel.T) / 2)
+        weights = xp.flip(values)
+        # what rounding leaves of a zero would act like a direction of its own
+        rounding = weights <= max(RANK_CUT * float(weights[0]), 0.0)
+        weights = xp.where(rounding, xp.zeros_like(weights), weights)
+        rotation = xp.flip(rotation, axis=1)
+        return cls.at(d, targets @ rotation, basis @ rotation, weights, alpha)
+
+    @classmethod
+    def at(
+        cls, d: Array, targets: Array, basis: Array, weights: Array, alpha: float
+    ) -> FactoredPoint:
+        """Solve for f, given the eigenvalues of L in descending order."""
+        divisor = d * weights + alpha
+        dual = targets / divisor
+        scaled = d * dual
+        moment = dual.T @ scaled
+        total = float(namespace(weights).sum(weights))
+        return cls(
+            basis,
+            weights,
+            targets,
+            dual,
+            scaled,
+            divisor,
+            (moment + moment.T) / 2,
+            alpha / 2 * (inner(dual, targets) + total),
+        )
+
+    @cached_property
+    def rank(self) -> int:
+        """The number of eigenvalues above rounding."""
+        xp = namespace(self.weights)
+        return int(xp.sum(xp.astype(self.weights > 0, xp.int64)))
+
+    def output_kernel(self) -> SpectralKernel:
+        """Return L in the outputs of the problem."""
+        rank = self.rank
+        return SpectralKernel(self.weights[:rank], self.basis[:, :rank])
+
+    def coefficients(self) -> Array:
+        """Return Theta = C L (k, n_outputs) in the outputs of the problem."""
+        rank = self.rank
+        inside = self.dual[:, :rank] * self.weights[:rank]
+        return inside @ self.basis[:, :rank].T
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Return the gradient in B (r, rank) over alpha, (I - S) B."""
+        xp = namespace(self.weights)
+        size, rank = self.weights.shape[0], self.rank
+        identity = xp.eye(size, rank, dtype=self.moment.dtype)
+        return (identity - self.moment[:, :rank]) * xp.sqrt(self.weights[:rank])
+
+    @cached_property
+    def curvature(self) -> Array:
+        """Return about the second derivative in each entry of B (r, rank) over alpha.
+
+        Exact outside the range of L, where it is positive. Inside, pairs of entries
+        that only turn B have none, and get that of the symmetric change.
+        """
+        xp = namespace(self.weights)
+        rank = self.rank
+        crossed = xp.matmul((1 / self.divisor).T, self.scaled * self.scaled)
+        crossed = (crossed + crossed.T)[:, :rank]
+        convex = (self.weights[:, None] + self.weights[:rank]) * crossed
+        rest = 1 - xp.linalg.diagonal(self.moment)[:, None]
+        return xp.maximum(convex + rest, _LEAST * (convex + xp.abs(rest)))
+
+    def newton_step(
+        self, alpha: float, *, rtol: float, above: Array | None = None
+    ) -> tuple[Array, float]:
+        """Return a descent direction in B (r, rank) and the slope along it.
+
+        The direction solves Newton's equations to this relative residual, with
+        I - S + UU' in place of I - S where U (r, p) is given as ``above``.
+        """
+        xp = namespace(self.weights)
+        rank, kept = self.rank, self.weights[: self.rank]
+        roots = xp.sqrt(kept)
+        sums = kept[:, None] + kept
+        predicted = self.scaled[:, :rank] * roots  # E = KCB
+
+        def hessian(direction: Array) -> Array:
+            # -dC = K C (X B' + B X') / (d l' + alpha)
+            change = predicted @ direction.T
+            change[:, :rank] += (self.scaled @ direction) * roots
+            change /= self.divisor
+            product = direction - self.moment @ direction
+            if above is not None:
+                product += above @ (above.T @ direction)
+            product += change.T @ predicted
+            product += self.scaled.T @ (change[:, :rank] * roots)
+            return product
+
+        def precondition(right: Array) -> Array:
+            # the part with a symmetric B'V: the rest turns B, and leaves L as it is
+            change = right / self.curvature
+            inside = change[:rank, :] * roots
+            change[:rank, :] = (inside + inside.T) / sums * roots
+            return change
+
+        direction = conjugate_gradient(
+            hessian,
+            -self.gradient,
+            precondition,
+            rtol=rtol,
+        )
+        return direction, alpha * inner(self.gradient, direction)

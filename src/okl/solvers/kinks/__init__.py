@@ -1,0 +1,1 @@
+"""Losses with kinks: a sequence of problems with smooth losses."""

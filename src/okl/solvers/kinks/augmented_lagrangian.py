@@ -1,0 +1,178 @@
+r"""A loss with kinks: the proximal method of multipliers.
+
+In each round the loss V is replaced by its Moreau envelope, moved by the multipliers a
+of the round before (`okl.losses.envelope`): a smooth problem, whose negative gradient
+at the solution is the next a. All these a are dual points of V itself, and at any
+Moreau parameters sigma they converge to the best one; for a piecewise linear loss a few
+rounds of growing parameters do (Rockafellar 1976; with a semismooth Newton method
+inside, Li, Sun & Toh 2018).
+
+The smooth problems go to `okl.solvers.predictor.semismooth_newton` where L is known, to
+`okl.solvers.smooth.majorization` where it is learned.
+
+Where L is known and couples no outputs, libsvm has the multipliers faster
+(`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
+near enough.
+
+The model that is returned is the one of the dual point, alpha C = a, the entries of a
+between their bounds solved for (`okl.solvers.kinks.polishing`): its dual variables are
+zero, and at their bounds, exactly. The dense one of the last smooth problem stands in
+where that misses the tolerance and this does not: where L is learned, to a tolerance
+near to rounding or under a bound on its rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from okl.losses import Envelope
+from okl.losses.separable import unweighted
+from okl.numerics.arrays import Array, namespace
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.kinks import support_vectors
+from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.monitor import Monitor
+from okl.solvers.smooth_loss import SMOOTH_LOSS
+from okl.solvers.solution import Solution
+from okl.solvers.table import first_that_fits
+
+# The first Moreau parameter, the largest, and its growth: by more where the last smooth
+# problem took few iterations, of Newton's method or of models of L. These feel a
+# large one more, and at any the multipliers converge.
+_FIRST, _LARGEST = 1.0, 1e6
+_KNOWN_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
+_LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
+# Smooth problems are solved to this part of the last gap, within bounds; the least is
+# that part of the tolerance.
+_SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
+# Most iterations of a smooth problem.
+_STEPS = 200
+# What is left of the Moreau parameter where a smooth problem was not solved.
+_SMALLER = 0.1
+# The gap from which on the model of the dual point is tried.
+_ROUGH = 1e-3
+# Rounds without a smaller gap, after which rounding is in the way; and rounds within
+# the tolerance, after which the model of the dual point is not waited for.
+_STAGNATION, _ROUNDS_MORE = 3, 2
+
+
+class AugmentedLagrangian(Solver):
+    """The proximal method of multipliers, for losses with kinks."""
+
+    name: ClassVar[str | None] = "augmented_lagrangian"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
+    needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = None
+    workspace_matrices: ClassVar[int] = 0  # then the smooth problems go without
+
+    def prepare(self, problem: Problem) -> Any:
+        """Prepare the solver of the smooth problems."""
+        solver, smooth = _smooth(problem)
+        return solver.prepare(smooth)._replace(problem=problem)
+
+    def solve(
+        self,
+        prepared: Any,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: _Start | None = None,
+    ) -> Solution:
+        """Iterate from the dual point of a neighbouring alpha, or from zero."""
+        problem = prepared.problem
+        smooth_solver, _ = _smooth(problem)
+        known = "known" in problem.structure.capabilities
+        growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
+        monitor = Monitor(
+            problem.reference, tol=0.0, max_iter=max_iter, stagnation=_STAGNATION
+        )
+        if start is None:
+            start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
+        sparse, finished = None, 0
+        direct = _of_support_vectors(problem, alpha, tol=tol)
+        if direct is not None:
+            monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
+            start = _Start(direct.multipliers, start.inside)
+        solved = direct is not None and direct.certificate.status == "optimal"
+        parameter, share = _FIRST, _MOST
+        while not solved:
+            envelope = _envelope(problem, start.multipliers, parameter)
+            smooth = prepared._replace(problem=replace(problem, loss=envelope))
+            solution = smooth_solver.solve(
+                smooth, alpha, tol=share, max_iter=_STEPS, start=start.inside
+            )
+            model = DualModel.of(envelope, problem, solution, alpha, tol=tol)
+            start = _Start(model.multipliers, solution.start)
+            certificate = model.certificate
+            monitor.add(certificate.primal, certificate.dual, model)
+            limited = solution.certificate.status == "rank_limited"
+            if monitor.smallest <= max(tol, _ROUGH) or limited:
+                sparse = monitor.best.sparse(problem, alpha, tol=tol)
+                if sparse.certificate.status == "optimal":
+                    break
+            finished += monitor.smallest <= tol
+            if finished >= _ROUNDS_MORE or monitor.done:
+                break
+            if solution.certificate.failed:
+                # too large for this one: smaller ones converge as well, in more rounds
+                parameter = max(_SMALLER * parameter, _FIRST)
+            else:
+                growth = next(by for most, by in growths if solution.n_iter <= most)
+                parameter = min(growth * parameter, _LARGEST)
+            share = min(max(_SHARE * monitor.smallest, _LEAST * tol), _MOST)
+        best = monitor.best
+        if sparse is not None and sparse.is_as_good_as(best, tol):
+            best = sparse
+            monitor.add(best.certificate.primal, best.certificate.dual)
+        return Solution(
+            best.dual_coef,
+            best.output_kernel,
+            best.certificate,
+            monitor.n_iter,
+            monitor.history.records,
+            start,
+            best.intercept if problem.centered else None,
+            best.multipliers,
+        )
+
+
+class _Start(NamedTuple):
+    """Multipliers a, and where the solver of the smooth problems starts."""
+
+    multipliers: Array
+    inside: object
+
+
+def _of_support_vectors(
+    problem: Problem, alpha: float, *, tol: float
+) -> DualModel | None:
+    """Return the model of libsvm's multipliers, None where they are not to be had."""
+    kernel = problem.known()
+    if kernel is None or not support_vectors.fits(problem, kernel):
+        return None
+    found = support_vectors.multipliers_of(problem, kernel, alpha, tol=tol)
+    low, high = multiplier_bounds(problem)
+    found = balanced(problem, found, (found > low) & (found < high))
+    model = DualModel.of_dual_point(problem, found, kernel, alpha, tol=tol)
+    if model.certificate.status == "optimal":
+        return model
+    return model.sparse(problem, alpha, tol=tol)
+
+
+def _smooth(problem: Problem) -> tuple[Solver, Problem]:
+    """Return the first smooth problem, and what solves it and the others."""
+    zero = namespace(problem.targets).zeros_like(problem.targets)
+    smooth = replace(problem, loss=_envelope(problem, zero, _FIRST))
+    solver = first_that_fits(SMOOTH_LOSS, smooth, n_alphas=1)
+    assert solver is not None  # the last takes all that this solver takes
+    return solver, smooth
+
+
+def _envelope(problem: Problem, multipliers: Array, parameter: float) -> Envelope:
+    shift = unweighted(multipliers, problem.weights) / parameter
+    return Envelope(problem.loss, parameter, shift)

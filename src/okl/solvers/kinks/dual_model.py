@@ -1,0 +1,134 @@
+"""A model beside a dual point, in the rounds of the proximal method of multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from okl.certificates import Certificate
+from okl.losses import Envelope
+from okl.numerics.arrays import Array
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
+from okl.solvers.kinks.multipliers import balanced
+from okl.solvers.kinks.polishing import polished
+from okl.solvers.solution import Solution
+
+
+class DualModel(NamedTuple):
+    """A model, a dual point a, and the certificate of both."""
+
+    multipliers: Array
+    dual_coef: Array
+    output_kernel: OutputKernel
+    intercept: Array | float
+    certificate: Certificate
+
+    @classmethod
+    def of(
+        cls,
+        envelope: Envelope,
+        problem: Problem,
+        solution: Solution,
+        alpha: float,
+        *,
+        tol: float,
+    ) -> DualModel:
+        """Take the model and a from the solution of a smooth problem."""
+        targets, weights = problem.targets, problem.weights
+        scores = problem.entries.predictions(solution.dual_coef)
+        if problem.centered:
+            smooth = replace(problem, loss=envelope)
+            scores = scores + problem.entries.spread(smooth.best_intercept(scores))
+        multipliers = envelope.negative_gradient(targets, scores, weights)
+        if problem.centered:
+            active = envelope.curvature(targets, scores, weights).diagonal > 0
+            multipliers = balanced(problem, multipliers, active)
+        return cls._certified(
+            problem,
+            multipliers,
+            solution.dual_coef,
+            solution.output_kernel,
+            alpha,
+            tol=tol,
+            rank_limited=solution.certificate.status == "rank_limited",
+        )
+
+    def sparse(self, problem: Problem, alpha: float, *, tol: float) -> DualModel:
+        """Return the model of the dual point, Theta = a L / alpha, a polished.
+
+        Or of a as it is, if that is nearer to the optimum: with an L that is not yet
+        the best one it may be.
+        """
+        kernel = self.output_kernel
+        limited = self.certificate.status == "rank_limited"
+
+        def model(multipliers: Array) -> DualModel:
+            return self.of_dual_point(
+                problem, multipliers, kernel, alpha, tol=tol, rank_limited=limited
+            )
+
+        solved = model(polished(problem, kernel, self.multipliers, alpha))
+        if solved.certificate.status == "optimal":
+            return solved
+        return min(solved, model(self.multipliers), key=_gap)
+
+    @classmethod
+    def of_dual_point(
+        cls,
+        problem: Problem,
+        multipliers: Array,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        rank_limited: bool = False,
+    ) -> DualModel:
+        """Return the model with Theta = a L / alpha."""
+        theta = problem.entries.theta(multipliers / alpha, kernel)
+        return cls._certified(
+            problem,
+            multipliers,
+            theta,
+            kernel,
+            alpha,
+            tol=tol,
+            rank_limited=rank_limited,
+        )
+
+    def is_as_good_as(self, other: DualModel, tol: float) -> bool:
+        """Tell whether it is optimal, or no farther from it than the other plus tol."""
+        here, there = self.certificate, other.certificate
+        if "optimal" in (here.status, there.status):
+            return here.status == "optimal"
+        return here.relative_gap <= there.relative_gap + tol
+
+    @classmethod
+    def _certified(
+        cls,
+        problem: Problem,
+        multipliers: Array,
+        dual_coef: Array,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        rank_limited: bool,
+    ) -> DualModel:
+        intercept: Array | float = 0.0
+        if problem.centered:
+            intercept = problem.best_intercept(problem.entries.predictions(dual_coef))
+        certificate = problem.certificate(
+            dual_coef,
+            kernel,
+            alpha,
+            tol=tol,
+            rank_limited=rank_limited,
+            intercept=intercept,
+            dual_point=multipliers,
+        )
+        return cls(multipliers, dual_coef, kernel, intercept, certificate)
+
+
+def _gap(model: DualModel) -> float:
+    return abs(model.certificate.relative_gap)

@@ -1,0 +1,69 @@
+r"""Polishing: the multipliers between their bounds, from the equations of the optimum.
+
+For a loss made of straight lines and a given output kernel L, say which entries of the
+multipliers a are at a bound, and which are *free*, strictly between two. At the optimum
+the scores of the free entries are at their kinks z. That determines these entries, the
+others given, by linear equations:
+
+.. math:: (K C L)_{free} + 1 b' = z_{free}, \qquad 1'C = 0, \qquad \alpha C = a,
+
+with b, and the second equation, where there is an intercept.
+
+Iterations that only approach the optimum leave each of these scores a little off its
+kink, and on one side of a kink the loss grows in proportion to the distance: an
+objective that is right to eight digits needs scores that are. So the equations are
+solved, and solved again for what is left of them, until rounding alone is left
+(iterative refinement). An entry that a solution takes beyond a bound is put there, and
+is free no longer. Solvers of quadratic programs end alike: Stellato, Banjac, Goulart,
+Bemporad & Boyd (2020), OSQP, section 4.
+"""
+
+from __future__ import annotations
+
+from okl.losses import Envelope
+from okl.losses.separable import DiagonalCurvature, unweighted
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.newton_cg import NewtonCG
+
+# Most solutions; what a solution leaves at most of a residual that is not yet rounding;
+# and what conjugate gradients leave of one, in systems too large to be factorised.
+_MOST, _FALLS, _RTOL = 20, 0.5, 1e-6
+# What stands for the infinite curvature of a kink. The refinement takes out what it
+# changes in the equations.
+_KINK = 1e6
+
+
+def polished(
+    problem: Problem, kernel: OutputKernel, multipliers: Array, alpha: float
+) -> Array:
+    """Return a (n_samples, n_outputs) with its free entries solved for, L problem."""
+    prepared = NewtonCG().prepare_for(problem, kernel)
+    loss, targets, weights = problem.loss, problem.targets, problem.weights
+    xp = namespace(multipliers)
+    kinks = loss.scores_of(targets, multipliers, weights)
+    best, smallest, count = multipliers, float("inf"), 0
+    for _ in range(_MOST):
+        # the envelope moved by a: its negative gradient at the kinks is the point of
+        # the domain next to a, and it has curvature where that is strictly inside
+        envelope = Envelope(loss, 1.0, unweighted(multipliers, weights))
+        multipliers = envelope.negative_gradient(targets, kinks, weights)
+        curvature = envelope.curvature(targets, kinks, weights).diagonal
+        free = xp.astype(curvature > 0, multipliers.dtype)
+        scores = (prepared.joint @ multipliers) / alpha
+        off = free * (kinks - scores)
+        if problem.centered:
+            counts = xp.clip(problem.entries.sums(free), 1.0, None)
+            off = off - free * problem.entries.spread(
+                problem.entries.sums(off) / counts
+            )
+        residual, n_free = float(xp.max(xp.abs(off))), int(xp.sum(free))
+        if n_free == count and residual > _FALLS * smallest:
+            break
+        best, smallest, count = multipliers, residual, n_free
+        system = ActiveSystem(prepared, DiagonalCurvature.of(_KINK * curvature), alpha)
+        sums = -problem.entries.sums(multipliers) / alpha
+        multipliers = multipliers + alpha * system.solve(off, sums, rtol=_RTOL)
+    return best

@@ -1,0 +1,1 @@
+"""The best L, with f eliminated: squared loss, all targets."""

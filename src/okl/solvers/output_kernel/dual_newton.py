@@ -1,0 +1,241 @@
+r"""Squared norm of L, squared loss: Newton's method in the dual variables C.
+
+The dual, divided by alpha, is smooth, strongly concave and unconstrained,
+
+.. math:: \langle C, Y \rangle - \tfrac{\alpha}{2} \|C\|^2
+          - \tfrac18 \|C'KC\|_F^2.
+
+In the eigenbasis of K, and each step in that of L, a Hessian product
+alpha V + K V S / 2 + KC (V'KC + C'KV) / 2, S = C'KC, is three matrix products, and its
+first two terms are nearly diagonal: with 2 L in place of S they precondition it. Along
+a line the dual is a quartic, so the exact step is the only real root of a cubic.
+
+Every L = S / 2 on the way is PSD. (Newton's method in L itself needs fewer products
+where L is well conditioned. Where it is nearly singular, with smooth kernels and as
+many outputs as samples, it needs several times as many, or fails.) The best f for this
+L has dual variables C(L) in closed form, and the duality gap of the model is exactly
+alpha / 2 ||L - C(L)'K C(L) / 2||_F^2.
+
+Where R(L) = ||D^-1 L D^-1||_F^2 / 2, D diagonal, the best L is E S E / 2 with E = D^2,
+and norms and inner products of matrices of outputs are tr A E B E.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from okl.certificates import relative_gap
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
+from okl.problems import Rotated
+from okl.solvers.neighbours import Neighbours
+from okl.solvers.output_kernel.alternation import first_output_kernel
+from okl.solvers.output_kernel.value_function import NewtonIterate
+
+# Relative residual of the Newton systems far from the optimum; it shrinks with the
+# square root of the gap, which keeps convergence superlinear.
+_FORCING = 0.1
+# The exact step is found to this relative change, or in so many steps.
+_ROOT_CHANGE, _ROOT_STEPS = 1e-12, 60
+
+
+def dual_newton(
+    prepared: Rotated,
+    alpha: float,
+    start: Neighbours | None,
+    *,
+    tol: float,
+    scales: Array | None = None,
+) -> Iterator[NewtonIterate]:
+    """Yield models, without an end.
+
+    Parameters
+    ----------
+    prepared : Rotated
+        A problem with R(L) = ||D^-1 L D^-1||_F^2 / 2.
+    alpha : float
+        Strength of the regularisation.
+    start : Neighbours or None
+        Output kernels of neighbouring alphas; where there are none, or they are far,
+        it begins with a first L.
+    tol : float
+        Relative tolerance of that L.
+    scales : array (m,), optional
+        The diagonal of D; None for D = I.
+    """
+    d, targets = prepared.eigenvalues, prepared.targets
+    xp = namespace(targets)
+    known = Neighbours() if start is None else start
+    if known.near(alpha):
+        first = known.at(alpha)
+    else:
+        first = first_output_kernel(prepared, alpha, tol=tol).matrix()
+    values, basis = eigh(first)
+    weights, targets = xp.clip(values, 0.0, None), targets @ basis
+    dual = model = targets / (d * weights + alpha)
+    product = None  # C'KC, where it is not that of the model
+    while True:
+        metric = _Metric.of(basis, scales)
+        moment = symmetric(model.T @ (d * model))
+        matching = 2 * metric.inverse(
+            _diagonal(weights)
+        )  # the S of which L is the best
+        squares = inner(weights, xp.linalg.diagonal(matching)) / 2
+        primal = alpha / 2 * (inner(model, targets) + squares)
+        defect = moment - matching
+        gap = alpha / 8 * inner(metric(defect), defect)
+        kernel = SpectralKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
+        there = known.joined(alpha, kernel.matrix())
+        yield NewtonIterate(kernel, primal, primal - gap, there)
+        relative = relative_gap(primal, primal - gap, prepared.problem.reference)
+        inside = moment if product is None else product
+        point = _Point(d, targets, dual, inside, weights, metric, alpha)
+        dual = dual + point.step(relative)
+
+        product = symmetric(dual.T @ (d * dual))
+        values, rotation = eigh(symmetric(metric(product)))
+        weights, product = (
+            xp.clip(values, 0.0, None) / 2,
+            rotation.T @ product @ rotation,
+        )
+        dual, targets, basis = dual @ rotation, targets @ rotation, basis @ rotation
+        model = targets / (d * weights + alpha)
+
+
+class _Point(NamedTuple):
+    """Dual variables, in coordinates in which E S E is near twice the weights.
+
+    Attributes
+    ----------
+    d, targets, dual : array (k, 1), (k, m), (k, m)
+        The eigenvalues of K, Y and C.
+    moment : array (m, m)
+        S.
+    weights : array (m,)
+        The eigenvalues of L.
+    metric : _Metric
+        X -> E X E.
+    alpha : float
+        Strength of the regularisation.
+    """
+
+    d: Array
+    targets: Array
+    dual: Array
+    moment: Array
+    weights: Array
+    metric: _Metric
+    alpha: float
+
+    def step(self, gap: float) -> Array:
+        """Return the change of the dual variables."""
+        d, alpha, metric = self.d, self.alpha, self.metric
+        scaled, half = d * self.dual, metric(self.moment) / 2
+        diagonal = alpha + d * self.weights
+
+        def hessian(direction: Array) -> Array:
+            mixed = scaled.T @ direction
+            turned = d * (direction @ half) + scaled @ metric((mixed + mixed.T) / 2)
+            return alpha * direction + turned
+
+        gradient = self.targets - alpha * self.dual - scaled @ half
+        direction = conjugate_gradient(
+            hessian,
+            gradient,
+            lambda residual: residual / diagonal,
+            rtol=min(_FORCING, gap**0.5),
+        )
+        return self._length(direction, inner(gradient, direction)) * direction
+
+    def _length(self, direction: Array, slope: float) -> float:
+        """Maximise the quartic along the direction.
+
+        With S(t) = S + t Q + t^2 R, Q = C'KV + V'KC and R = V'KV, its derivative is
+        <G, V> - t (alpha ||V||^2 + (||Q||^2 + 2 <S, R>) / 4) - 3/4 t^2 <Q, R>
+        - t^3 ||R||^2 / 2, for the gradient G at t = 0 and the inner product
+        <A, B> = tr A E B E of matrices of outputs.
+        """
+        scaled = self.d * direction
+        mixed = self.dual.T @ scaled
+        mixed = mixed + mixed.T
+        square = direction.T @ scaled
+        image, crossed = self.metric(square), self.metric(mixed)
+        return _root(
+            slope,
+            self.alpha * inner(direction, direction)
+            + inner(crossed, mixed) / 4
+            + inner(self.moment, image) / 2,
+            0.75 * inner(mixed, image),
+            inner(square, image) / 2,
+        )
+
+
+def _root(constant: float, linear: float, quadratic: float, cubic: float) -> float:
+    """Return where constant = linear t + quadratic t^2 + cubic t^3, for constant > 0.
+
+    The right side rises everywhere: Newton's method, and bisection where that leaves
+    what the root is known to be in.
+    """
+    if not constant > 0:  # no direction to go, by rounding
+        return 0.0
+
+    def missing(t: float) -> float:
+        return constant - t * (linear + t * (quadratic + t * cubic))
+
+    low, high = 0.0, 1.0
+    while missing(high) > 0:
+        low, high = high, 2 * high
+    t = high
+    for _ in range(_ROOT_STEPS):
+        left = missing(t)
+        low, high = (t, high) if left > 0 else (low, t)
+        slope = linear + t * (2 * quadratic + t * 3 * cubic)
+        moved = t + left / slope if slope > 0 else low
+        if not low < moved < high:
+            moved = (low + high) / 2
+        if abs(moved - t) <= _ROOT_CHANGE * t:
+            break
+        t = moved
+    return t
+
+
+def _diagonal(values: Array) -> Array:
+    xp = namespace(values)
+    return xp.eye(values.shape[0], dtype=values.dtype) * values
+
+
+class _Metric(NamedTuple):
+    """X -> E X E in some basis of the outputs.
+
+    Attributes
+    ----------
+    matrix, back : array (m, m) or None
+        E and its inverse in this basis; None for E = I.
+    """
+
+    matrix: Array | None = None
+    back: Array | None = None
+
+    @classmethod
+    def of(cls, basis: Array, scales: Array | None) -> _Metric:
+        """Return it in an orthonormal basis, for the diagonal of D."""
+        if scales is None:
+            return cls()
+        xp = namespace(basis)
+        squares = xp.asarray(scales, dtype=basis.dtype) ** 2
+        return cls(
+            basis.T @ (squares[:, None] * basis), basis.T @ (basis / squares[:, None])
+        )
+
+    def __call__(self, matrix: Array) -> Array:
+        """Return E X E."""
+        inside = self.matrix
+        return matrix if inside is None else inside @ matrix @ inside
+
+    def inverse(self, matrix: Array) -> Array:
+        """Return E^-1 X E^-1."""
+        back = self.back
+        return matrix if back is None else back @ matrix @ back

@@ -1,0 +1,140 @@
+r"""Learned output kernel, squared loss: Newton's method in L alone.
+
+The best predictor is eliminated: what it costs is a smooth convex function phi of L
+(`okl.solvers.output_kernel.value_function`), and
+
+.. math:: \varphi(L) + \alpha R(L)
+
+is minimised over what the structure lets L be, its `okl.optimization.regions.Region`:
+bounded eigenvalues, or orthants of signs of entries. In the eigenbasis of L the second
+derivative of phi is nearly diagonal: conjugate gradients, preconditioned by the
+diagonal, need a few products a step, whatever the condition. Where nothing bounds L,
+the same goes on in the dual variables (`okl.solvers.output_kernel.dual_newton`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from okl.numerics.arrays import eigh, namespace
+from okl.optimization.newton import newton
+from okl.optimization.regions import Decomposed, Region
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
+from okl.problems import Problem, Rotated
+from okl.solvers.base import Solver, require_output_matrices
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.output_kernel.dual_newton import dual_newton
+from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
+from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.solution import Solution, conclude
+
+
+class OutputKernelNewton(Solver):
+    """Newton's method in L, over the region of the structure."""
+
+    name: ClassVar[str | None] = "output_kernel_newton"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "dual_newton",
+        "rescaled_trace",
+        "sparse_newton",
+        "barrier_newton",
+    )
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"region"})
+
+    def prepare(self, problem: Problem) -> Rotated:
+        """Decompose K, after looking for room for matrices of outputs."""
+        require_output_matrices(problem)
+        return Rotated.of(problem)
+
+    def solve(
+        self,
+        prepared: Rotated,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Any = None,
+    ) -> Solution:
+        """Iterate from where a neighbouring alpha ended, or from a scaled identity."""
+        problem = prepared.problem
+        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+        region = problem.structure.region(problem.n_outputs)
+        assert region is not None, "the structure has the capability"
+        if region.in_dual:
+            iterates = dual_newton(
+                prepared, alpha, start, tol=tol, scales=region.scales
+            )
+        else:
+            iterates = _primal_newton(prepared, region, alpha, start)
+        for found in iterates:
+            monitor.add(found.primal, found.dual, found)
+            if monitor.done:
+                break
+        best: NewtonIterate = monitor.best
+        return conclude(
+            prepared,
+            best_coefficients(prepared, best.output_kernel, alpha),
+            best.output_kernel,
+            alpha,
+            tol=tol,
+            history=monitor.history,
+            start=best.start,
+        )
+
+
+def _primal_newton(
+    prepared: Rotated, region: Region, alpha: float, start: Decomposed | None
+) -> Iterator[NewtonIterate]:
+    """Yield models of Newton's method in L until rounding is in the way."""
+    targets = region.split(prepared.targets)
+    smooth = ValueFunction(prepared.eigenvalues, targets, alpha)
+    size = targets.shape[1]
+    xp = namespace(targets)
+    identity = xp.eye(size, dtype=targets.dtype)
+    only = region.only(size)
+    if only is not None:
+        values = xp.full((size,), only, dtype=targets.dtype)
+        yield _certified(prepared, region, alpha, Decomposed(values, identity))
+        return
+    region, scale = _cold(smooth, region)
+    first = Decomposed(xp.full((size,), scale, dtype=targets.dtype), identity)
+    if start is not None:
+        region, first = region.warm(start) or (region, first)
+    for iterate in newton(smooth, region, first):
+        model = _certified(prepared, region, alpha, iterate.kernel)
+        cut = region.cut(iterate.kernel.values)
+        if cut is not None:  # it may be better
+            smaller = iterate.kernel._replace(values=cut)
+            other = _certified(prepared, region, alpha, smaller)
+            if other.gap < model.gap:
+                model = other._replace(start=iterate.kernel)
+        yield model
+
+
+def _cold(smooth: ValueFunction, region: Region) -> tuple[Region, float]:
+    """Return the region, and the eigenvalue of a multiple of I to start from."""
+    d, targets, alpha = smooth
+    xp = namespace(d)
+    _, vectors = eigh(symmetric(targets.T @ (d * targets)))
+    energy = d * (targets @ vectors[:, -1:]) ** 2
+
+    def power(eigenvalue: float) -> float:
+        return float(xp.sum(energy / (d * eigenvalue + alpha) ** 2))
+
+    guess = (float(xp.sum(energy)) / alpha) ** 0.5
+    return region.cold(targets.shape[1], power, guess)
+
+
+def _certified(
+    prepared: Rotated, region: Region, alpha: float, inside: Decomposed
+) -> NewtonIterate:
+    """Return the model of an L that Newton's method sees."""
+    xp = namespace(inside.values)
+    values, vectors = region.whole(inside.values, inside.vectors)
+    kernel = SpectralKernel(
+        xp.flip(values), xp.flip(vectors, axis=1), inside.matrix
+    ).on_range()
+    coefficients = best_coefficients(prepared, kernel, alpha)
+    return NewtonIterate(kernel, *prepared.bounds(coefficients, kernel, alpha), inside)

@@ -1,0 +1,1 @@
+"""The best f for a given L."""

@@ -1,0 +1,193 @@
+r"""The equations of Newton's method where few entries have curvature.
+
+With W the curvature of the *active* entries, those where the loss has any, the change
+E of the dual variables is zero elsewhere and
+
+.. math:: \alpha W^{-1} E + (J E)_{active} + 1 b' = R_{active}, \qquad 1'E = s,
+
+the second where there is an intercept b. A system as small as there are active entries
+is factorised once, for however many right sides R; another is solved by conjugate
+gradients, by products with K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, definite_solver, namespace
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.hessian import HessianSystem
+
+# Systems up to this size are solved directly.
+DIRECT = 3000
+# The same, where conjugate gradients are quick: where the diagonal of J times the
+# curvature is at most so many alphas.
+_MILD, _ALPHAS = 300, 30.0
+
+
+@dataclass(frozen=True)
+class ActiveSystem:
+    """The equations at one curvature.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The problem, and L.
+    curvature : Curvature
+        W.
+    alpha : float
+    """
+
+    prepared: Prepared
+    curvature: Curvature
+    alpha: float
+
+    @cached_property
+    def size(self) -> int:
+        """The number of equations to be solved at once.
+
+        Outputs that nothing couples have systems of their own.
+        """
+        xp = namespace(self.curvature.diagonal)
+        active = xp.astype(self.curvature.diagonal > 0, xp.int64)
+        sizes = xp.sum(active, axis=0)
+        coupled = self.prepared.joint.couples
+        return int(xp.sum(sizes) if coupled else xp.max(sizes))
+
+    def solve(self, right: Array, sums: Array, *, rtol: float) -> Array:
+        """Return E (n_samples, n_outputs), zero where there is no curvature.
+
+        Its columns have the given sums if there is an intercept, and entries to take
+        them. ``rtol`` is the relative residual of conjugate gradients.
+        """
+        if self.size > (_MILD if self._is_mild else DIRECT):
+            return self._by_conjugate_gradients(right, sums, rtol)
+        change = namespace(right).zeros_like(right)
+        for block in self._blocks:
+            columns = block.columns
+            own = self.prepared.problem.entries.intercepts_of(columns)
+            part = change[:, columns]
+            part[block.mask] = block.solve(right[:, columns][block.mask], sums[own])
+            change[:, columns] = part
+        return change
+
+    @cached_property
+    def _is_mild(self) -> bool:
+        """Whether conjugate gradients take few steps."""
+        xp = namespace(self.curvature.diagonal)
+        steepest = xp.max(self.curvature.diagonal * self.prepared.joint.diagonal)
+        return bool(steepest <= _ALPHAS * self.alpha)
+
+    @cached_property
+    def _blocks(self) -> list[_Block]:
+        """The factorised systems: one, or one for each output."""
+        problem, joint = self.prepared.problem, self.prepared.joint
+        diagonal = self.curvature.diagonal
+        xp = namespace(diagonal)
+        n_columns = diagonal.shape[1]
+        width = n_columns if joint.couples else 1
+        blocks = []
+        for first in range(0, n_columns, width):
+            columns = slice(first, first + width)
+            mask = diagonal[:, columns] > 0
+            rows, outputs = xp.nonzero(mask)
+            if rows.shape[0] == 0:
+                continue
+            matrix = joint.block(rows, outputs if joint.couples else first)
+            members = None
+            if problem.centered:
+                own = problem.entries.intercepts_of(columns)
+                groups = problem.entries.intercept_groups(rows, outputs)
+                members = groups[:, None] == xp.arange(own.stop - own.start)
+                members = xp.astype(members, matrix.dtype)
+            shift = self.alpha / diagonal[:, columns][mask]
+            blocks.append(_Block.of(columns, mask, matrix, shift, members))
+        return blocks
+
+    def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
+        """Solve for E = E0 + V x, V the root of the curvature.
+
+        E0 has the sums, V x has none.
+        """
+        problem, joint = self.prepared.problem, self.prepared.joint
+        curvature, alpha = self.curvature, self.alpha
+        columns = self.prepared.approximation.columns
+        system = HessianSystem(self.prepared, curvature, alpha, columns)
+        first = namespace(right).zeros_like(right)
+        if problem.centered:
+            shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
+            first = curvature.diagonal * (shift + first)
+            right = right - joint @ first - alpha * curvature.solve_total(sums)
+        solved = system.solve(curvature.adjoint(right), rtol=rtol)
+        return first + curvature.factor(solved)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """(M + D) e = right, with a b for each intercept where its e have a sum.
+
+    Attributes
+    ----------
+    columns : slice
+        The outputs.
+    mask : array (n_samples, n_columns)
+        The active entries.
+    inverse : callable
+        What solves with M + D.
+    members : array (size, n_intercepts) or None
+        Which entries share an intercept.
+    """
+
+    columns: slice
+    mask: Array
+    inverse: Callable[[Array], Array]
+    members: Array | None
+
+    @classmethod
+    def of(
+        cls,
+        columns: slice,
+        mask: Array,
+        matrix: Array,
+        diagonal: Array,
+        members: Array | None,
+    ) -> _Block:
+        """Factorise M + D."""
+        xp = namespace(matrix)
+        size = matrix.shape[0]
+        rounding = float(xp.finfo(matrix.dtype).eps) * size
+        largest = xp.max(xp.linalg.diagonal(matrix))
+        identity = xp.eye(size, dtype=matrix.dtype)
+        matrix = matrix + identity * (diagonal + rounding * largest)
+        return cls(columns, mask, definite_solver(matrix), members)
+
+    def solve(self, right: Array, sums: Array) -> Array:
+        """Return e."""
+        if self.members is None:
+            return self.inverse(right[:, None])[:, 0]
+        xp = namespace(right)
+        ones, total, empty = self._border
+        # the b that M e does not need: where M is all but singular, it would cancel
+        # between two large vectors below
+        counts = xp.clip(xp.sum(self.members, axis=0), 1.0, None)
+        right = right - self.members @ (self.members.T @ right / counts)
+        free = self.inverse(right[:, None])[:, 0]
+        excess = self.members.T @ free - sums
+        excess = xp.where(empty, xp.zeros_like(sums), excess)
+        shift = xp.linalg.solve(total, excess[:, None])
+        return free - (ones @ shift)[:, 0]
+
+    @cached_property
+    def _border(self) -> tuple[Array, Array, Array]:
+        """(M + D)^-1 of the members, their sums, and which have no entries."""
+        members = self.members
+        assert members is not None
+        xp = namespace(members)
+        ones = self.inverse(members)
+        empty = xp.sum(members, axis=0) == 0
+        identity = xp.eye(members.shape[1], dtype=members.dtype)
+        total = members.T @ ones + identity * xp.astype(empty, members.dtype)
+        return ones, total, empty

@@ -1,0 +1,120 @@
+r"""The equations of a Newton step for a given L, as an object that is kept.
+
+With J the map from dual variables to predictions and W = V V' the second derivative of
+the loss at some scores, they are
+
+.. math:: (\alpha I + V' J V)\, g = \text{right},
+
+symmetric and positive definite. With a free intercept the loss, minimised over it, is a
+function of the predictions alone whose second derivative is V Pi V', Pi the projection
+on what V maps to columns that sum to zero: the equations hold on the range of Pi.
+
+The steps of Newton's method are solutions of this system, and so is every derivative of
+a model with respect to what it was fitted to: a solution keeps the system of its last
+scores, and one more right-hand side costs one more solve. If the scores were moved by s
+while the model is refitted, alpha C would change by -alpha V g, g the solution for V's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, namespace
+from okl.operators import NystroemFactor
+from okl.optimization.conjugate_gradient import (
+    Step,
+    conjugate_gradient,
+    conjugate_steps,
+)
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.low_rank_preconditioner import preconditioner
+
+# W all but misses an entry where, times that of J, it is below this part of alpha.
+_LIGHT = 1e-3
+
+
+@dataclass(frozen=True)
+class HessianSystem:
+    """alpha I + V' J V on what leaves the intercept at its best.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        The problem, and J.
+    curvature : Curvature
+        W.
+    alpha : float
+    columns : NystroemFactor or None
+        Of K, for the preconditioner; None for a diagonal.
+    """
+
+    prepared: Prepared
+    curvature: Curvature
+    alpha: float
+    columns: NystroemFactor | None
+
+    @cached_property
+    def project(self) -> Callable[[Array], Array]:
+        """Pi, the identity without an intercept."""
+        problem, curvature = self.prepared.problem, self.curvature
+        if not problem.centered:
+            return _same
+        entries = problem.entries
+
+        def balance(right: Array) -> Array:
+            sums = entries.sums(curvature.factor(right))
+            shift = entries.spread(entries.solve_total(curvature, sums))
+            return right - curvature.adjoint(shift + namespace(right).zeros_like(right))
+
+        return balance
+
+    @cached_property
+    def _approximate(self) -> Callable[[Array], Array]:
+        joint = self.prepared.joint
+        return preconditioner(joint, self.columns, self.curvature, self.alpha)
+
+    def without_saturated(self, scaled: Array) -> Array:
+        """Return Pi V^+ r without entries that W all but misses and that are largest.
+
+        A C of another L leaves residuals where all probabilities are 0 or 1. Divided by
+        the root of next to nothing they are all that conjugate gradients see. (Where W
+        couples the outputs of a row, a softmax, this took more steps, not fewer.)
+        """
+        if self.curvature.separable:
+            xp = namespace(scaled)
+            weights = self.curvature.diagonal * self.prepared.joint.diagonal
+            light = weights <= _LIGHT * self.alpha
+            none, sizes = xp.zeros_like(scaled), xp.abs(scaled)
+            hides = light & (sizes > xp.max(xp.where(light, none, sizes)))
+            scaled = xp.where(hides, none, scaled)
+        return self.project(scaled)
+
+    def product(self, direction: Array) -> tuple[Array, Array]:
+        """Return the system times g, and J V g, which is added up with g."""
+        image = self.prepared.joint @ self.curvature.factor(direction)
+        back = self.project(self.curvature.adjoint(image))
+        return self.alpha * direction + back, image
+
+    def precondition(self, rows: Array) -> Array:
+        """Return nearly the inverse times rows."""
+        return self.project(self.curvature.project(self._approximate(rows)))
+
+    def steps(self, right: Array) -> Iterator[Step]:
+        """Yield the steps of conjugate gradients, with their J V g."""
+        return conjugate_steps(self.product, right, self.precondition)
+
+    def solve(self, right: Array, *, rtol: float) -> Array:
+        """Return g (n_samples, n_outputs) to a relative residual."""
+        return conjugate_gradient(
+            lambda direction: self.product(direction)[0],
+            self.project(right),
+            self.precondition,
+            rtol=rtol,
+        )
+
+
+def _same(rows: Array) -> Array:
+    return rows

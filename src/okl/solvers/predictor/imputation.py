@@ -1,0 +1,228 @@
+r"""Known output kernel, squared loss, missing targets: by imputing them.
+
+With complete targets the spectral solver divides by A = K (x) L + alpha I. A missing
+target may be any number; the best f for all of them is the best f at the numbers that
+cost least, which are those that the model predicts itself:
+
+.. math:: \min_{y_m} \tfrac{\alpha}{2}\, y' A^{-1} y
+          \quad\Longleftrightarrow\quad (A^{-1} y)_m = 0,
+
+dual variables that vanish where nothing was observed. Conjugate gradients solve this
+system, whose unknowns are the *missing* entries; a product with it is one complete
+spectral solve. Its eigenvalues lie at 1 / alpha but for as many as K (x) L has above
+alpha, so that few steps are enough; the system of the observed entries has no such
+luck, and needs ten times as many.
+
+*The intercept* stays what it is for complete targets: centring, of K and of y.
+
+*The gap costs no product.* It needs <a, K a L> for the residuals a of the observed
+entries, and U'aV is known: the spectral solve has computed U'yV, and that of the next
+direction holds that of the residuals of the imputed entries. A path shares the
+decomposition of K, and starts from the imputed values of the last alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from okl.numerics.arrays import Array, inner, namespace
+from okl.operators import JointSpectrum
+from okl.output_kernels import SpectralKernel
+from okl.problems import Problem, Rotated, Weighting
+from okl.solvers.base import Solver
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.solution import Solution, certified
+
+
+class Imputation(Solver):
+    """Conjugate gradients on the missing entries, each product a spectral solve."""
+
+    name: ClassVar[str | None] = "imputation"
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    weightings: ClassVar[frozenset[Weighting]] = frozenset({"none", "missing"})
+
+    def prepare(self, problem: Problem) -> PreparedImputation:
+        """Decompose K and L."""
+        known = problem.structure.known(problem.targets)
+        assert known is not None
+        return self.prepare_for(problem, known.spectral())
+
+    def prepare_for(
+        self, problem: Problem, known: SpectralKernel
+    ) -> PreparedImputation:
+        """Prepare to find the best f for some L, one that a structure learns."""
+        return PreparedImputation.of(problem, known)
+
+    def solve(
+        self,
+        prepared: PreparedImputation,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Array | None = None,
+    ) -> Solution:
+        """Iterate from the imputed targets of a neighbouring alpha, or from zero."""
+        problem, known = prepared.problem, prepared.known
+        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+        completed, predictions = _impute(prepared, alpha, start, monitor)
+        rotated = Rotated.of(problem.completed(completed))
+        coefficients = best_coefficients(rotated, known, alpha)
+        dual_coef = rotated.lift(coefficients, known, alpha)
+        intercept = None
+        if problem.centered:
+            intercept = problem.loss.best_intercept(
+                problem.targets, predictions, problem.weights
+            )
+        return certified(
+            problem,
+            dual_coef,
+            known,
+            alpha,
+            tol=tol,
+            history=monitor.history,
+            start=completed,
+            intercept=intercept,
+        )
+
+
+class PreparedImputation(NamedTuple):
+    """A problem, the L that is held fixed, and what does not depend on alpha.
+
+    Attributes
+    ----------
+    problem : Problem
+        With weights of zero and one.
+    known : SpectralKernel
+        L.
+    observed : array (n_samples, n_outputs)
+        One where a target was observed, else zero.
+    counts : array (n_outputs,)
+        How many targets of each output were observed, at least one.
+    column_sums : array (k, n_outputs)
+        U' times ``observed``.
+    spectrum : JointSpectrum
+        The eigendecomposition of K (x) L, which the predictions of all targets need.
+    """
+
+    problem: Problem
+    known: SpectralKernel
+    observed: Array
+    counts: Array
+    column_sums: Array
+    spectrum: JointSpectrum
+
+    @classmethod
+    def of(cls, problem: Problem, known: SpectralKernel) -> PreparedImputation:
+        """Count what was observed, and rotate it."""
+        xp = namespace(problem.targets)
+        observed = xp.ones_like(problem.targets)
+        if problem.weights is not None:
+            observed = observed * problem.weights
+        counts = xp.sum(observed, axis=0)
+        spectrum = problem.entries.joint(known).spectrum()
+        return cls(
+            problem,
+            known,
+            observed,
+            xp.where(counts > 0, counts, xp.ones_like(counts)),
+            spectrum.inputs.vectors.T @ observed,
+            spectrum,
+        )
+
+    def under(self, problem: Problem, kernel: SpectralKernel) -> PreparedImputation:
+        """Return the same with another loss or another L."""
+        spectrum = problem.entries.joint(kernel).spectrum()
+        return self._replace(problem=problem, known=kernel, spectrum=spectrum)
+
+    def observed_means(self, rows: Array) -> Array:
+        """Return the mean of the observed entries of each output (n_outputs,)."""
+        return namespace(rows).sum(self.observed * rows, axis=0) / self.counts
+
+    def residuals(self, alpha: float) -> Callable[[Array], Array]:
+        """Return what makes of complete targets the residuals of the best f."""
+        joint = self.spectrum
+        gain = joint.eigenvalues / (joint.eigenvalues + alpha)
+
+        def residuals(rows: Array) -> Array:
+            predictions = joint.from_coordinates(gain * joint.coordinates(rows))
+            return self.problem.balanced(rows) - predictions
+
+        return residuals
+
+
+def _impute(
+    prepared: PreparedImputation, alpha: float, start: Array | None, monitor: Monitor
+) -> tuple[Array, Array]:
+    """Return the completed targets, and what the model predicts but for b."""
+    problem, observed = prepared.problem, prepared.observed
+    joint = prepared.spectrum
+    gain = joint.eigenvalues / (joint.eigenvalues + alpha)
+    start = 0.0 * observed if start is None else start
+    completed = observed * problem.targets + (1 - observed) * start
+    coordinates = joint.coordinates(completed)
+    predictions = joint.from_coordinates(gain * coordinates)
+    # alpha C of the completed targets; to be zero where they are imputed
+    dual = problem.balanced(completed) - predictions
+    direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
+    while True:
+        residual = (observed - 1) * dual
+        previous, size = size, inner(residual, residual)
+        turn = size / previous if previous > 0 else 0.0
+        direction = residual + turn * direction
+        moved = joint.coordinates(direction)
+        # U'rV, without a product of its own
+        residual_coordinates = moved - turn * last
+        last = moved
+        primal, dual_value = _bounds(
+            prepared, alpha, completed, coordinates, dual, residual_coordinates
+        )
+        monitor.add(primal, dual_value)
+        if monitor.done or size <= 0:
+            return completed, predictions
+        change = joint.from_coordinates(gain * moved)
+        image = problem.balanced(direction) - change
+        step = size / inner(direction, image)
+        completed = completed + step * direction
+        coordinates = coordinates + step * moved
+        predictions = predictions + step * change
+        dual = dual + step * image
+
+
+def _bounds(
+    prepared: PreparedImputation,
+    alpha: float,
+    completed: Array,
+    coordinates: Array,
+    dual: Array,
+    imputed: Array,
+) -> tuple[float, float]:
+    """Return primal and dual value of the model of completed targets.
+
+    Parameters
+    ----------
+    completed : array (n_samples, n_outputs)
+        Y.
+    coordinates : array (k, q)
+        U'YV.
+    dual : array (n_samples, n_outputs)
+        alpha C.
+    imputed : array (k, q)
+        U' times minus alpha C at the imputed entries, times V.
+    """
+    observed, spread = prepared.observed, prepared.spectrum.eigenvalues
+    scaled = coordinates / (spread + alpha)
+    implied = observed * dual
+    rotated = alpha * scaled + imputed
+    if prepared.problem.centered:
+        shift = prepared.observed_means(dual)
+        implied = implied - observed * shift
+        rotated = rotated - prepared.spectrum.outputs.coordinates(
+            prepared.column_sums * shift
+        )
+    loss = inner(implied, implied) / 2
+    primal = loss + alpha / 2 * inner(scaled, spread * scaled)
+    norm = inner(rotated, spread * rotated)
+    return primal, inner(implied, completed) - loss - norm / (2 * alpha)

@@ -1,0 +1,133 @@
+r"""Known output kernel, smooth loss: Newton's method by products with K.
+
+With J the map C -> K C L, a the negative gradient of the loss at F = J C + 1 b',
+W = V V' its second derivative and r = a - alpha C, a Newton step for the dual variables
+is C + V g,
+
+.. math:: (\alpha I + V' J V)\, g = V^+ r,
+
+a symmetric system of which every product is one with K, all outputs at once (Seeger
+2006, section 6.1.1; `okl.solvers.predictor.hessian`). Where probabilities underflow V^+
+would divide by zero; there W is zero for all purposes, and the step is r / alpha
+(appendix A has another remedy).
+
+*The intercept* is minimised over at every F; the loss is then a function of F alone
+whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
+to zero. Nothing else changes, and dual variables stay balanced.
+
+*Products with K are all that costs.* J V g is added up along the iterations of
+conjugate gradients, so that the line search needs none; the gap costs one, J a. The
+preconditioner is a diagonal while a few products are enough, then that of
+`okl.solvers.predictor.low_rank_preconditioner`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from okl.numerics.arrays import inner
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.newton_point import NewtonPoint
+from okl.solvers.predictor.newton_start import NewtonStart, first_point, leave_zero
+from okl.solvers.predictor.newton_step import NewtonSteps, system_at
+from okl.solvers.solution import Solution, certified
+
+# How much smaller the promise of steps that are not seen in the objective must get.
+_SMALLER = 0.5
+# Iterations without progress after which rounding is in the way.
+_STAGNATION = 10
+
+
+class NewtonCG(Solver):
+    """Newton's method with conjugate gradients, matrix-free.
+
+    Parameters
+    ----------
+    columns : int, default=100
+        Rank of the approximation of K that preconditions; 0 for a diagonal.
+    """
+
+    name: ClassVar[str | None] = "newton_cg"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = None
+    workspace_matrices: ClassVar[int] = 0
+
+    def __init__(self, columns: int = 100) -> None:
+        self.columns = columns
+
+    def prepare(self, problem: Problem) -> Prepared:
+        """Choose the columns of K for the preconditioner."""
+        known = problem.known()
+        assert known is not None
+        return self.prepare_for(problem, known)
+
+    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+        """Prepare to find the best f for some L, one that a structure learns."""
+        return Prepared.of(problem, known, self.columns)
+
+    def solve(
+        self,
+        prepared: Prepared,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: NewtonStart | None = None,
+    ) -> Solution:
+        """Iterate from the model of a neighbouring alpha or L, or from zero."""
+        problem = prepared.problem
+        monitor = Monitor(
+            problem.reference,
+            tol=SAFETY * tol,
+            max_iter=max_iter,
+            stagnation=_STAGNATION,
+        )
+        foreign = start is not None and start.kernel is not prepared.kernel
+        steps = NewtonSteps(prepared, alpha, foreign=foreign)
+        point = first_point(prepared, alpha, start)
+        while True:
+            gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
+            if monitor.done:
+                break
+            moved = None
+            if start is None and monitor.n_iter == 1:
+                moved = leave_zero(prepared, point, steps, gap)
+            if moved is None:
+                moved = steps.take(point, gap)
+            if moved is None or _is_rounding(moved, point):
+                break
+            point = moved
+        return certified(
+            problem,
+            problem.balanced_theta(point.dual, prepared.kernel),
+            prepared.kernel,
+            alpha,
+            tol=tol,
+            history=monitor.history,
+            start=NewtonStart(point.dual, prepared.kernel),
+            intercept=point.intercept,
+            hessian=system_at(prepared, point, alpha),
+        )
+
+
+def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:
+    """Tell whether a step was no shorter than the one before, and neither is seen.
+
+    Below rounding steps are taken on trust, as long as they get smaller.
+    """
+    return not point.is_seen and point.promise > _SMALLER * last.promise
+
+
+def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
+    """Return the dual value at alpha C = a."""
+    problem = prepared.problem
+    norm = inner(point.gradient, prepared.joint @ point.gradient)
+    value = problem.loss.dual_value(problem.targets, point.gradient, problem.weights)
+    return value - norm / (2 * alpha)

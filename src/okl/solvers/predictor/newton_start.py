@@ -1,0 +1,86 @@
+r"""Where Newton's method begins.
+
+At a small alpha little holds back a step from zero. There all classes are equally
+likely, and what the step fits to the scores are the targets divided by the probability
+of a class: a thousand, where there are a thousand classes. Of such a step only a small
+part lowers the objective, and many follow before probabilities are nearly right.
+
+So where the gap at zero is wide, the loss is replaced by its quadratic model not there,
+but at scores G that go well with the targets (`Loss.plausible_scores`), although no
+model may have them. The gradient of that model at C is
+
+.. math:: \nabla V(G) + W (J C - G),
+
+and its minimum a Newton step from zero with another right-hand side. Generalised linear
+models are begun in this way: McCullagh and Nelder, *Generalized linear models*, section
+2.5. From there on steps are held near while the loss is far from its quadratic models
+(the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
+would be too long, and take many more products each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.newton_point import NewtonPoint
+from okl.solvers.predictor.newton_step import NewtonSteps
+
+# The relative gap at zero from where on full steps from there are too long: the dual
+# value is negative.
+_WIDE = 1.0
+
+
+class NewtonStart(NamedTuple):
+    """C, and the L that it was found for."""
+
+    dual: Array
+    kernel: OutputKernel
+
+
+def first_point(
+    prepared: Prepared, alpha: float, start: NewtonStart | None
+) -> NewtonPoint:
+    """Return where to begin: where the objective is lowest, of zero and the start.
+
+    And for another L of the C of the same function, as far as L has it: what of C did
+    not count before may predict scores so large that every probability is 0 or 1, and
+    no step leads away from there.
+    """
+    zero = namespace(prepared.problem.targets).zeros_like(prepared.problem.targets)
+    point = NewtonPoint.at(prepared.problem, zero, zero, alpha)
+    if start is None:
+        return point
+    candidates = [start.dual]
+    kernel, entries = prepared.kernel, prepared.problem.entries
+    if start.kernel is not kernel and entries.every_output and kernel.rank:
+        candidates.append(kernel.solve(start.kernel.multiply(start.dual), zero))
+    for dual in candidates:
+        there = NewtonPoint.at(prepared.problem, dual, prepared.joint @ dual, alpha)
+        point = there if there.objective <= point.objective else point
+    return point
+
+
+def leave_zero(
+    prepared: Prepared, zero: NewtonPoint, steps: NewtonSteps, gap: float
+) -> NewtonPoint | None:
+    """Return the minimum of the quadratic model there, shortened if it must be.
+
+    None where a step from zero will do: where the relative gap there is below one, or
+    no scores are more plausible.
+    """
+    loss, targets = prepared.problem.loss, prepared.problem.targets
+    weights = prepared.problem.weights
+    scores = loss.plausible_scores(targets) if gap >= _WIDE else None
+    if scores is None:
+        return None
+    curvature = loss.curvature(targets, scores, weights)
+    gradient = loss.negative_gradient(targets, scores, weights)
+    gradient = gradient + curvature.factor(curvature.adjoint(scores))
+    moved = steps.take(zero._replace(scores=scores, gradient=gradient), gap)
+    if moved is None:
+        return None
+    steps.hold()
+    return moved._replace(promise=float("inf"))

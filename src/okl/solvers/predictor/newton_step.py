@@ -1,0 +1,245 @@
+r"""A step of Newton's method by products with K.
+
+The equations of a step (`okl.solvers.predictor.hessian`) are solved by conjugate
+gradients, which are stopped as soon as the objective falls enough. The preconditioner
+is a diagonal while a few products are enough, then that of
+`okl.solvers.predictor.low_rank_preconditioner`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import inner, namespace
+from okl.operators import NystroemFactor
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.hessian import HessianSystem
+from okl.solvers.predictor.newton_point import (
+    Direction,
+    NewtonPoint,
+    drift_of,
+    line_search,
+)
+
+# The preconditioned residual of a step: where it is tried first, or at the root of the
+# gap if smaller; from where on it may be shortened; how much closer if it does not go
+# down, and no closer than that.
+_FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
+# That of the first where products are cheap, of so many multiplications a row: then it
+# is the steps that cost.
+_FIRST_CHEAP, _CHEAP = 0.03, 500.0
+# So many products a step are worth no better preconditioner.
+_EASY = 6
+# A residual is out of the reach of W beyond this part of it.
+_UNREACHED = 1e-13
+# How much the second derivative is damped at first, and how it changes after a step of
+# full length, and after one that was not; below so much it is not.
+_DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
+# What holds steps near, in units of alpha: at first, by how much less after each step,
+# and so little that it is nothing. Of what the slope of a step promises a quadratic
+# keeps half: where less is kept than that, holding has not helped. And the gap from
+# where on it would only take more steps.
+_HELD, _LESS, _FREE, _WELL, _CLOSE = 10.0, 0.1, 0.05, 0.4, 0.5
+# Halved steps that are tried.
+_MAX_HALVINGS = 20
+
+
+def system_at(
+    prepared: Prepared,
+    point: NewtonPoint,
+    alpha: float,
+    columns: NystroemFactor | None = None,
+    curvature: Curvature | None = None,
+) -> HessianSystem:
+    """Return the equations of a step, with the second derivative there or another."""
+    if curvature is None:
+        problem = prepared.problem
+        there = problem.targets, point.scores, problem.weights
+        curvature = problem.loss.curvature(*there)
+    return HessianSystem(prepared, curvature, alpha, columns)
+
+
+class NewtonSteps:
+    """The steps of one fit, which remember what the last ones needed.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    alpha : float
+    foreign : bool
+        Whether C may come from a fit with another L.
+    """
+
+    def __init__(self, prepared: Prepared, alpha: float, *, foreign: bool) -> None:
+        self._prepared, self._alpha, self._foreign = prepared, alpha, foreign
+        self._easy = prepared.approximation.rank > 0
+        self._few = max(_EASY, int(prepared.approximation.cost))
+        self._damped = _Damped(foreign)
+        self._held = 0.0
+
+    def hold(self) -> None:
+        """Keep the next steps near to where they begin.
+
+        To the quadratic model of a step is added half of a number times its squared
+        norm, that of alpha. The number begins at ten times alpha, and falls as long as
+        the objective does what the model says; where it does not, it is dropped, and
+        so it is before the first step if the gap there is small already.
+        """
+        self._held = _HELD * self._alpha
+
+    def take(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point, None where no step lowers the objective.
+
+        Parameters
+        ----------
+        point : NewtonPoint
+        gap : float
+            The relative gap there: a step need not be much closer.
+        """
+        if self._held == _HELD * self._alpha and gap < _CLOSE:
+            self._held = 0.0
+        while self._held:
+            moved = self._quick(point, gap) or self._once(point, gap)
+            self._hold_after(point, moved)
+            if moved is not None:
+                return moved
+        moved = self._quick(point, gap)
+        if moved is not None:
+            return moved
+        return self._damped.step(self._prepared, point, self._alpha, gap)
+
+    def _quick(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point if few products and a diagonal are enough."""
+        if not self._easy:
+            return None
+        moved = _newton(
+            self._system(point),
+            point,
+            self._alpha,
+            gap,
+            foreign=self._foreign,
+            max_steps=self._few,
+        )
+        self._easy = moved is not None
+        return moved
+
+    def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point if the first step that is tried leads to one."""
+        system = self._system(point, columns=True)
+        return _newton(
+            system, point, self._alpha, gap, foreign=self._foreign, once=True
+        )
+
+    def _system(self, point: NewtonPoint, *, columns: bool = False) -> HessianSystem:
+        """Return the equations of the next step."""
+        of = self._prepared.approximation
+        some = of.columns if columns and of.rank else None
+        return system_at(self._prepared, point, self._alpha + self._held, some)
+
+    def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
+        """Hold the next step less, or no longer, after one to this point."""
+        well = (
+            moved is not None
+            and point.objective - moved.objective >= _WELL * moved.promise
+        )
+        self._held = _LESS * self._held if well else 0.0
+        if self._held < _FREE * self._alpha:
+            self._held = 0.0
+
+
+class _Damped:
+    """Steps with a second derivative as high as it must be for their full length.
+
+    Without a quadratic above the loss they are Newton's, shortened where they must be.
+    """
+
+    def __init__(self, foreign: bool) -> None:
+        self.share, self.foreign = _DAMPED, foreign
+
+    def step(
+        self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
+    ) -> NewtonPoint | None:
+        """Return the next point, None where no step lowers the objective."""
+        loss, of = prepared.problem.loss, prepared.approximation
+        columns = of.columns if of.rank else None
+        there = prepared.problem.targets, point.scores, prepared.problem.weights
+        system = partial(system_at, prepared, point, alpha, columns)
+        newton = partial(
+            _newton, point=point, alpha=alpha, gap=gap, foreign=self.foreign
+        )
+        while True:
+            share = self.share if self.share >= _NEWTON else 0.0
+            curvature = loss.damped_curvature(*there, share=share)
+            if curvature is None:
+                return newton(system())
+            if share >= 1:
+                self.share *= _LOWER
+                return newton(system(curvature))
+            moved = newton(system(curvature), shorten=False)
+            if moved is not None:
+                self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
+                return moved
+            self.share = min(self.share * _HIGHER, 1.0)
+
+
+def _newton(
+    system: HessianSystem,
+    point: NewtonPoint,
+    alpha: float,
+    gap: float,
+    *,
+    foreign: bool,
+    max_steps: int | None = None,
+    shorten: bool = True,
+    once: bool = False,
+) -> NewtonPoint | None:
+    """Return the next point, None where no step lowers the objective.
+
+    Also None if so many products are not enough for a full step, or if the step would
+    have to be shortened and may not, or computed to more digits and is tried but once.
+    The number in the system is larger than alpha where the step is held near. What a C
+    that was found for another L, a ``foreign`` one, leaves where probabilities are 0 or
+    1 stays out of the equations.
+    """
+    problem, joint = system.prepared.problem, system.prepared.joint
+    curvature, held = system.curvature, system.alpha
+    residual = point.gradient - alpha * point.dual
+    scaled = curvature.solve(residual)
+    inside = system.without_saturated(scaled) if foreign else system.project(scaled)
+    # where W vanishes and the residual does not, as for a saturated wrong class
+    outside = residual - curvature.factor(inside)
+    right, image = inside, 0.0 * residual
+    xp = namespace(residual)
+    if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
+        image = (joint @ outside) / held
+        right = right - system.project(curvature.adjoint(image))
+    inside = xp.zeros_like(residual)
+
+    def moved(halvings: int) -> NewtonPoint | None:
+        change = outside / held + curvature.factor(inside)
+        drift = drift_of(problem, curvature, image)
+        direction = Direction(change, image, drift, -inner(residual, image))
+        return line_search(problem, point, direction, alpha, halvings)
+
+    # Conjugate gradients climb the dual: stopped too early, their step need not lower
+    # the primal, or not at full length. Then they go on.
+    cheap = joint.work <= _CHEAP * joint.n_samples
+    first = _FIRST_CHEAP if cheap else _FIRST
+    enough = min(first, max(abs(gap) ** 0.5, _LEAST))
+    shorten = shorten and not once
+    halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
+    least = enough if once else _LEAST if shorten else _FORCING
+    for step in islice(system.steps(right), max_steps):
+        inside = inside + step.length * step.direction
+        image = image + step.length * step.product
+        if step.left > enough:
+            continue
+        found = moved(halvings if step.left <= _FORCING else 0)
+        if found is not None:
+            return found
+        if enough <= least:
+            break
+        enough *= _TIGHTER
+    return moved(halvings) if max_steps is None else None

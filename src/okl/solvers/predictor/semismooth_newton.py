@@ -1,0 +1,259 @@
+r"""Known output kernel, curvature at some entries only: Newton's method with these.
+
+An entry is *active* where the loss has curvature: for the envelope of a hinge, a
+support vector on the margin. With a the negative gradient at F = J C + 1 b', J the map
+C -> K C L, and r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
+`okl.solvers.predictor.active_system` for R = -J r / alpha; the change of the intercept
+keeps 1'C = 0. A step costs two products with J, those for the gap included: at the best
+intercept the gap is <r, J r> / (2 alpha). The intercept of the iterations is another
+one: where the loss is flat in it the best one says nothing of the way to go.
+
+Along the step the objective is piecewise quadratic, or nearly so, in one number, and
+minimised exactly; an output that no other depends on has a number of its own. Where the
+loss is piecewise quadratic the method ends after finitely many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, inner, namespace
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.newton_cg import NewtonCG
+from okl.solvers.solution import Solution, certified
+
+# Systems are solved to a relative residual of the root of the gap, within bounds; and
+# closer by a factor after a step shorter than this.
+_LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
+# Line search: what is left of the slope, most trials, and a step that is none.
+_FLAT, _TRIALS, _NONE = 1e-3, 60, 1e-9
+
+
+class SemismoothNewton(Solver):
+    """Newton's method on the entries where the loss has curvature."""
+
+    name: ClassVar[str | None] = "semismooth_newton"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth", "active"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = None
+    workspace_matrices: ClassVar[int] = 0
+
+    def prepare(self, problem: Problem) -> Prepared:
+        """Choose the columns of K for the preconditioner of conjugate gradients."""
+        return NewtonCG().prepare(problem)
+
+    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
+        """Prepare to find the best f for some L, one that a structure learns."""
+        return NewtonCG().prepare_for(problem, known)
+
+    def solve(
+        self,
+        prepared: Prepared,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Array | None = None,
+    ) -> Solution:
+        """Iterate from C of a neighbouring alpha, or from zero."""
+        problem, joint = prepared.problem, prepared.joint
+        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+        xp = namespace(problem.targets)
+        dual = xp.zeros_like(problem.targets) if start is None else start
+        predictions = xp.zeros_like(dual) if start is None else joint @ dual
+        intercept, closer = None, 1.0
+        while True:
+            point = _Point.at(prepared, dual, predictions, intercept, alpha)
+            gap = monitor.add(point.objective, point.objective - point.gap)
+            if monitor.done:
+                break
+            rtol = max(closer * min(gap**0.5, _LOOSEST), _CLOSEST)
+            direction = _newton(prepared, point, alpha, rtol=rtol)
+            length = _length(prepared, point, direction, alpha)
+            longest = float(xp.max(length))
+            if longest <= _NONE:  # rounding is in the way
+                break
+            closer = _CLOSER * closer if longest < _SHORT else 1.0
+            dual = dual + length * direction.change
+            predictions = predictions + length * direction.predictions
+            intercept = point.intercept + length * direction.intercept
+        return certified(
+            problem,
+            problem.balanced_theta(dual, prepared.kernel),
+            prepared.kernel,
+            alpha,
+            tol=tol,
+            history=monitor.history,
+            start=dual,
+            intercept=point.best_intercept if problem.centered else None,
+        )
+
+
+class _Point(NamedTuple):
+    """Dual variables C with an intercept b, and the loss at their scores.
+
+    Attributes
+    ----------
+    dual, scores, residual, residual_image : array (n_samples, n_outputs)
+        C, F, r = a - alpha C and J r.
+    curvature : Curvature
+        W.
+    intercept, best_intercept : array (n_outputs,)
+        b, and where the loss is least; zero without an intercept.
+    objective, gap : float
+        At the best intercept: the loss plus alpha <C, J C> / 2, and what it is above
+        the dual value at its a.
+    """
+
+    dual: Array
+    scores: Array
+    residual: Array
+    residual_image: Array
+    curvature: Curvature
+    intercept: Array
+    best_intercept: Array
+    objective: float
+    gap: float
+
+    @classmethod
+    def at(
+        cls,
+        prepared: Prepared,
+        dual: Array,
+        predictions: Array,
+        intercept: Array | None,
+        alpha: float,
+    ) -> _Point:
+        problem = prepared.problem
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        xp = namespace(dual)
+        best = xp.zeros((problem.n_outputs,), dtype=dual.dtype)
+        if problem.centered:  # it is not far from the last one
+            near = best if intercept is None else intercept
+            shifted = predictions + problem.entries.spread(near)
+            best = near + problem.best_intercept(shifted)
+        if intercept is None:
+            intercept = best
+
+        scores = predictions + problem.entries.spread(intercept)
+        best_scores = predictions + problem.entries.spread(best)
+        residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
+        at_best = loss.negative_gradient(targets, best_scores, weights)
+        at_best = at_best - alpha * dual
+        image, best_image = prepared.joint.both(residual, at_best)
+        value = loss.value(targets, best_scores, weights)
+        return cls(
+            dual,
+            scores,
+            residual,
+            image,
+            loss.curvature(targets, scores, weights),
+            intercept,
+            best,
+            value + alpha / 2 * inner(dual, predictions),
+            inner(at_best, best_image) / (2 * alpha),
+        )
+
+
+class _Direction(NamedTuple):
+    """A change of C, J times it, and changes of b and of the scores."""
+
+    change: Array
+    predictions: Array
+    intercept: Array
+    scores: Array
+
+
+def _newton(
+    prepared: Prepared, point: _Point, alpha: float, *, rtol: float
+) -> _Direction:
+    """Return the Newton step."""
+    problem, curvature = prepared.problem, point.curvature
+    xp = namespace(point.dual)
+    right = -point.residual_image / alpha
+    sums = -problem.entries.sums(point.dual + point.residual / alpha)
+    system = ActiveSystem(prepared, curvature, alpha)
+    inside = system.solve(right, sums, rtol=rtol)
+    inside_image = prepared.joint @ inside
+    predictions = point.residual_image / alpha + inside_image
+    intercept = xp.zeros_like(point.intercept)
+    if problem.centered:
+        # what the equations of the active entries leave to it
+        left = curvature.diagonal * (right - inside_image)
+        left_over = problem.entries.sums(left - alpha * inside)
+        intercept = problem.entries.solve_total(curvature, left_over)
+        # where nothing that shares it is active there is none
+        flat = problem.entries.sums(curvature.diagonal) == 0
+        way = point.best_intercept - point.intercept
+        intercept = xp.where(flat, way, intercept)
+    return _Direction(
+        point.residual / alpha + inside,
+        predictions,
+        intercept,
+        predictions + problem.entries.spread(intercept),
+    )
+
+
+def _length(
+    prepared: Prepared, point: _Point, direction: _Direction, alpha: float
+) -> Array:
+    """Return the best length of a step: one number, or one for each output.
+
+    The derivative of the objective in the length is increasing.
+    """
+    problem, couples = prepared.problem, prepared.joint.couples
+    loss, targets, weights = problem.loss, problem.targets, problem.weights
+    scores, moved = point.scores, direction.scores
+    xp = namespace(scores)
+
+    def total(entries: Array) -> Array:
+        sums = xp.sum(entries, axis=0)
+        return xp.sum(sums, keepdims=True) if couples else sums
+
+    image = alpha * direction.predictions
+    constant, linear = total(point.dual * image), total(direction.change * image)
+
+    def slope(length: Array) -> Array:
+        there = loss.negative_gradient(targets, scores + length * moved, weights)
+        return constant + length * linear - total(there * moved)
+
+    def steepening(length: Array) -> Array:
+        there = loss.curvature(targets, scores + length * moved, weights)
+        return linear + total(there.diagonal * moved * moved)
+
+    return _increasing_root(slope, steepening, xp.zeros_like(constant))
+
+
+def _increasing_root(
+    value: Callable[[Array], Array], slope: Callable[[Array], Array], zero: Array
+) -> Array:
+    """Return zeros of increasing functions that are negative at zero.
+
+    By Newton's method within brackets.
+    """
+    xp = namespace(zero)
+    infinite = xp.full_like(zero, float("inf"))
+    small = _FLAT * xp.abs(value(zero))
+    low, high, length = zero, infinite, xp.ones_like(zero)
+    for _ in range(_TRIALS):
+        here, steep = value(length), slope(length)
+        done = xp.abs(here) <= small
+        if bool(xp.all(done)):
+            break
+        low = xp.where(here < 0, length, low)
+        high = xp.where(here > 0, length, high)
+        middle = xp.where(high < infinite, (low + high) / 2, 2 * length)
+        safe = xp.where(steep > 0, steep, xp.ones_like(steep))
+        newton = length - here / safe
+        inside = (steep > 0) & (newton > low) & (newton < high)
+        length = xp.where(done, length, xp.where(inside, newton, middle))
+    return length

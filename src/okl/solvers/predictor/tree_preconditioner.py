@@ -1,0 +1,103 @@
+r"""What is nearly the inverse of alpha I + V' (K (x) L) V for the L of a tree.
+
+With K ~ R R' the function of a leaf c is R t_c, t_c the sum of one vector for each node
+on its path, and D the diagonal of the second derivative: the equations of a node are
+tied to those of its parent alone, by matrices of as many rows as R has columns. So they
+are eliminated from the leaves to the root and solved on the way back, without any
+matrix for two nodes. With h_c = R' D_c^(1/2) r_c and G_c = R' D_c R at the leaves,
+
+.. math:: A_p = I + \frac{d_p}{\alpha} M_p, \qquad
+          M_p = \sum_c A_c^{-1} M_c, \quad g_p = \sum_c A_c^{-1} g_c,
+          \quad t_p = A_p^{-1} \left(t_{\text{above } p} + \frac{d_p}{\alpha} g_p\right)
+
+over the children c of p, where M and g are G and h at a leaf.
+
+The softmax loss does not see what all classes have in common: V is D^(1/2) times a
+projection that takes it out of each row. To take it out of the functions, the root gets
+a variance that is as good as infinite, which changes nothing in the equations; without
+it D would say that nodes are known to which the likelihood is blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, namespace
+from okl.operators import NystroemFactor
+from okl.trees import Levels
+
+# The variance of the root that stands for infinity, relative to the largest.
+_FREE = 1e6
+# The matrices of the nodes take no more than so many arrays of scores take.
+_ARRAYS = 1
+
+
+def tree_preconditioner(
+    columns: NystroemFactor,
+    curvature: Curvature,
+    nodes: tuple[Levels, Array],
+    alpha: float,
+) -> Callable[[Array], Array]:
+    """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
+
+    Parameters
+    ----------
+    columns : NystroemFactor
+        R, one for all outputs.
+    curvature : Curvature
+        W, at the current scores.
+    nodes : tuple (Levels, array (n_nodes,))
+        The tree and the variances of its nodes.
+    alpha : float
+        Strength of the regularisation.
+    """
+    (levels, variances), weights = nodes, curvature.diagonal
+    xp = namespace(weights)
+    n, m = weights.shape
+    allowed = int(max((_ARRAYS * n * m / levels.n_nodes) ** 0.5, 1))
+    sample = columns.factors[0][:, : min(allowed, columns.rank)]
+    k = sample.shape[1]
+    if not curvature.separable:
+        free = _FREE * float(xp.max(variances))
+        variances = xp.concat([variances[:1] + free, variances[1:]])
+    scales = [d / alpha for d in levels.by_depth(variances[None, :])]
+    identity = xp.eye(k, dtype=weights.dtype)
+    inverses: dict[int, Array] = {}
+
+    def eliminated(depth: int, flat: Array) -> Array:
+        """Return A^-1 M of the nodes of a depth, from M as columns (k^2, nodes)."""
+        below = xp.reshape(flat.T, (-1, k, k))
+        pivots = identity + scales[depth][0, :, None, None] * below
+        inverses[depth] = xp.linalg.inv(pivots)
+        return xp.reshape(inverses[depth] @ below, (-1, k * k)).T
+
+    def solved(depth: int, right: Array) -> Array:
+        """Return A^-1 times the column of each node of a depth (k, nodes)."""
+        return (inverses[depth] @ right.T[:, :, None])[:, :, 0].T
+
+    levels.sums(_weighted_grams(sample, weights), eliminated)
+    roots = xp.sqrt(weights)
+
+    def apply(right: Array) -> Array:
+        sums = levels.sums(sample.T @ (roots * right), solved)
+        added = [d * g for d, g in zip(scales, sums, strict=True)]
+        inside = levels.path_sums(added, solved)
+        return (right - roots * (sample @ inside)) / alpha
+
+    return apply
+
+
+def _weighted_grams(sample: Array, weights: Array) -> Array:
+    """Return R' diag(w) R for each column w of the weights, as columns (k^2, m).
+
+    A row of all of them is one product of matrices, half of which the symmetry saves.
+    """
+    xp = namespace(weights)
+    k, m = sample.shape[1], weights.shape[1]
+    grams = xp.empty((k, k, m), dtype=weights.dtype)
+    for a in range(k):
+        row = (sample[:, a : a + 1] * sample[:, a:]).T @ weights
+        grams[a, a:, :] = row
+        grams[a:, a, :] = row
+    return xp.reshape(grams, (k * k, m))

@@ -1,0 +1,63 @@
+r"""Any structure, smooth loss: models of what the best f costs, then Newton's method.
+
+What the best f for an L costs is replaced by squared-loss problems, round by round
+(`okl.solvers.smooth.rounds`), for which there is a fast solver with every structure.
+Under a trace penalty such rounds take the longer, the more directions of L are all but
+zero: hundreds for the sharp envelopes of a hinge, for logistic losses, or where a small
+alpha meets few targets of many outputs. There they lead to where Newton's method in a
+factor of L starts (`okl.solvers.smooth.trace_newton`), which takes ten steps.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
+from okl.solvers.smooth.trace_newton import takes, trace_newton
+from okl.solvers.solution import Solution
+
+
+class Majorization(Solver):
+    """Minimise models of what the best f costs, plus alpha R.
+
+    Under a trace penalty, where targets are missing or the loss is one of labels, each
+    alone, a few rounds and Newton's method in the factor B of L = B B'.
+
+    Parameters
+    ----------
+    columns : int, default=100
+        How many columns of K the models use where it cannot be decomposed.
+    """
+
+    name: ClassVar[str | None] = "majorization"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "proximal_gradient",
+        "surrogate",
+        "trace_newton",
+    )
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
+    complete_rows: ClassVar[bool] = False
+    workspace_matrices: ClassVar[int] = 0
+
+    def __init__(self, columns: int = 100) -> None:
+        self.columns = columns
+
+    def prepare(self, problem: Problem) -> PreparedRounds:
+        """Prepare what finds f, and what makes models."""
+        return PreparedRounds.of(problem, self.columns)
+
+    def solve(
+        self,
+        prepared: PreparedRounds,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Start | None = None,
+    ) -> Solution:
+        """Iterate from the L of a neighbouring alpha, or from L = 0."""
+        solve = trace_newton if takes(prepared) else rounds
+        return solve(prepared, alpha, tol=tol, max_iter=max_iter, start=start)

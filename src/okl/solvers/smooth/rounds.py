@@ -1,0 +1,280 @@
+r"""Rounds of models of what the best f costs, each with the best f: any structure.
+
+Two steps take turns. *L*: what the best f for an L costs is replaced by a squared-loss
+problem that equals it to first order at the last L
+(`okl.solvers.smooth.linearisation`), for which there is a fast, certified solver with
+every structure. *f alone*: the solver of a known L (imputation for the squared loss
+with missing targets, else Newton's method) gives the best f and b in a few steps. What
+is left to the rounds is L: a few numbers instead of all predictions, and ten rounds
+where proximal gradients alone, accelerated, need hundreds.
+
+*The curvature h* of a model is guessed from the last round, for no h is large enough
+for certain but the bound of the loss, which a saturated probability is far below. Where
+the objective rises the round is repeated with a larger h, below which the next guesses
+are not trusted at once. With some columns of K the guess is, like the step lengths of
+Barzilai and Borwein, best left alone: there a round stands unless the objective is
+above those of several rounds before (Grippo, Lampariello and Lucidi 1986).
+
+Where K can be decomposed a model has all its columns; else, and in long form, a few of
+them, and of K nothing is asked but products.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from okl.numerics.arrays import namespace
+from okl.output_kernels import OutputKernel, SpectralKernel
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.monitor import Monitor
+from okl.solvers.predictor.imputation import Imputation
+from okl.solvers.predictor.newton_cg import NewtonCG
+from okl.solvers.predictor.semismooth_newton import SemismoothNewton
+from okl.solvers.smooth.linearisation import (
+    AllColumns,
+    Linearisation,
+    SomeColumns,
+)
+from okl.solvers.smooth.scores import Scores, largest_curvature
+from okl.solvers.solution import Solution, certified
+
+# The dual value errs to first order in f and L, their objectives to second: models are
+# solved to this part of the square of the last gap, f to that of the power of it that
+# the models ask for, within bounds; and both closer by another factor while the
+# objective does not fall.
+_SHARE, _LEAST, _CLOSER = 1e-2, 1e-14, 0.1
+# h is at least this part of the bound.
+_FLATTEST = 1e-6
+# After a round whose objective rose h is at least what it was raised to, divided by
+# this with each round that stands.
+_FORGET = 2.0
+# Most steps of f in one round.
+STEPS = 1000
+# What finds the best f for a given L: the first that takes the problem.
+_FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ...] = (
+    Imputation,
+    SemismoothNewton,
+    NewtonCG,
+)
+
+
+def rounds(
+    prepared: PreparedRounds,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Start | None = None,
+) -> Solution:
+    """Iterate from the model of a neighbouring alpha, or from L = 0.
+
+    Parameters
+    ----------
+    prepared : PreparedRounds
+    alpha, tol, max_iter, start
+        As in `okl.solvers.Solver.solve`.
+    """
+    turns = _Rounds(prepared, alpha, start, tol=tol, max_iter=max_iter)
+    while not turns.done:
+        turns.turn()
+    fit, kernel, rank_limited = turns.monitor.best
+    return certified(
+        prepared.problem,
+        fit.dual_coef,
+        kernel,
+        alpha,
+        tol=tol,
+        history=turns.monitor.history,
+        start=Start(kernel, fit.start, turns.h / turns.bound),
+        intercept=fit.intercept,
+        rank_limited=rank_limited,
+    )
+
+
+class Start(NamedTuple):
+    """L, where its f may start, and which part of the bound h was."""
+
+    kernel: OutputKernel
+    inside: Any
+    share: float = 1.0
+
+
+class PreparedRounds(NamedTuple):
+    """A problem, what finds the best f of it for a given L, and what models it."""
+
+    problem: Problem
+    solver: Solver
+    for_known: Any
+    models: AllColumns | SomeColumns
+
+    @classmethod
+    def of(cls, problem: Problem, columns: int) -> PreparedRounds:
+        """Prepare what finds f, and what makes models; L takes its place later.
+
+        Models have so many columns of K where it cannot be decomposed.
+        """
+        targets = problem.targets
+        ones = namespace(targets).ones((problem.n_outputs,), dtype=targets.dtype)
+        solver = next(
+            candidate
+            for candidate in (one() for one in _FOR_KNOWN)
+            if not candidate.missing_for_given(problem)
+            and candidate.fits_in_memory(problem)
+        )
+        decomposes = problem.operator.workspace >= 2 and problem.entries.every_output
+        return cls(
+            problem,
+            solver,
+            solver.prepare_for(problem, SpectralKernel(ones)),
+            AllColumns() if decomposes else SomeColumns.of(problem, columns),
+        )
+
+    @property
+    def imputes(self) -> bool:
+        """Whether f is the best for complete targets, some of them imputed."""
+        return isinstance(self.solver, Imputation)
+
+    def best_predictor(
+        self,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        tol: float,
+        start: Any,
+        max_iter: int = STEPS,
+    ) -> Solution:
+        """Return the best f and b for an output kernel."""
+        return self.solver.solve(
+            self.for_known.under(self.problem, kernel),
+            alpha,
+            tol=tol,
+            max_iter=max_iter,
+            start=start,
+        )
+
+
+class _Rounds:
+    """The rounds at one alpha.
+
+    Attributes
+    ----------
+    monitor : Monitor
+        Its best is the best f of some L, that L, and whether a bound on the rank is
+        active.
+    h, bound : float
+        The curvature of the models, and a bound on that of the loss.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedRounds,
+        alpha: float,
+        start: Start | None,
+        *,
+        tol: float,
+        max_iter: int,
+    ) -> None:
+        problem = prepared.problem
+        self.prepared, self.models, self.alpha = prepared, prepared.models, alpha
+        # then the gap never closes, and the objective says which model is the best
+        self._bounded = problem.rank_is_bounded
+        self.monitor = Monitor(
+            problem.reference,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.bound, self._tol = largest_curvature(problem), tol
+        self._closer, self._minimal = 1.0, False
+        self._accepted: list[float] = []
+        self._least = 0.0
+        self._inner_start: Any = None
+        if start is None:
+            targets, m = problem.targets, problem.n_outputs
+            xp = namespace(targets)
+            none = xp.zeros((0,), dtype=targets.dtype)
+            empty = SpectralKernel(none, xp.zeros((m, 0), dtype=targets.dtype))
+            self.h, self._inside = self.models.first * self.bound, None
+            self.model = self._model(empty, Scores.zero(problem))
+        else:
+            # what was small enough there need not be here
+            self.h = max(start.share, self.models.first) * self.bound
+            fit = self._fit(start.kernel, start.inside)
+            self._judge(fit, start.kernel, rank_limited=False)
+            scores = Scores.of(problem, fit)
+            self._accept(fit, self._model(start.kernel, scores))
+
+    @property
+    def done(self) -> bool:
+        """Whether to stop."""
+        return self.monitor.done or self._minimal
+
+    def turn(self) -> None:
+        """Minimise the model, and go there unless the objective rises."""
+        found = self.model.minimise(
+            self.h, self.alpha, tol=self._share(2), start=self._inner_start
+        )
+        fit = self._fit(found.kernel, self._inside)
+        self._judge(fit, found.kernel, rank_limited=found.rank_limited)
+        # no h makes a round go down: a local minimum, under a bound on the rank
+        flat = not self.monitor.falls and self.h >= self.bound
+        self._minimal = self._bounded and flat
+        if self.done:
+            return
+        here = self._model(found.kernel, Scores.of(self.prepared.problem, fit))
+        h = self.models.curvature(self.model, found, here, moved=fit.n_iter > 1)
+        primal = fit.certificate.primal
+        # under a bound on the rank there are other minima to be led away to
+        last = self._accepted[-(1 if self._bounded else self.models.memory) :]
+        most = self.models.most * self.bound
+        if primal <= max(last, default=primal) or self.h >= most:
+            self._inner_start = found.start
+            self._accept(fit, here)
+            # where a flatter model has just failed the next one would fail again
+            h = max(h, self._least)
+            self._least /= _FORGET
+        else:
+            h = self._least = self.models.steeper * self.h
+            if self.models.memory > 1:
+                self._look_closer()
+        self.h = min(max(h, _FLATTEST * self.bound), most)
+
+    def _look_closer(self) -> None:
+        """Find the gradient where the model is from again, now that f is found closer.
+
+        A step along a wrong one may not go down, however short.
+        """
+        kernel = self.model.kernel
+        fit = self._fit(kernel, self._inside)
+        self._inside = fit.start
+        self.model = self._model(kernel, Scores.of(self.prepared.problem, fit))
+
+    def _accept(self, fit: Solution, model: Linearisation) -> None:
+        """Take the next model at an L."""
+        self._accepted.append(fit.certificate.primal)
+        self.model, self._inside = model, fit.start
+
+    def _judge(
+        self, fit: Solution, kernel: OutputKernel, *, rank_limited: bool
+    ) -> None:
+        """Say what was found, and decide how closely to look."""
+        self.monitor.add(
+            fit.certificate.primal,
+            fit.certificate.dual,
+            (fit, kernel, rank_limited),
+            limited=self._bounded,
+        )
+        self._closer = 1.0 if self.monitor.falls else _CLOSER * self._closer
+
+    def _share(self, order: int) -> float:
+        """Return how closely to solve, by a power of the last gap."""
+        aim = self._tol if self._bounded else min(self.monitor.gap, 1.0) ** order
+        share = self._closer * min(_SHARE * aim, self.models.loosest)
+        return max(share, min(_LEAST, _SHARE * self._tol))
+
+    def _model(self, kernel: OutputKernel, scores: Scores) -> Linearisation:
+        return self.models.at(self.prepared.problem, kernel, scores, self.alpha)
+
+    def _fit(self, kernel: OutputKernel, start: Any) -> Solution:
+        tol = self._share(self.models.order)
+        return self.prepared.best_predictor(kernel, self.alpha, tol=tol, start=start)

@@ -1,0 +1,270 @@
+r"""Newton's steps in a factor of L under a trace penalty.
+
+With f and b eliminated the problem is one in L, see `okl.solvers.smooth.linearisation`,
+
+.. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
+          \qquad S = C'KC,
+
+whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
+`okl.solvers.predictor.active_system` for R = -KCD: one more solve with a factorised
+system. With L = B B', of trace one for the trace ball, the gradient in B is alpha (s I
+- S) B, s being one, or <S, L> for the ball, and the product of the second derivative
+with X
+
+.. math:: \alpha \big( (s I - S)_+ X - (E'KC + C'KE - t I) B \big), \qquad
+          t = \langle E'KC + C'KE, L \rangle \text{ for the ball, else } 0.
+
+The positive part makes a model that is convex: where s I - S is negative L lacks a
+direction, which `okl.solvers.factor.rank_growth` adds, and at the optimum it nowhere
+is. Steps that turn B and leave L as it is are projected out: along them the model is
+all but flat, and what is not a small turn takes B far away.
+
+*Missing targets* of the squared loss are unknowns beside B instead. The objective is
+jointly convex in them and L, f is the best for complete targets, a closed form, and
+with their change G the equations for E are
+
+.. math:: K E L + \alpha E = G - K C D,
+
+divisions in the eigenbases of K and L; the product has besides alpha E where targets
+are missing, zero in the end. One run of conjugate gradients finds both, where the
+solution of the missing targets inside each product would take one for each.
+
+*A bound on the rank* is kept by the factor. Where it is active the negative part of
+s I - S is what the bound forbids: the model keeps it, and conjugate gradients stop
+where it is not convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.output_kernels import SpectralKernel
+from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
+from okl.solvers.smooth.scores import Scores
+from okl.solvers.solution import Solution
+
+# f is found to this part of the square of the last gap, within bounds.
+_SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
+# Newton's equations are solved to the root of the gap, or to this, more roughly where
+# targets are imputed and a step costs little beside its products; by at most so many
+# of these.
+_FORCING, _IMPUTED_FORCING, _PRODUCTS = 1e-2, 0.1, 400
+# Halved steps are tried so often, or where the model need not be convex.
+_HALVINGS, _MORE_HALVINGS = 8, 20
+# Steps that impute targets after each of Newton's, which does so roughly.
+_POLISH = 5
+# A system too large to be factorised is solved to this relative residual.
+_INNER = 1e-6
+# The rank grows where a step closes less than this part of the gap.
+_SLOW = 0.3
+# What is not seen in a value.
+_UNSEEN = 1e-14
+
+
+class FactorIterate(NamedTuple):
+    """An output kernel, and the best f and b for it.
+
+    Attributes
+    ----------
+    kernel : SpectralKernel
+        L.
+    fit : Solution
+        f and b, for imputed targets the best at these.
+    scores : Scores
+        Its predictions.
+    objective : float
+        Its primal value, to which imputed targets add their loss.
+    dual_rows : array (n_samples, n_outputs)
+        alpha C.
+    """
+
+    kernel: SpectralKernel
+    fit: Solution
+    scores: Scores
+    objective: float
+    dual_rows: Array
+
+    @property
+    def primal(self) -> float:
+        """The primal value of its certificate."""
+        return self.fit.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """The dual value of its certificate."""
+        return self.fit.certificate.dual
+
+    def is_better_than(self, other: FactorIterate) -> bool:
+        """Tell whether it is lower, or seems as low and has a smaller gap."""
+        unseen = _UNSEEN * abs(other.objective)
+        if abs(self.objective - other.objective) <= unseen:
+            return self.dual > other.dual + unseen
+        return self.objective < other.objective
+
+    def is_slow_after(self, other: FactorIterate) -> bool:
+        """Tell whether it is hardly better than another model, and its gap as large."""
+        gap = other.primal - other.dual
+        falls = other.objective - self.objective >= _SLOW * gap
+        return not falls and self.primal - self.dual > _SLOW * gap
+
+
+class TraceSteps:
+    """The steps at one alpha."""
+
+    def __init__(self, prepared: PreparedRounds, alpha: float, start: Start) -> None:
+        self.prepared, self.alpha = prepared, alpha
+        self.ball = "trace_ball" in prepared.problem.structure.capabilities
+        self.growth = RankGrowth()
+        # by how much the last Newton step was to be lower
+        self.promise = float("inf")
+        self._share, self._inside = _MOST, start.inside
+        # what L = 0 grows by
+        diagonal = prepared.problem.operator.diagonal()
+        self._least = alpha / float(namespace(diagonal).sum(diagonal))
+
+    def is_limited(self, model: FactorIterate) -> bool:
+        """Tell whether L has as many positive eigenvalues as a bound allows."""
+        problem = self.prepared.problem
+        rank = problem.structure.max_rank(problem.n_outputs)
+        return problem.rank_is_bounded and model.kernel.rank == rank
+
+    def model(self, kernel: SpectralKernel) -> FactorIterate:
+        """Return the model with the best f for an output kernel, of trace one if so."""
+        if self.ball:
+            total = namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
+            values = kernel.eigenvalues / total
+            kernel = replace(kernel, eigenvalues=values, entries=None)
+        problem, imputes = self.prepared.problem, self.prepared.imputes
+        kernel = kernel.largest(problem.structure.max_rank(problem.n_outputs))
+        fit = self.prepared.best_predictor(
+            kernel,
+            self.alpha,
+            tol=self._share,
+            start=self._inside,
+            max_iter=_POLISH if imputes else STEPS,
+        )
+        scores, objective = Scores.of(problem, fit), fit.certificate.primal
+        if not imputes:
+            return FactorIterate(kernel, fit, scores, objective, scores.gradient)
+        left = problem.balanced(fit.start - scores.predictions)
+        objective += inner(left, left) / 2 - problem.loss.value(
+            problem.targets, scores.predictions, problem.weights
+        )
+        return FactorIterate(kernel, fit, scores, objective, left)
+
+    def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
+        """Return the model after a step, None where none is lower."""
+        self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
+        self._inside = model.fit.start
+        best = self._first_lower(model, self._newton(model, gap))
+        if best.is_slow_after(model) and not self.is_limited(best):
+            self._inside = best.fit.start
+            _, moment = self._dual(best)
+            trials = self.growth.added_to(best.kernel, moment, least=self._least)
+            best = self._first_lower(best, trials)
+        return None if best is model else best
+
+    def _first_lower(
+        self, best: FactorIterate, kernels: Iterable[SpectralKernel]
+    ) -> FactorIterate:
+        """Return the model of the first kernel that is better, or the best so far."""
+        for kernel in kernels:
+            trial = self.model(kernel)
+            if trial.is_better_than(best):
+                return trial
+        return best
+
+    def _dual(self, model: FactorIterate) -> tuple[Array, Array]:
+        """Return K C and S = C'KC."""
+        dual = model.dual_rows / self.alpha
+        image = self.prepared.problem.operator @ dual
+        moment = dual.T @ image
+        return image, (moment + moment.T) / 2
+
+    def _newton(self, model: FactorIterate, gap: float) -> Iterator[SpectralKernel]:
+        """Yield output kernels along a Newton step in B, nearer and nearer."""
+        kernel, alpha = model.kernel, self.alpha
+        if kernel.rank == 0:
+            return
+        image, moment = self._dual(model)
+        factor, L = kernel.factor(), kernel.matrix()
+        rank, xp = kernel.rank, namespace(factor)
+        level = mean_on(kernel, moment) if self.ball else 1.0
+        values, vectors = eigh(moment)
+        limited = self.is_limited(model)
+        slack = level - values if limited else xp.clip(level - values, 0.0, None)
+        below = (vectors * slack) @ vectors.T
+        solve, missing = self._equations(model)
+
+        def hessian(pair: Array) -> Array:
+            change = pair[:rank, :].T
+            half = change @ factor.T
+            along = half + half.T
+            if self.ball:
+                along = along - 2 * inner(factor, change) * L
+            moved = solve(pair[rank:, :] - image @ along)
+            turned = moved.T @ image
+            turned = (turned + turned.T) @ factor
+            if self.ball:
+                turned = turned - inner(turned, factor) * factor
+            return alpha * xp.concat([(below @ change - turned).T, missing * moved])
+
+        def across(change: Array) -> Array:
+            # what turns B alone, L the same: its columns are orthogonal
+            turn = factor.T @ change
+            weights = kernel.eigenvalues[:, None] + kernel.eigenvalues
+            return change - factor @ ((turn - turn.T) / weights)
+
+        # the step in B of the alternation
+        predicted = image @ factor
+        ridge = alpha * xp.eye(rank, dtype=factor.dtype)
+        alternate = definite_solver(predicted.T @ predicted + ridge)
+
+        def precondition(pair: Array) -> Array:
+            change = across(alternate(across(pair[:rank, :].T).T).T)
+            return xp.concat([change.T, pair[rank:, :]])
+
+        gradient = alpha * (level * factor - moment @ factor)
+        right = -xp.concat([gradient.T, missing * model.dual_rows])
+        forcing = _IMPUTED_FORCING if self.prepared.imputes else _FORCING
+        step = conjugate_gradient(
+            hessian,
+            right,
+            precondition,
+            rtol=min(forcing, gap**0.5),
+            max_iter=_PRODUCTS,
+        )
+        self.promise = inner(right, step) / 2
+        change, imputed = step[:rank, :].T, step[rank:, :]
+        for halvings in range(_MORE_HALVINGS if limited else _HALVINGS):
+            share = 0.5**halvings
+            if self.prepared.imputes:
+                self._inside = model.fit.start + share * imputed
+            yield SpectralKernel.from_factor(factor + share * change)
+
+    def _equations(
+        self, model: FactorIterate
+    ) -> tuple[Callable[[Array], Array], Array]:
+        """Return what solves for E, and one where a target is an unknown, else zero."""
+        problem = self.prepared.problem
+        # the columns of K that precondition are chosen once, for any L
+        known = self.prepared.for_known.under(problem, model.kernel)
+        if self.prepared.imputes:
+            residuals = known.residuals(self.alpha)
+            return lambda right: residuals(right) / self.alpha, 1 - known.observed
+        xp = namespace(problem.targets)
+        curvature = problem.loss.curvature(
+            problem.targets, model.scores.predictions, problem.weights
+        )
+        system = ActiveSystem(known, curvature, self.alpha)
+        none = xp.zeros((problem.n_outputs,), dtype=problem.targets.dtype)
+        return (
+            lambda right: system.solve(right, none, rtol=_INNER),
+            xp.zeros_like(problem.targets),
+        )

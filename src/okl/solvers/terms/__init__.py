@@ -1,0 +1,1 @@
+"""Several kernels, each with an L of its own."""

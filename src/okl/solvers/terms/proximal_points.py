@@ -1,0 +1,153 @@
+r"""Several kernels, penalties whose conjugate has kinks: the proximal point method.
+
+The conjugate of a trace has no second derivative. With the squared distance from the
+last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has, and the rounds
+of `okl.solvers.terms.term_newton` solve the problem. Its solution is the next L_q.
+Every one lowers the objective, whatever the weights, and the lower they are the fewer
+there are, of more steps each (Rockafellar 1976): they are lowered from one to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from okl.certificates.terms import StructureTerms
+from okl.numerics.arrays import Array, eigh, inner
+from okl.optimization.smooth import symmetric
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.solution import Solution, certified
+from okl.structures import Identity, Structure
+from okl.structures.base import Response
+
+# The first weight, times the largest eigenvalue of L; the factor of each round, and the
+# least weight, as a part of the first.
+_FIRST, _LOWER, _LEAST = 1.0, 0.5, 1e-3
+# A round is solved to this part of the last gap, within bounds.
+_SHARE, _MOST, _CLOSEST = 0.1, 1e-2, 1e-2
+# Iterations of a round, and the gap of the first model.
+_STEPS, _ROUGH = 50, 1e-2
+
+
+# TermNewton's rounds, at one alpha.
+Rounds = Callable[..., Solution]
+
+
+def proximal_points(
+    rounds: Rounds,
+    prepared: Any,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: _Start | None,
+) -> Solution:
+    """Iterate from C and the L_q of a neighbouring alpha, or from one update.
+
+    Parameters
+    ----------
+    rounds : callable
+        What solves a problem whose structure has a `response`.
+    prepared : PreparedTerms
+    alpha, tol, max_iter, start
+        As in `Solver.solve`.
+    """
+    problem = prepared.problem
+    monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+    start = start or _first(rounds, prepared, alpha)
+    weights = [_FIRST / (_largest(L) or 1.0) for L in start.kernels]
+    least = [_LEAST * weight for weight in weights]
+    share = _MOST
+    while not monitor.done:
+        centred = _centred(problem.structure, start.kernels, weights)
+        found = rounds(
+            prepared.under(centred),
+            alpha,
+            tol=share,
+            max_iter=_STEPS,
+            start=start.dual,
+        )
+        kernel: Any = found.output_kernel
+        start = _Start(found.start, [term.matrix() for term in kernel.terms])
+        solution = certified(
+            problem,
+            found.dual_coef,
+            kernel,
+            alpha,
+            tol=tol,
+            history=monitor.history,
+            start=start,
+            intercept=found.intercept,
+        )
+        certificate = solution.certificate
+        monitor.add(certificate.primal, certificate.dual, solution)
+        weights = [max(_LOWER * w, low) for w, low in zip(weights, least, strict=True)]
+        share = max(min(_SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
+    best: Solution = monitor.best
+    return replace(best, n_iter=monitor.n_iter, history=monitor.history.records)
+
+
+class _Start(NamedTuple):
+    """C as the rounds have it, and L_1, L_2, ..."""
+
+    dual: Array
+    kernels: list[Array]
+
+
+class _Centred(Structure):
+    """A structure with the squared distance from some L."""
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"response"})
+
+    def __init__(self, structure: Structure, centre: Array, weight: float) -> None:
+        self.structure, self.centre, self.weight = structure, centre, weight
+
+    def penalty(self, output_kernel: Array) -> float:
+        """Return the sum of penalty and distance."""
+        away = output_kernel - self.centre
+        distance = self.weight / 2 * inner(away, away)
+        return self.structure.penalty(output_kernel) + distance
+
+    def conjugate(self, matrix: Array) -> float:
+        """Return that of the sum."""
+        return self.response(matrix).value
+
+    def response(
+        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
+    ) -> Response:
+        """Return that of the sum."""
+        return self.structure.response(matrix, self.centre, self.weight)
+
+    def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
+        """Refuse: no solver of these rounds asks for it."""
+        raise TypeError(
+            "The best L near a centre, for given predictions, is not known."
+        )
+
+
+def _centred(structure: Any, kernels: list[Array], weights: list[float]) -> Any:
+    """Return the structures, those with kinks near their L_q."""
+    terms = zip(structure.structures, kernels, weights, strict=True)
+    return StructureTerms(
+        tuple(
+            one if "response" in one.capabilities else _Centred(one, L, weight)
+            for one, L, weight in terms
+        )
+    )
+
+
+def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
+    """Return C of independent outputs, and the best L_q for its predictions."""
+    structure: Any = prepared.problem.structure
+    unrelated = StructureTerms((Identity(),) * len(structure.structures))
+    found = rounds(
+        prepared.under(unrelated), alpha, tol=_ROUGH, max_iter=_STEPS, start=None
+    )
+    grams = prepared.inside.entries.gram(found.start, found.start)
+    pairs = enumerate(structure.structures)
+    return _Start(found.start, [one.update(symmetric(grams[q])) for q, one in pairs])
+
+
+def _largest(matrix: Array) -> float:
+    return float(eigh(matrix)[0][-1])

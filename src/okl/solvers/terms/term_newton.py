@@ -1,0 +1,275 @@
+r"""Several kernels, each with its own L, smooth loss: quadratic models of the loss.
+
+The objective is convex in the scores, all functions f_q and all L_q together. In each
+round the loss is replaced by its second-order model at the last scores, whose optimum
+`okl.solvers.terms.term_model` finds, f and L at once. For the squared loss, targets
+missing or weighted as they may be, the model is the loss and one round is all.
+
+Else it is Newton's method with a line search: along the straight line from the last
+(f, L) to those of the model the norms and penalties are at most their linear
+interpolation, for they are convex, and only the loss is evaluated. A round that goes
+all the way ends in a model of one C, which is certified; near the optimum all do.
+
+Where the conjugate of a penalty has kinks, as that of a trace, these are the steps of
+another method around them, `okl.solvers.terms.proximal_points`.
+
+*Complete targets, one kernel and the term of a row.* K = U diag(d) U' and the identity
+have the same eigenvectors: in these coordinates both are diagonal, and after one
+decomposition a product costs n m multiplications instead of n^2 m, at any alpha.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.memory import require_memory
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.term_preconditioner import TermColumns
+from okl.solvers.solution import Solution, certified
+from okl.solvers.terms.proximal_points import proximal_points
+from okl.solvers.terms.term_eigenbasis import TermEigenbasis
+from okl.solvers.terms.term_model import TermModel, TermPoint
+from okl.structures import Structure
+
+# A model is solved to this part of the square of the last relative gap, within bounds,
+# the least that part of the tolerance; and closer by another factor while the objective
+# does not fall, for at a small alpha the dual value errs by far more than the model.
+_SHARE, _MOST, _CLOSER = 1e-2, 1e-3, 1e-2
+# Arrays (n_outputs, n_outputs) for each kernel.
+_MATRICES = 12
+# Rounds without progress after which rounding is in the way.
+_STAGNATION = 20
+# How much the second derivative is damped at first, and how it changes after a round
+# that went all the way, and after one that did not; below so much it is not.
+_DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
+# A relative gap above this is loose.
+_DOUBTFUL = 1e-7
+# Sufficient decrease along a round, and how often it is halved.
+_ARMIJO, _HALVINGS = 1e-4, 30
+
+
+class TermNewton(Solver):
+    """Newton's method for several kernels, each with its own output kernel.
+
+    Parameters
+    ----------
+    columns : int, default=100
+        Rank of the approximations of the K_q that precondition; four times as much
+        where steps take many products.
+    """
+
+    name: ClassVar[str | None] = "term_newton"
+    aliases: ClassVar[tuple[str, ...]] = ("term_proximal",)
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
+    needs_one_kernel: ClassVar[bool] = False
+    complete_rows: ClassVar[bool] = False
+    several_kernels: ClassVar[bool | None] = True
+    workspace_matrices: ClassVar[int] = 0
+
+    def __init__(self, columns: int = 100) -> None:
+        self.columns = columns
+
+    def prepare(self, problem: Problem) -> PreparedTerms:
+        """Choose columns of the K_q, or decompose the only one beside a row's term."""
+        operator: Any = problem.operator
+        n_outputs = problem.n_outputs
+        require_memory(
+            _MATRICES * len(operator.terms) * 8 * n_outputs**2,
+            f"A fit of {len(operator.terms)} kernels to {n_outputs} outputs",
+            "Use one kernel, or fewer outputs at a time.",
+        )
+        eigenbasis = TermEigenbasis.of(problem)
+        if eigenbasis is not None:
+            operator = eigenbasis.problem.operator
+        rank = self.columns if eigenbasis is None else 0
+        columns = TermColumns(operator, rank, n_outputs)
+        return PreparedTerms(problem, columns, eigenbasis)
+
+    def solve(
+        self,
+        prepared: PreparedTerms,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: Any = None,
+    ) -> Solution:
+        """Iterate from the model of a neighbouring alpha, or from zero."""
+        how: Any = {"tol": tol, "max_iter": max_iter, "start": start}
+        if "response" in prepared.problem.structure.capabilities:
+            return _rounds(prepared, alpha, **how)
+        return proximal_points(_rounds, prepared, alpha, **how)
+
+
+def _rounds(
+    prepared: PreparedTerms,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+) -> Solution:
+    """Minimise models of the loss, from C of a neighbouring alpha or from zero."""
+    problem = prepared.inside
+    monitor = Monitor(
+        problem.reference,
+        tol=SAFETY * tol,
+        max_iter=max_iter,
+        stagnation=_STAGNATION,
+    )
+    xp = namespace(problem.targets)
+    zero = xp.zeros_like(problem.targets)
+    dual = zero if start is None else start
+    here, damped, closer = _Iterate.of(problem, alpha, zero, 0.0), _DAMPED, 1.0
+    while not monitor.done:
+        share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
+        gap = closer * share * max(here.objective, problem.reference)
+        model = here.model(prepared, alpha, damped)
+        point = model.minimise(dual, gap=gap)
+        dual = point.dual
+        there = _Iterate.of(problem, alpha, point.predictions, alpha * point.cost)
+        bound = there.dual_value(problem, alpha, point)
+        monitor.add(there.objective, bound, (point, there.intercept))
+        closer = 1.0 if monitor.falls else _CLOSER * closer
+        here = here.towards(problem, alpha, there)
+        full = here is there
+        damped = max(_LOWER * damped, _NEWTON / 10) if full else _HIGHER * damped
+        damped = min(damped, 1.0)
+    best, intercept = monitor.best
+    dual = best.dual
+    if prepared.eigenbasis is not None:
+        dual = prepared.eigenbasis.lift(dual)
+    return certified(
+        prepared.problem,
+        prepared.problem.balanced_theta(dual, best.kernel),
+        best.kernel,
+        alpha,
+        tol=tol,
+        history=monitor.history,
+        start=best.dual,
+        intercept=intercept,
+    )
+
+
+class PreparedTerms(NamedTuple):
+    """A problem of several kernels.
+
+    Attributes
+    ----------
+    problem : Problem
+    columns : TermColumns
+        A few columns of each K_q.
+    eigenbasis : TermEigenbasis or None
+        Where all K_q are diagonal, if they are anywhere.
+    """
+
+    problem: Problem
+    columns: TermColumns
+    eigenbasis: TermEigenbasis | None
+
+    def under(self, structure: Structure) -> PreparedTerms:
+        """Return the same problem with other penalties."""
+        eigenbasis = self.eigenbasis
+        if eigenbasis is not None:
+            inside = replace(eigenbasis.problem, structure=structure)
+            eigenbasis = replace(eigenbasis, problem=inside)
+        problem = replace(self.problem, structure=structure)
+        return PreparedTerms(problem, self.columns, eigenbasis)
+
+    @property
+    def inside(self) -> Problem:
+        """The problem that is solved: in the eigenbasis if there is one."""
+        return self.problem if self.eigenbasis is None else self.eigenbasis.problem
+
+
+class _Iterate(NamedTuple):
+    """Where the rounds stand: scores of some functions, and what they cost.
+
+    Attributes
+    ----------
+    predictions, scores : array (n_samples, n_outputs)
+        F, and F + 1b' with the best b.
+    intercept : array (n_outputs,) or None
+        b; None where there is none, or it is part of the targets.
+    gradient : array (n_samples, n_outputs)
+        Minus that of the loss.
+    cost : float
+        At least alpha (||f||^2 / 2 + R).
+    objective : float
+        The loss and the cost.
+    """
+
+    predictions: Array
+    scores: Array
+    intercept: Array | None
+    gradient: Array
+    cost: float
+    objective: float
+
+    @classmethod
+    def of(
+        cls, problem: Problem, alpha: float, predictions: Array, cost: float
+    ) -> _Iterate:
+        """Evaluate the loss, at the best intercept."""
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        intercept, scores = None, predictions
+        if problem.centered:
+            best = problem.best_intercept(predictions)
+            scores = predictions + problem.entries.spread(best)
+            if weights is not None or "quadratic" not in loss.capabilities:
+                intercept = best
+        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
+        return cls(predictions, scores, intercept, gradient, cost, value + cost)
+
+    def model(self, prepared: PreparedTerms, alpha: float, damped: float) -> TermModel:
+        """Return the quadratic model of the loss at these scores, damped as it may be.
+
+        That is a part of the way to a quadratic that is nowhere below the loss.
+        """
+        problem = prepared.inside
+        there = problem.targets, self.scores, problem.weights
+        curvature = None
+        if damped > _NEWTON:
+            curvature = problem.loss.damped_curvature(*there, share=damped)
+        if curvature is None:
+            curvature = problem.loss.curvature(*there)
+        columns = prepared.columns
+        return TermModel(
+            problem, alpha, self.predictions, self.gradient, curvature, columns
+        )
+
+    def dual_value(self, problem: Problem, alpha: float, point: TermPoint) -> float:
+        """Return D at minus the gradient of the loss.
+
+        If that is loose, a quadratic loss is looked at again from alpha C, as the
+        certificate does.
+        """
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        gradient = self.gradient
+        grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
+        grams = (grams + namespace(grams).matrix_transpose(grams)) / 2
+        conjugate = problem.structure.conjugate(grams)
+        value = loss.dual_value(targets, gradient, weights) - alpha * conjugate
+        close = self.objective - value <= _DOUBTFUL * abs(self.objective)
+        if close or "quadratic" not in loss.capabilities:
+            return value
+        own = loss.dual_value(targets, alpha * point.dual, weights)
+        return max(value, own - alpha * point.response.value)
+
+    def towards(self, problem: Problem, alpha: float, there: _Iterate) -> _Iterate:
+        """Return where to go on: there, or on the way if the objective rises."""
+        ahead = there.predictions - self.predictions
+        slope = there.cost - self.cost - inner(self.gradient, ahead)
+        step, moved = 1.0, there
+        for _ in range(_HALVINGS):
+            if moved.objective <= self.objective + _ARMIJO * step * min(slope, 0.0):
+                break
+            step /= 2
+            cost = self.cost + step * (there.cost - self.cost)
+            moved = _Iterate.of(problem, alpha, self.predictions + step * ahead, cost)
+        return moved
