@@ -11,8 +11,10 @@ and **flat, learned** an alpha, by the gradient of the likelihood of three folds
 class whose mean row is nearest, and the class with most rows. Further documents are the
 test rows.
 
-The words of a document tell its upper levels for certain, and words of the lowest level
-are few: with the same variance for all levels that level has too small a share.
+The words of a document tell its upper levels for certain: with the same variance for
+all levels the lowest one has too small a share, and the tree is worse than the flat
+model. With what is learned the two are alike: on these documents a tree has nothing to
+add but the probabilities of its nodes.
 """
 
 from __future__ import annotations
