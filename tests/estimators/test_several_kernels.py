@@ -18,6 +18,7 @@ from okl import (
 )
 from okl.kernels import Constant, Gaussian, Linear, PerOutput, Row
 from okl.plotting import OutputKernelDisplay
+from okl.solvers.predictor.hessian import HessianSystem
 from okl.structures import Fixed, LowRank
 
 TWO = ["frobenius", "frobenius"]
@@ -151,6 +152,38 @@ def test_a_search_among_classes_with_several_kernels(data):
     search.set_params(cv=2).fit(X, Y.argmax(axis=1))
     assert search.certificate_.status == "optimal"
     assert len(search.output_kernels_) == 2
+
+
+def test_the_default_search_of_several_kernels(data):
+    X, Y = data
+    kernels = [Linear(), Gaussian(0.5)]
+    classes = OutputKernelClassifierCV(kernels, alphas=2, cv=2)
+    classes.fit(X, np.argsort(Y, axis=1)[:, 0])
+    assert [repr(one) for one in classes.structure_] == ["Identity()"] * 2
+    labels = OutputKernelClassifierCV(kernels, alphas=2, cv=2)
+    labels.fit(X, (np.median(Y, axis=0) < Y).astype(int))
+    assert [repr(one) for one in labels.structure_] == ["Frobenius()"] * 2
+
+
+@pytest.mark.parametrize("structure", ["frobenius", "identity"])
+def test_few_equations_of_coupled_classes_are_solved_at_once(
+    data, structure, monkeypatch
+):
+    X, Y = data
+    steps = []
+    solve = HessianSystem.solve
+
+    def counted(system, right, *, rtol):
+        found = solve(system, right, rtol=rtol)
+        steps.append(system.prepared.joint.n_products)
+        return found
+
+    monkeypatch.setattr(HessianSystem, "solve", counted)
+    kernels = [Linear(), Gaussian(0.5)]
+    model = OutputKernelClassifier(kernels, [structure] * 2, 0.01, loss="softmax")
+    model.fit(X, np.argsort(Y, axis=1)[:, 0])
+    # three for the intercept, which is projected out, and rounding
+    assert max(steps) <= 8
 
 
 def test_an_alpha_for_each_output_is_noise_of_each(data):

@@ -61,7 +61,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
     kernel with nu 5/2, and one width, on standardised columns, by the log likelihood of
-    five stratified folds: that of the loss where it has probabilities, else of the
+    five stratified folds, from two starts where rows are few: that of the loss where it has probabilities, else of the
     softmax for one of several classes, and of the logistic loss otherwise. Classes of a
     single row have no say in it.
 
@@ -169,7 +169,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         coder = getattr(self, "_coder", None)
         labels = coder is not None and coder.kind == "multilabel"
         related = labels or hasattr(self, "output_names_")
-        return [Frobenius() if related else Identity()]
+        return self._to_try(Frobenius() if related else Identity())
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
         """Return a classifier with the classes of this one."""

@@ -181,9 +181,13 @@ class CrossValidated(OutputKernelModel):
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
     def _given_structures(self) -> list[Structure]:
+        return self._to_try(self.structures)
+
+    def _to_try(self, structures: Any) -> list[Structure]:
+        """Return structures, each of them for all kernels if there are several."""
         if isinstance(self.kernel, list | tuple):
-            return structures_to_try(list(self.kernel), self.structures)
-        return given_structures(self.structures)
+            return structures_to_try(list(self.kernel), structures)
+        return given_structures(structures)
 
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]

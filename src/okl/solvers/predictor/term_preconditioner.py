@@ -9,8 +9,10 @@ row. The numbers join alpha I in
 
 A congruence T with T'NT = I turns the L_q into T'L_qT. In the directions
 of their sum they are nearly diagonal, and exactly so if there is only one: then each
-direction j is a small system I + sum_q l_qj R_q'DR_q of its own. Where few entries have
-a weight at all, their equations are solved as they are.
+direction j is a small system I + sum_q l_qj R_q'DR_q of its own.
+
+Few equations are solved as they are: all of them, where there are few, or those of the
+entries that have a weight at all.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace
 from okl.operators import DiagonalOperator, JointSum, NystroemFactor, OperatorTerms
 
-# Curved entries up to this number are solved for directly.
+# Entries up to this number are solved for directly.
 _DIRECT = 1000
 # More columns are so many times as many; and the entries of all small matrices.
 _MORE, _ENTRIES = 4, 2**25
@@ -100,6 +102,8 @@ def sum_preconditioner(
     rows, outputs = xp.nonzero(curvature.diagonal > 0)
     if rows.shape[0] <= _DIRECT and curvature.separable:
         return _of_entries(joint, curvature, rows, outputs, alpha)
+    if curvature.diagonal.size <= _DIRECT:
+        return _of_all(joint, curvature, alpha)
     mean = xp.mean(curvature.diagonal, axis=1)
     matrices = [kernel.matrix() for kernel in joint.output_kernel.terms]
     alone = [isinstance(term, DiagonalOperator) for term in joint.operator.terms]
@@ -157,6 +161,27 @@ def _of_entries(
         return result
 
     return apply
+
+
+def _of_all(joint: JointSum, curvature: Curvature, alpha: float) -> Approximate:
+    """Solve for all entries, which the loss couples within their rows."""
+    weights = curvature.diagonal
+    xp = namespace(weights)
+    n, m = weights.shape
+    rows = xp.repeat(xp.arange(n), m)
+    outputs = xp.tile(xp.arange(m), (n,))
+    unit = xp.eye(m, dtype=weights.dtype)
+    # V' of each row, one image of a unit vector a line
+    adjoint = xp.stack(
+        [curvature.factor(xp.zeros_like(weights) + unit[j]) for j in range(m)], axis=1
+    )
+    matrix = joint.block(rows, outputs)
+    for _ in range(2):
+        image = adjoint @ xp.reshape(matrix.T, (n, m, n * m))
+        matrix = xp.reshape(image, (n * m, n * m))
+    matrix = (matrix + matrix.T) / 2 + alpha * xp.eye(n * m, dtype=weights.dtype)
+    solve = definite_solver(matrix)
+    return lambda right: xp.reshape(solve(xp.reshape(right, (n * m, 1))), (n, m))
 
 
 def _of_diagonals(

@@ -21,6 +21,7 @@ best t costs no product at all.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,6 +137,28 @@ class Answering(JointSum):
             product @ kernels[q] + point.products[q] @ moved[q]
             for q, product in enumerate(products)
         )
+
+    def block(self, rows: Array, outputs: Any) -> Array:
+        """Return the part of J + M of some entries (k, k), of J alone if these are few.
+
+        M is found by the response to each matrix with one entry, or two that mirror it.
+        """
+        block = super().block(rows, outputs)
+        point, xp = self._point, namespace(block)
+        n_terms, m, _ = point.grams.shape
+        if n_terms * m * m > rows.shape[0]:
+            return block
+        answers, changes = [], []
+        for r, product in enumerate(point.products):
+            for d, e in itertools.product(range(m), range(m)):
+                change = xp.zeros_like(point.grams)
+                change[r, d, e] += 0.5
+                change[r, e, d] += 0.5
+                moved = point.response.derivative(change)
+                image = sum(p @ moved[q] for q, p in enumerate(point.products))
+                answers.append(image[rows, outputs])
+                changes.append(xp.where(outputs == e, product[rows, d], 0.0))
+        return block + xp.stack(answers, axis=1) @ xp.stack(changes)
 
 
 @dataclass(frozen=True)
