@@ -11,7 +11,12 @@ from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG
-from okl.solvers.predictor import approximation, newton_point, newton_step
+from okl.solvers.predictor import (
+    approximation,
+    newton_cg,
+    newton_point,
+    newton_step,
+)
 from okl.structures import Fixed, Frobenius, Identity, Mean, Tree
 from tests.samples import draw, psd, solve, targets_for
 
@@ -271,6 +276,25 @@ def test_many_classes_begin_from_plausible_scores(monkeypatch):
     more, same = products()
     assert fewer < 0.8 * more
     assert_allclose(objective, same, rtol=2e-4)
+
+
+def test_a_far_smaller_alpha_is_come_to_by_way_of_larger_ones(monkeypatch):
+    X, y, tree = make_text_tree(200, (8, 30, 120), n_words=600, random_state=0)
+
+    def products():
+        model = OutputKernelClassifier(
+            "linear", Tree(tree), 1e-5, loss="softmax", fit_intercept=False, tol=1e-3
+        )
+        with counted_products() as count:
+            model.fit(X, y)
+        assert model.certificate_.status == "optimal"
+        return count.total, model.certificate_.primal
+
+    fewer, objective = products()
+    monkeypatch.setattr(newton_cg, "alphas_before", lambda *_: [])
+    more, same = products()
+    assert fewer < 0.8 * more
+    assert_allclose(objective, same, rtol=2e-3)
 
 
 def test_a_few_classes_or_numbers_begin_from_zero():

@@ -32,7 +32,13 @@ from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
-from okl.solvers.predictor.newton_start import NewtonStart, first_point, leave_zero
+from okl.solvers.predictor.newton_start import (
+    ROUGH,
+    NewtonStart,
+    alphas_before,
+    first_point,
+    leave_zero,
+)
 from okl.solvers.predictor.newton_step import NewtonSteps, system_at
 from okl.solvers.solution import Solution, certified
 
@@ -83,27 +89,15 @@ class NewtonCG(Solver):
     ) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero."""
         problem = prepared.problem
-        monitor = Monitor(
-            problem.reference,
-            tol=SAFETY * tol,
-            max_iter=max_iter,
-            stagnation=_STAGNATION,
+        if start is None:
+            for larger in alphas_before(prepared, alpha):
+                there, _ = _iterate(
+                    prepared, larger, start, tol=ROUGH, max_iter=max_iter
+                )
+                start = NewtonStart(there.dual, prepared.kernel)
+        point, monitor = _iterate(
+            prepared, alpha, start, tol=SAFETY * tol, max_iter=max_iter
         )
-        foreign = start is not None and start.kernel is not prepared.kernel
-        steps = NewtonSteps(prepared, alpha, foreign=foreign)
-        point = first_point(prepared, alpha, start)
-        while True:
-            gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
-            if monitor.done:
-                break
-            moved = None
-            if start is None and monitor.n_iter == 1:
-                moved = leave_zero(prepared, point, steps, gap)
-            if moved is None:
-                moved = steps.take(point, gap)
-            if moved is None or _is_rounding(moved, point):
-                break
-            point = moved
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),
@@ -115,6 +109,36 @@ class NewtonCG(Solver):
             intercept=point.intercept,
             hessian=system_at(prepared, point, alpha),
         )
+
+
+def _iterate(
+    prepared: Prepared,
+    alpha: float,
+    start: NewtonStart | None,
+    *,
+    tol: float,
+    max_iter: int,
+) -> tuple[NewtonPoint, Monitor]:
+    """Return where the steps lead, and what was seen on the way."""
+    monitor = Monitor(
+        prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
+    )
+    foreign = start is not None and start.kernel is not prepared.kernel
+    steps = NewtonSteps(prepared, alpha, foreign=foreign)
+    point = first_point(prepared, alpha, start)
+    while True:
+        gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
+        if monitor.done:
+            break
+        moved = None
+        if start is None and monitor.n_iter == 1:
+            moved = leave_zero(prepared, point, steps, gap)
+        if moved is None:
+            moved = steps.take(point, gap)
+        if moved is None or _is_rounding(moved, point):
+            break
+        point = moved
+    return point, monitor
 
 
 def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:

@@ -16,13 +16,17 @@ models are begun in this way: McCullagh and Nelder, *Generalized linear models*,
 2.5. From there on steps are held near while the loss is far from its quadratic models
 (the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
 would be too long, and take many more products each.
+
+At a far smaller alpha no such step leads near: of many classes that is come to by way
+of larger ones, each fit roughly, from the C of the one before.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
@@ -31,6 +35,9 @@ from okl.solvers.predictor.newton_step import NewtonSteps
 # The relative gap at zero from where on full steps from there are too long: the dual
 # value is negative.
 _WIDE = 1.0
+# From which part of the alpha of a wide gap on other alphas come before, how far apart
+# they are, and the relative gap at which each is left.
+_FAR, _FACTOR, ROUGH = 100.0, 3.0, 0.3
 
 
 class NewtonStart(NamedTuple):
@@ -61,6 +68,25 @@ def first_point(
         there = NewtonPoint.at(prepared.problem, dual, prepared.joint @ dual, alpha)
         point = there if there.objective <= point.objective else point
     return point
+
+
+def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
+    """Return decreasing alphas to come by, none where a step from zero leads near.
+
+    At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a;
+    the first is a part of the alpha at which that is zero.
+    """
+    problem = prepared.problem
+    if problem.loss.plausible_scores(problem.targets) is None:
+        return []
+    zero = namespace(problem.targets).zeros_like(problem.targets)
+    point = NewtonPoint.at(problem, zero, zero, alpha)
+    norm = inner(point.gradient, prepared.joint @ point.gradient)
+    first = norm / (2 * point.objective) / _FAR
+    if not first > alpha:
+        return []
+    n_alphas = math.ceil(math.log(first / alpha) / math.log(_FACTOR))
+    return [alpha * _FACTOR**k for k in range(n_alphas, 0, -1)]
 
 
 def leave_zero(

@@ -32,7 +32,8 @@ from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_eigenbasis import TermEigenbasis
-from okl.solvers.terms.term_model import TermModel, TermPoint
+from okl.solvers.terms.term_model import TermModel
+from okl.solvers.terms.term_point import TermPoint
 from okl.structures import Structure
 
 # A model is solved to this part of the square of the last relative gap, within bounds,
