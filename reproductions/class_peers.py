@@ -56,8 +56,8 @@ from reproductions.study import Job, Plan, Record, Study
 NAME = "class_peers"
 # The splits of each set.
 SETS = {
-    "iris": 10,
-    "wine": 10,
+    "iris": 50,
+    "wine": 50,
     "breast_cancer": 5,
     "digits": 3,
     "satimage": 3,
