@@ -18,6 +18,7 @@ from sklearn.utils import gen_batches
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
+from okl.kernels import Kernel
 from okl.numerics.memory import require_memory
 from okl.posterior import (
     Calibration,
@@ -136,6 +137,21 @@ class Process:
         """Return the covariance of the noise of a row (n_outputs, n_outputs)."""
         deviations = np.sqrt(self.noise_variance())
         return self.correlation * np.outer(deviations, deviations)
+
+    def signal_covariance(self) -> tuple[Kernel, np.ndarray] | None:
+        """Return the kernel of f, and the covariance that it multiplies.
+
+        None where f has not one kernel.
+        """
+        prior = self.posterior.prior()
+        if prior is None:
+            return None
+        kernel, L = prior
+        deviations = np.sqrt(self.calibration.factors) * self.units.scale
+        if not self.posterior.couples:
+            roots = np.sqrt(np.diagonal(L))
+            L = self.correlation * np.outer(roots, roots)
+        return kernel, L * np.outer(deviations, deviations)
 
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
         """Return how many standard deviations cover targets, (n_outputs,) or (n, 1)."""

@@ -169,8 +169,8 @@ def _impute(
     # alpha C of the completed targets; to be zero where they are imputed
     dual = problem.balanced(completed) - predictions
     direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
-    # nothing says what the mean of an output without targets is: the residuals have none
-    # but by rounding, which would be followed without end
+    # nothing says what the mean of an output without targets is: the residuals have
+    # none but by rounding, which would be followed without end
     xp = namespace(observed)
     untold = 1.0 - xp.max(observed, axis=0) if problem.centered else 0.0
     while True:
