@@ -5,11 +5,12 @@ B between outputs, complete targets have the same posterior mean whatever B is. 
 targets have the mean given all that were observed, in their row and in others, which is
 one linear system (`okl.posterior.missing_targets`); a fit to the table filled in so has
 the mean of the whole process. What takes rounds is B alone: it is measured anew each
-time, on what was observed. Outputs that L relates have a covariance of their own in
-signal and in noise; the system is the same, and L is learned anew too.
+time, on what was observed. Outputs that L relates are left at the first fit: it shares
+what they tell already, and L learned anew from what it has filled in itself goes astray
+where targets are few.
 
-Where outputs have kernels of their own, or there are several, there is no such system
-to decompose. Each missing target becomes what the others of its row, and the fit to all
+Where independent outputs have kernels of their own there is no such system to
+decompose. Each missing target becomes what the others of its row, and the fit to all
 rows, say of it, in turn: Jacobi's method, row by row. It may go past the solution, and
 farther each time, where an output of few rows follows the others closely; where targets
 change by more than the time before they go half as far from there on.
@@ -49,6 +50,9 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
     missing = np.isnan(values)
     if n_iter == 0 or not missing.any():
         return model
+    posterior = model._gaussian_process().posterior
+    if posterior.couples:
+        return model
     scale = np.nanstd(values, axis=0)
     again = OutputKernelRegressor(
         model.kernel_,
@@ -60,7 +64,7 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         max_iter=model.max_iter,
         max_memory=model.max_memory,
     )
-    fill = _Together(X, values) if _shares_one_kernel(model) else _RowByRow()
+    fill = _RowByRow() if posterior.prior() is None else _Together(X, values)
     filled = None
     for _ in range(n_iter):
         before, filled = filled, fill(model, filled)
@@ -69,10 +73,6 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         model = again.fit(X, filled)
         model._process = replace(model._gaussian_process(), filled=missing)
     return model
-
-
-def _shares_one_kernel(model: Any) -> bool:
-    return model._gaussian_process().signal_covariance() is not None
 
 
 class _Together:

@@ -139,19 +139,17 @@ class Process:
         return self.correlation * np.outer(deviations, deviations)
 
     def signal_covariance(self) -> tuple[Kernel, np.ndarray] | None:
-        """Return the kernel of f, and the covariance that it multiplies.
+        """Return the kernel of f, and the covariance of outputs that it multiplies.
 
-        None where f has not one kernel.
+        None where there is no such kernel. Outputs that L does not relate share the
+        correlations of errors (`okl.posterior.calibration`).
         """
         prior = self.posterior.prior()
         if prior is None:
             return None
-        kernel, L = prior
-        deviations = np.sqrt(self.calibration.factors) * self.units.scale
-        if not self.posterior.couples:
-            roots = np.sqrt(np.diagonal(L))
-            L = self.correlation * np.outer(roots, roots)
-        return kernel, L * np.outer(deviations, deviations)
+        kernel, variances = prior
+        deviations = np.sqrt(variances * self.calibration.factors) * self.units.scale
+        return kernel, self.correlation * np.outer(deviations, deviations)
 
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
         """Return how many standard deviations cover targets, (n_outputs,) or (n, 1)."""

@@ -26,9 +26,9 @@ class Posterior(ABC):
     row_covariance: np.ndarray | None = None
 
     def prior(self) -> tuple[Kernel, np.ndarray] | None:
-        """Return the kernel and L (n_outputs, n_outputs), if f has no more than these.
+        """Return the kernel of unrelated outputs and what multiplies it, (n_outputs,).
 
-        None where outputs have kernels of their own, there are several, or tasks.
+        None where they have kernels of their own, are related, or tasks.
         """
         return None
 

@@ -68,10 +68,10 @@ class PredictiveVariance(Posterior):
         return {k: v for k, v in vars(self).items() if k not in _PREPARED}
 
     def prior(self) -> tuple[Kernel, np.ndarray] | None:
-        """Return the kernel and L; None of tasks."""
-        if self.tasks is not None:
+        """Return the kernel and the diagonal of L; None of tasks or relations."""
+        if self.tasks is not None or self.couples:
             return None
-        return self.kernel, np.asarray(self.output_kernel.matrix())
+        return self.kernel, np.asarray(self.output_kernel.diagonal())
 
     @property
     def couples(self) -> bool:
