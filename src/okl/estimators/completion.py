@@ -85,7 +85,11 @@ class _Together:
     def __call__(self, model: Any, filled: np.ndarray | None) -> np.ndarray:
         """Return the table filled in as a model measures signal and noise."""
         process = model._gaussian_process()
-        kernel, signal = process.signal_covariance()
+        kernel, variances = process.posterior.prior()
+        # signal and noise share the correlations of errors (okl.posterior.calibration)
+        deviations = np.sqrt(variances * process.calibration.factors)
+        deviations *= process.units.scale
+        signal = process.correlation * np.outer(deviations, deviations)
         if self._spectrum is None:
             operator = operator_of(kernel, model._validate_rows(self.X, reset=False))
             inputs = Inputs.of(operator, fit_intercept=model.fit_intercept)

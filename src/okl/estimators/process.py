@@ -18,7 +18,6 @@ from sklearn.utils import gen_batches
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
-from okl.kernels import Kernel
 from okl.numerics.memory import require_memory
 from okl.posterior import (
     Calibration,
@@ -137,19 +136,6 @@ class Process:
         """Return the covariance of the noise of a row (n_outputs, n_outputs)."""
         deviations = np.sqrt(self.noise_variance())
         return self.correlation * np.outer(deviations, deviations)
-
-    def signal_covariance(self) -> tuple[Kernel, np.ndarray] | None:
-        """Return the kernel of f, and the covariance of outputs that it multiplies.
-
-        None where there is no such kernel. Outputs that L does not relate share the
-        correlations of errors (`okl.posterior.calibration`).
-        """
-        prior = self.posterior.prior()
-        if prior is None:
-            return None
-        kernel, variances = prior
-        deviations = np.sqrt(variances * self.calibration.factors) * self.units.scale
-        return kernel, self.correlation * np.outer(deviations, deviations)
 
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
         """Return how many standard deviations cover targets, (n_outputs,) or (n, 1)."""
