@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from okl.problems import Inputs
@@ -31,11 +32,15 @@ class OneEach:
         self.search = search
 
     def fit(self, X: np.ndarray, Y: np.ndarray) -> OneEach:
-        """Fit a model to each column of Y, whose missing entries are NaN."""
+        """Fit a model to each column of Y, whose missing entries are NaN.
+
+        Of one row the model is the mean: there is nothing to hold out.
+        """
         self.models_ = []
         for y in Y.T:
             seen = ~np.isnan(y)
-            self.models_.append(clone(self.search).fit(X[seen], y[seen]))
+            model = clone(self.search) if seen.sum() > 1 else DummyRegressor()
+            self.models_.append(model.fit(X[seen], y[seen]))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 
 from okl import OutputKernelImputer, OutputKernelRegressor
-from okl.kernels import Gaussian, Matern
+from okl.kernels import Gaussian, Matern, PerOutput
 from okl.structures import Fixed
 from tests.samples import draw, psd
 
@@ -249,8 +249,9 @@ def test_errors():
         OutputKernelImputer(INDEPENDENT).fit(table, X=X[:5])
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["one-kernel", "own-kernels"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_an_output_of_few_rows_is_not_filled_in_farther_each_time(seed):
+def test_an_output_of_few_rows_is_not_filled_in_farther_each_time(seed, own):
     """Outputs that go together, one known in few rows: the mean has error one."""
     rng = np.random.default_rng(seed)
     kernel = Matern(length_scale=0.3, nu=2.5)
@@ -260,7 +261,8 @@ def test_an_output_of_few_rows_is_not_filled_in_farther_each_time(seed):
     hidden = rng.permutation(100)[20:]
     holed = table.copy()
     holed[hidden, 0] = np.nan
-    regressor = OutputKernelRegressor(kernel, "identity", alpha=1e-4)
+    kernels = PerOutput([kernel] * 6) if own else kernel
+    regressor = OutputKernelRegressor(kernels, "identity", alpha=1e-4)
     filled = OutputKernelImputer(regressor).fit_transform(holed, X=inputs)
     error = np.mean((filled - table)[hidden, 0] ** 2)
     assert error < table[:, 0].var()

@@ -9,6 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 
 from okl import (
+    OutputKernelImputer,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
     certify,
@@ -230,3 +231,39 @@ def test_rows_that_contradict_each_other_at_tiny_alpha(alpha):
         means = np.repeat(np.nanmean(twins, axis=1), 2, axis=0)
     seen = ~np.isnan(means)
     assert_allclose(model.predict(X)[seen], means[seen], atol=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore:The alpha chosen", "ignore:The training part")
+@pytest.mark.parametrize("structures", ["identity", "frobenius"])
+def test_outputs_of_one_or_two_targets_share_what_the_others_tell(structures):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(20, 1))
+    Y = np.full((20, 3), np.nan)
+    Y[:7, 0] = np.sin(X[:7, 0])
+    Y[7:9, 1], Y[9, 2] = np.sin(X[7:9, 0]), 5.0
+    options = {"structures": structures, "alphas": [1.0, 0.1]}
+    model = OutputKernelRegressorCV(kernel="rbf", **options).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert model.best_score_ <= 1.0
+    # an output of one target is that everywhere: it varies with nothing
+    assert_allclose(model.predict(X)[:, 2], 5.0)
+    filled = OutputKernelImputer(model).fit_transform(Y, X=X)
+    assert np.isfinite(filled).all()
+
+
+def test_folds_without_r2_are_scored_by_the_variance_in_all_rows():
+    X, Y, _ = draw(30, 2)
+    Y[4:, 0] = np.nan
+    Y[:26, 1] = np.nan
+    folds = [(np.arange(30) != i, np.arange(30) == i) for i in (0, 1, 27)]
+    folds = [(np.flatnonzero(a), np.flatnonzero(b)) for a, b in folds]
+    model = OutputKernelRegressorCV("rbf", "identity", alphas=[0.1], cv=folds)
+    model.fit(X, Y)
+    options = {"alpha": 0.1, "normalize_y": False}
+    alone = OutputKernelRegressor(model.kernel_, "identity", **options)
+    for (train, (i,)), score in zip(folds, model.scores_[0, 0], strict=True):
+        j = 0 if i < 4 else 1
+        Z = (Y - model.y_mean_) / model.y_scale_
+        error = (alone.fit(X[train], Z[train]).predict(X[[i]])[0, j] - Z[i, j]) ** 2
+        spread = np.nanvar(Z[:, j])
+        assert_allclose(score, 1 - error / spread, rtol=1e-6)

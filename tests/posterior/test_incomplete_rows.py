@@ -132,3 +132,16 @@ def test_an_entry_is_expected_given_the_others_of_its_row(monkeypatch):
             alone = row.copy()
             alone[j] = np.nan
             assert_allclose(entries[j], found.filled(alone[None])[0][0, j], rtol=1e-8)
+
+
+def test_correlations_are_not_shrunk_anew_by_what_was_filled_in():
+    """Where few rows have a pair, they once came to nothing, round by round."""
+    rng = np.random.default_rng(0)
+    m, r = 5, 0.6
+    covariance = np.full((m, m), r) + (1 - r) * np.eye(m)
+    rows = rng.multivariate_normal(np.zeros(m), covariance, size=400)
+    rows[rng.random(rows.shape) < 0.7] = np.nan
+    found = RowDistribution.of(rows).covariance
+    roots = np.sqrt(np.diagonal(found))
+    correlations = (found / np.outer(roots, roots))[np.triu_indices(m, 1)]
+    assert 0.4 < correlations.mean() < 0.75

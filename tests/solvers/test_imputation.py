@@ -298,3 +298,19 @@ class TestChoice:
         with pytest.raises(ValueError, match="targets without weights"):
             choose_solver(ClosedForm(), self.problem(holes((N, M))))
         assert not NewtonCG().missing(self.problem(holes((N, M)) + 1))
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.02])
+def test_an_output_without_targets_does_not_lead_astray(alpha):
+    """Its mean is anything; what rounding says of it was once followed to 1e5."""
+    X, Y, _ = draw(N, M)
+    inputs = Inputs.of(Dense(X[:, :2] @ X[:, :2].T), fit_intercept=True)
+    solver = Imputation()
+    for seed in range(12):
+        weights = holes(Y.shape, 0.6, seed)
+        weights[:, 1] = 0.0
+        structure = Fixed(psd(M, 6, rank=2))
+        problem = formulate(inputs, Y, Squared(), structure, weights).problem
+        prepared = solver.prepare(problem)
+        solution = solver.solve(prepared, alpha, tol=1e-14, max_iter=200)
+        assert np.abs(solution.start).max() < 20 * np.abs(Y).max()

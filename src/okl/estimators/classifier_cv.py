@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
 from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
+from okl.estimators.search.judge import StandIn
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
 from okl.structures import Frobenius, Identity, Structure
 
 
-class _HeldOutClassifier(ClassifierMixin, BaseEstimator):
+class _HeldOutClassifier(ClassifierMixin, StandIn):
     """Stands for a fitted classifier in front of a scorer: X holds its scores."""
 
     def __init__(self, coder: LabelCoder, loss: Loss) -> None:

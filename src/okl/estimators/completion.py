@@ -2,16 +2,18 @@
 
 Of independent outputs f_j with the kernel K, and noise alpha, both with the covariance
 B between outputs, complete targets have the same posterior mean whatever B is. Missing
-targets have the mean that makes each the conditional mean given the others of its row,
-with the prediction of the row left out for both: at the means of all missing targets
-each is what the others, and the fit to all of them, say of it. So filling in and
-fitting again, in turn, comes to the mean of the whole process (a row's missing targets
-at a time, as Jacobi's method for the linear system of all of them). B is measured anew
-each time, on what was observed.
+targets have the mean given all that were observed, in their row and in others, which is
+one linear system (`okl.posterior.missing_targets`); a fit to the table filled in so has
+the mean of the whole process. What takes rounds is B alone: it is measured anew each
+time, on what was observed. Outputs that L relates are left at the first fit: it shares
+what they tell already, and L learned anew from what it has filled in itself goes astray
+where targets are few.
 
-Jacobi's method may go past the solution, and farther each time, where an output of few
-rows follows the others closely. Where targets change by more than the time before they
-go half as far from there on.
+Where independent outputs have kernels of their own there is no such system to
+decompose. Each missing target becomes what the others of its row, and the fit to all
+rows, say of it, in turn: Jacobi's method, row by row. It may go past the solution, and
+farther each time, where an output of few rows follows the others closely; where targets
+change by more than the time before they go half as far from there on.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ import numpy as np
 
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor import OutputKernelRegressor
+from okl.operators import KernelOperator, Spectrum, operator_of
+from okl.posterior import expected_targets
+from okl.problems import Inputs
 
 # Largest change of a target that was filled in, in standard deviations, at the end.
 _TOLERANCE = 1e-3
@@ -45,6 +50,9 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
     missing = np.isnan(values)
     if n_iter == 0 or not missing.any():
         return model
+    posterior = model._gaussian_process().posterior
+    if posterior.couples:
+        return model
     scale = np.nanstd(values, axis=0)
     again = OutputKernelRegressor(
         model.kernel_,
@@ -56,19 +64,62 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         max_iter=model.max_iter,
         max_memory=model.max_memory,
     )
-    filled, share, last = None, 1.0, np.inf
+    fill = _RowByRow() if posterior.prior() is None else _Together(X, values)
+    filled = None
     for _ in range(n_iter):
-        process = model._gaussian_process()
-        found = process.conditioned_training_rows(include_noise=True).mean
-        if filled is None:
-            filled = found
-        else:
-            change = found - filled
-            if np.all(np.abs(change) <= _TOLERANCE * scale):
-                break
-            size = np.sum(np.square(change / np.where(scale > 0, scale, 1.0)))
-            share = share if size < last else share / 2
-            filled, last = filled + share * change, size
+        before, filled = filled, fill(model, filled)
+        if before is not None and np.all(np.abs(filled - before) <= _TOLERANCE * scale):
+            break
         model = again.fit(X, filled)
         model._process = replace(model._gaussian_process(), filled=missing)
     return model
+
+
+class _Together:
+    """All missing targets at once, by the system of a kernel that all outputs share."""
+
+    def __init__(self, X: Any, values: np.ndarray) -> None:
+        self.X, self.values = X, values
+        self._spectrum: Spectrum | None = None
+
+    def __call__(self, model: Any, filled: np.ndarray | None) -> np.ndarray:
+        """Return the table filled in as a model measures signal and noise."""
+        process = model._gaussian_process()
+        kernel, variances = process.posterior.prior()
+        # signal and noise share the correlations of errors (okl.posterior.calibration)
+        deviations = np.sqrt(variances * process.calibration.factors)
+        deviations *= process.units.scale
+        signal = process.correlation * np.outer(deviations, deviations)
+        if self._spectrum is None:
+            operator = operator_of(kernel, model._validate_rows(self.X, reset=False))
+            inputs = Inputs.of(operator, fit_intercept=model.fit_intercept)
+            assert isinstance(inputs.operator, KernelOperator)
+            self._spectrum = inputs.operator.spectrum
+        return expected_targets(
+            self._spectrum,
+            signal,
+            process.residual_covariance(),
+            self.values,
+            centered=model.fit_intercept,
+            start=filled,
+        )
+
+
+class _RowByRow:
+    """The missing targets of a row given its others and the fit, damped."""
+
+    def __init__(self) -> None:
+        self._share, self._last = 1.0, np.inf
+
+    def __call__(self, model: Any, filled: np.ndarray | None) -> np.ndarray:
+        """Return the table filled in by a fit to what it was filled in with before."""
+        process = model._gaussian_process()
+        found = process.conditioned_training_rows(include_noise=True).mean
+        if filled is None:
+            return found
+        scale = np.std(filled, axis=0)
+        change = found - filled
+        size = np.sum(np.square(change / np.where(scale > 0, scale, 1.0)))
+        self._share = self._share if size < self._last else self._share / 2
+        self._last = size
+        return filled + self._share * change

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -31,7 +31,7 @@ from okl.estimators.search.candidates import (
     is_open,
 )
 from okl.estimators.search.forecast import Forecast
-from okl.estimators.search.judge import Judge
+from okl.estimators.search.judge import Judge, StandIn
 from okl.estimators.search.kernels_to_try import KernelsToTry
 from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
@@ -177,7 +177,7 @@ class CrossValidated(OutputKernelModel):
         return Forecast.of(search)
 
     @abstractmethod
-    def _stand_in(self, y: np.ndarray, loss: Loss) -> BaseEstimator:
+    def _stand_in(self, y: np.ndarray, loss: Loss) -> StandIn:
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
     def _given_structures(self) -> list[Structure]:
@@ -243,7 +243,8 @@ class CrossValidated(OutputKernelModel):
                 random_state=self.random_state,
                 metadata=splitting,
             )
-            second = replace(one_out, folds=folds)
+            judge = one_out.judge.of_folds(folds)
+            second = replace(one_out, folds=folds, judge=judge)
             first = one_out if in_closed_form else second
         search = Search(
             kernels,

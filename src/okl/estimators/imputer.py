@@ -237,7 +237,7 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         the alpha of the first fit, to the table as it was filled in before. Outputs
         that are independent given the inputs, and were not observed in the same rows,
         would else have fits that differ by the errors of the rows of each. 0 leaves it
-        at the first fit.
+        at the first fit, where outputs that are related stay in any case.
 
     Attributes
     ----------

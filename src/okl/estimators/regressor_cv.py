@@ -6,25 +6,58 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.regression import RegressionMixin
+from okl.estimators.search.judge import StandIn
 from okl.losses import Loss
-from okl.metrics import r2_score
+from okl.metrics import mean_squared_error, r2_score
+from okl.selection.folds import Folds
 
 
-class _HeldOutRegressor(RegressorMixin, BaseEstimator):
-    """Stands for a fitted regressor in front of a scorer: X holds its predictions."""
+class _HeldOutRegressor(RegressorMixin, StandIn):
+    """Stands for a fitted regressor in front of a scorer: X holds its predictions.
 
-    def __init__(self, one_dimensional: bool) -> None:
+    Parameters
+    ----------
+    one_dimensional : bool
+        Whether y is.
+    spread : array (n_outputs,) or None
+        What errors of each output are measured by, None for the variance of the targets
+        that are scored, as in R^2.
+    """
+
+    def __init__(self, one_dimensional: bool, spread: np.ndarray | None = None) -> None:
         self.one_dimensional = one_dimensional
+        self.spread = spread
+
+    def for_folds(self, y: np.ndarray, folds: Folds) -> _HeldOutRegressor:
+        """Measure errors by the variance in all rows, if a fold has no R^2.
+
+        An output without a variance is measured by the mean one of the others.
+        """
+        seen = ~np.isnan(y).reshape(len(y), -1)
+        if all(seen[test].sum(axis=0).max() > 1 for _, test in folds):
+            return self
+        counts = np.maximum(seen.sum(axis=0), 1)
+        values = np.where(seen, y.reshape(seen.shape), 0.0)
+        off = np.where(seen, values - values.sum(axis=0) / counts, 0.0)
+        spread = np.square(off).sum(axis=0) / counts
+        spread[spread <= 0] = spread[spread > 0].mean() if spread.any() else 1.0
+        return _HeldOutRegressor(self.one_dimensional, spread)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return X[:, 0] if self.one_dimensional else X
 
     def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
-        return r2_score(y, self.predict(X), sample_weight=sample_weight)
+        predicted = self.predict(X)
+        if self.spread is None:
+            return r2_score(y, predicted, sample_weight=sample_weight)
+        root = np.sqrt(self.spread[0] if self.one_dimensional else self.spread)
+        return 1.0 - mean_squared_error(
+            y / root, predicted / root, sample_weight=sample_weight
+        )
 
 
 class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
@@ -78,7 +111,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         with fewer than ten rows. The first stage, whose outputs are
         independent, leaves rows out one by one also where the second takes folds.
     scoring : str or callable, default=None
-        As there; None for the mean R^2 over outputs. With missing targets it is a
+        As there; None for the mean R^2 over outputs, or, where a fold has no output
+        with two targets, for one less the mean of squared errors over the variances of
+        outputs in all rows. With missing targets it is a
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
         all predictions are scored together.

@@ -11,6 +11,7 @@ from okl.posterior.calibration import Calibration, correlation_of_errors
 from okl.posterior.conditioning import ConditionedRows
 from okl.posterior.incomplete_rows import RowDistribution
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
+from okl.posterior.missing_targets import expected_targets
 from okl.posterior.row_term import RowTermPosterior
 from okl.posterior.separate import SeparateVariances, TaskVariances
 from okl.posterior.term_sum import TermSumPosterior
@@ -29,4 +30,5 @@ __all__ = [
     "TermSumPosterior",
     "correlation_of_errors",
     "covariances_left_out",
+    "expected_targets",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from okl.coding.tasks import Tasks
+from okl.kernels import Kernel
 
 
 class Posterior(ABC):
@@ -23,6 +24,13 @@ class Posterior(ABC):
     """
 
     row_covariance: np.ndarray | None = None
+
+    def prior(self) -> tuple[Kernel, np.ndarray] | None:
+        """Return the kernel of unrelated outputs and what multiplies it, (n_outputs,).
+
+        None where they have kernels of their own, are related, or tasks.
+        """
+        return None
 
     @property
     @abstractmethod

@@ -16,8 +16,10 @@ Correlations r are shrunk towards zero by the share
           \Big/ \sum_{j < k} r_{jk}^2
 
 (at most one; Schaefer & Strimmer 2005, with the variance that the correlation of
-normal rows has, and n_jk rows in which both were observed), so that few rows give a
-covariance that can be inverted.
+normal rows has, and n_jk rows), so that few rows give a covariance that can be
+inverted. Here n_jk are all rows, in each round: those that miss an entry are filled in
+by correlations that were shrunk before, so that in the end these are shrunk about as
+far as the rows that have both entries ask for.
 """
 
 from __future__ import annotations
@@ -126,9 +128,12 @@ class RowDistribution:
 def _standardised(known: np.ndarray, seen: np.ndarray, centre: bool) -> RowDistribution:
     """Find the distribution of rows of about unit variance, zero where not seen."""
     pairs = seen.astype(np.float64).T @ seen
+    # no correlation at all may be a fixed point: half of what pairs of entries say
+    # leads elsewhere where they say enough
     patterns = _Patterns.of(~seen)
     mean = np.zeros(known.shape[1])
-    covariance = shrunk(_available(known, pairs), pairs)
+    covariance = (_available(known, pairs) + np.eye(len(pairs))) / 2
+    n = np.full_like(pairs, len(known))
     n_rounds, change = 0, np.inf
     while change >= _TOLERANCE and n_rounds < _ROUNDS:
         n_rounds += 1
@@ -137,7 +142,7 @@ def _standardised(known: np.ndarray, seen: np.ndarray, centre: bool) -> RowDistr
         if centre:
             mean = filled.mean(axis=0)
         filled -= mean
-        covariance = shrunk((filled.T @ filled + spread) / len(known), pairs)
+        covariance = shrunk((filled.T @ filled + spread) / len(known), n)
         moved = np.vstack([before[0] - mean, before[1] - covariance])
         change = float(np.max(np.abs(moved), initial=0.0)) if patterns.any else 0.0
     return RowDistribution(mean, covariance, n_rounds)

@@ -67,6 +67,12 @@ class PredictiveVariance(Posterior):
         """Leave the decomposition behind: it is larger than the model."""
         return {k: v for k, v in vars(self).items() if k not in _PREPARED}
 
+    def prior(self) -> tuple[Kernel, np.ndarray] | None:
+        """Return the kernel and the diagonal of L; None of tasks or relations."""
+        if self.tasks is not None or self.couples:
+            return None
+        return self.kernel, np.asarray(self.output_kernel.diagonal())
+
     @property
     def couples(self) -> bool:
         """Whether outputs have a covariance, as far as is known."""

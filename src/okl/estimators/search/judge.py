@@ -2,6 +2,10 @@
 
 Scorers expect a fitted estimator. What the folds have are held-out scores of many
 models, so a stand-in, whose X is those scores, faces the scorer for each of them.
+
+What `score` of a stand-in says has to be said of every fold. Where targets are very
+sparse a fold may have no R^2, whose denominator is the variance of two targets at
+least; a stand-in can take another denominator then, the same in all folds.
 """
 
 from __future__ import annotations
@@ -15,6 +19,15 @@ from sklearn.utils import _safe_indexing
 
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
+from okl.selection.folds import Folds
+
+
+class StandIn(BaseEstimator):
+    """What a scorer takes for a fitted estimator: its X holds held-out scores."""
+
+    def for_folds(self, y: np.ndarray, folds: Folds) -> StandIn:
+        """Return one whose ``score`` can be had of all folds of these targets."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -25,7 +38,7 @@ class Judge:
     ----------
     scorer : callable
         As `sklearn.metrics.check_scoring` returns it.
-    stand_in : estimator
+    stand_in : StandIn
         Whose ``predict`` makes predictions of the scores that it is given as X.
     y : array (n_samples,) or (n_samples, n_outputs)
         The targets of all rows, as the user gave them.
@@ -38,7 +51,7 @@ class Judge:
     """
 
     scorer: Any
-    stand_in: BaseEstimator
+    stand_in: StandIn
     y: np.ndarray
     metadata: dict[str, Any]
     tasks: Tasks | None = None
@@ -57,6 +70,10 @@ class Judge:
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
+
+    def of_folds(self, folds: Folds) -> Judge:
+        """Return a judge who scores all of these folds alike."""
+        return replace(self, stand_in=self.stand_in.for_folds(self.y, folds))
 
     def on_rows(self, rows: np.ndarray) -> Judge:
         """Return a judge for whom these rows are all there are."""

@@ -170,15 +170,16 @@ class Experiment:
         """Return the experiment on some rows: of each fold, what is among them."""
         number = np.full(self.X.shape[0], -1)
         number[rows] = np.arange(len(rows))
-        folds = None
+        folds, judge = None, self.judge.on_rows(rows)
         if self.folds is not None:
             some = [(_found(number, a), _found(number, b)) for a, b in self.folds]
             folds = [(a, b) for a, b in some if len(a) and len(b)]
+            judge = judge.of_folds(folds)
         return replace(
             self,
             X=self.X[rows],
             targets=self.targets.restrict(rows),
-            judge=self.judge.on_rows(rows),
+            judge=judge,
             folds=folds,
         )
 

@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import JointSpectrum
 from okl.output_kernels import SpectralKernel
@@ -167,8 +169,13 @@ def _impute(
     # alpha C of the completed targets; to be zero where they are imputed
     dual = problem.balanced(completed) - predictions
     direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
+    # nothing says what the mean of an output without targets is: the residuals have
+    # none but by rounding, which would be followed without end
+    xp = namespace(observed)
+    untold = 1.0 - xp.max(observed, axis=0) if problem.centered else 0.0
     while True:
         residual = (observed - 1) * dual
+        residual = residual - untold * xp.mean(residual, axis=0)
         previous, size = size, inner(residual, residual)
         turn = size / previous if previous > 0 else 0.0
         direction = residual + turn * direction
@@ -180,7 +187,8 @@ def _impute(
             prepared, alpha, completed, coordinates, dual, residual_coordinates
         )
         monitor.add(primal, dual_value)
-        if monitor.done or size <= 0:
+        # of squares that underflow no length of a step can be told
+        if monitor.done or size <= np.finfo(np.float64).tiny:
             return completed, predictions
         change = joint.from_coordinates(gain * moved)
         image = problem.balanced(direction) - change
