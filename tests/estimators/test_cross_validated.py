@@ -30,6 +30,7 @@ from okl import (
 )
 from okl.estimators.search.candidates import given_structures
 from okl.kernels import Gaussian
+from okl.losses import Huber, Logistic, Squared
 from okl.structures import Fixed, LowRank
 from tests.samples import draw, gaussian, psd
 
@@ -384,14 +385,57 @@ def test_alphas_of_related_outputs_keep_their_ratios():
     assert_allclose(both / both[:, :1], np.tile(best / best[0], (len(both), 1)))
 
 
-def test_alphas_of_outputs_need_rows_to_leave_out():
+@pytest.mark.parametrize("loss", [Huber(1.0), Squared(), Logistic()], ids=str)
+def test_alphas_of_outputs_by_folds_are_those_of_each_output_alone(loss):
     X, Y = with_noise()
-    message = "which needs loss='squared', all targets observed"
-    for options in ({"loss": "huber"}, {"structures": "low_rank"}):
-        targets = Y.copy()
-        if "loss" not in options:
-            targets[0, 0] = np.nan
-        with pytest.raises(ValueError, match=message):
-            OutputKernelRegressorCV(alpha_per_output=True, **options).fit(X, targets)
+    grid, folds = np.geomspace(1e2, 1e-2, 5), KFold(3)
+    if loss.name == "logistic":
+        search, single = OutputKernelClassifierCV, OutputKernelClassifier
+        Z, scores, units = (Y > 0.3).astype(float), "decision_function", {}
+    else:
+        search, single = OutputKernelRegressorCV, OutputKernelRegressor
+        Z, scores, units = Y.copy(), "predict", {"normalize_y": False}
+    Z[::4, 0] = np.nan
+    options = {"alphas": grid, "cv": folds, "alpha_per_output": True, "loss": loss}
+    model = search("rbf", "identity", **options, **units).fit(X, Z)
+
+    def held_out_loss(alpha, j):
+        total, seen = 0.0, ~np.isnan(Z[:, j])
+        alone = single("rbf", "identity", alpha, loss=loss, **units)
+        for train, test in folds.split(X):
+            a, b = train[seen[train]], test[seen[test]]
+            targets = Z[b, j] if units else 2 * Z[b, j] - 1
+            fitted = alone.fit(X[a], Z[a, j])
+            total += loss.value(targets, getattr(fitted, scores)(X[b]))
+        return total
+
+    losses = [[held_out_loss(alpha, j) for j in range(3)] for alpha in grid]
+    best = grid[np.argmin(losses, axis=0)]
+    assert np.ptp(best) > 0
+    assert_allclose(model.alpha_ / model.alpha_[0], best / best[0])
+    assert model.certificate_.status == "optimal"
+
+
+def test_alphas_of_outputs_of_tasks_in_long_form():
+    X, Y = with_noise()
+    options = {"alphas": np.geomspace(1e-2, 1e2, 5), "alpha_per_output": True}
+    labels, tasks = (Y > 0.3).astype(int), np.repeat(["a", "b", "c"], len(X))
+    rows = np.tile(np.arange(len(X)), 3)
+    held_out = [rows % 3 == k for k in range(3)]
+    folds = [(np.flatnonzero(~out), np.flatnonzero(out)) for out in held_out]
+    long = OutputKernelClassifierCV("rbf", "identity", cv=folds, **options)
+    long.fit(np.tile(X, (3, 1)), labels.T.ravel(), task=tasks)
+    folds = [(a[a < len(X)], b[b < len(X)]) for a, b in folds]
+    wide = OutputKernelClassifierCV("rbf", "identity", cv=folds, **options)
+    wide.fit(X, labels)
+    assert np.ptp(wide.alpha_) > 0
+    ratios = [model.alpha_ / model.alpha_[0] for model in (long, wide)]
+    assert_allclose(*ratios)
+
+
+def test_alphas_of_outputs_that_cannot_be():
+    X, Y = with_noise()
+    with pytest.raises(ValueError, match="'softmax' is one of all outputs together"):
+        OutputKernelClassifierCV(alpha_per_output=True).fit(X, np.arange(60) % 3)
     with pytest.raises(ValueError, match="alpha_per_output must be True or False"):
         OutputKernelRegressorCV(alpha_per_output="yes").fit(X, Y)

@@ -153,6 +153,17 @@ def test_the_grid_reaches_below_the_noise():
     assert_array_equal(given.alphas_, [[0.5]])
 
 
+def test_the_grid_of_classes_reaches_no_further_unless_asked_to():
+    counted = np.where(np.arange(N) % 7 == 0, 0.0, 1.0)
+    model = classifier().fit(X, LABELS, sample_weight=counted)
+    learned = learning_of(classifier(), X[counted > 0], LABELS[counted > 0]).run()
+    ratio = model.alphas_.min() / model.alphas_.max()
+    assert ratio > 1e-4
+    assert_allclose(ratio, 0.1 * learned.smallest, rtol=1e-3)
+    asked = classifier(eps=1e-5).fit(X, LABELS)
+    assert_allclose(asked.alphas_.min() / asked.alphas_.max(), 1e-5)
+
+
 def test_a_constant_column_is_not_looked_at():
     constant = np.insert(X, 1, 3.0, axis=1)
     model = regressor().fit(constant, Y)

@@ -87,6 +87,16 @@ OTHERS = [
     OutputKernelClassifierCV("rbf", "identity", loss="hinge", cv=3, alphas=[10.0, 1.0]),
     OutputKernelClassifierCV(
         "rbf",
+        "identity",
+        loss="logistic",
+        cv=3,
+        alphas=3,
+        eps=1e-2,
+        alpha_per_output=True,
+        tol=CLOSE,
+    ),
+    OutputKernelClassifierCV(
+        "rbf",
         ["identity", LowRank(2)],
         loss="squared",
         cv=3,

@@ -99,8 +99,8 @@ def fit(
         bool,
         typer.Option(
             "--alpha-per-output",
-            help="Give each output an alpha of its own, chosen by rows left out; for "
-            "targets that are numbers, all of them observed.",
+            help="Give each output, label or task an alpha of its own, chosen by rows "
+            "left out; for losses that are a sum over outputs, which softmax is not.",
         ),
     ] = False,
     loss: Annotated[

@@ -28,7 +28,7 @@ from okl import (
 from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
-from okl.cli.settings import Settings, option_of
+from okl.cli.settings import Settings
 from okl.estimators.search.forecast import Forecast
 from okl.selection.folds import splitter_of
 from okl.structures import Identity, Structure
@@ -145,7 +145,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     foreign = sorted(set(settings.search) - set(estimator().get_params(deep=False)))
     if foreign:
         raise UserError(
-            f"{option_of(foreign[0])} is for targets that are numbers, and here the "
+            f"--set {foreign[0]} is for targets that are numbers, and here the "
             f"task is {data.task}; leave it out."
         )
     folds = splitter(data, n_folds or n_folds_that_fit(data))

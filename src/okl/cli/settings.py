@@ -25,8 +25,6 @@ from okl.structures import STRUCTURES, Structure, Tree
 
 # Parameters of the search that have an option of their own.
 _OPTIONS = {"kernel", "kernels", "structures", "cv"}
-# One that has one, and can be set as well.
-_FLAGS = {"alpha_per_output": "--alpha-per-output"}
 _TREE = re.compile(r"class_tree=ClassTree\([^)]*\)(, )?")
 
 
@@ -123,11 +121,6 @@ def label(structure: Structure) -> str:
     arguments = _TREE.sub("", arguments)  # of which there is one
     name = structure.name or type(structure).__name__.lower()
     return f"{name}{arguments.removesuffix('()')}"
-
-
-def option_of(name: str) -> str:
-    """Return what a parameter of the search is asked for by."""
-    return _FLAGS.get(name, f"--set {name}")
 
 
 def _set(settings: Settings, name: str, value: Any) -> None:

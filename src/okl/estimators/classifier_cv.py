@@ -54,8 +54,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     indicators. The default score is minus the log loss of `okl.metrics`, and for losses
     without probabilities the accuracy (of whole rows for label indicators); with
     ``class_weight`` rows are weighted. Rows are left out one by one in closed form for
-    the squared loss only: with another loss, of several kernels, the first stage takes
-    a fit for each of at most 9 alphas, each fold and each kernel.
+    the squared loss only. Fits of other losses to folds end at the relative gap
+    ``100 * tol`` (1e-4 at most, unless ``tol`` is larger), as scores need fewer digits;
+    the model that is returned at ``tol``. With these losses, of several kernels, the
+    first stage takes a fit for each of at most 9 alphas, each fold and each kernel.
 
     The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
     kernel with nu 5/2, and one width, on standardised columns, by the log likelihood of
@@ -65,8 +67,18 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     Parameters
     ----------
-    kernel, kernels, alphas, eps, cv, search, random_state, n_jobs
+    kernel, kernels, cv, search, random_state, n_jobs
         As in `OutputKernelRegressorCV`.
+    alphas : int or sequence of float, default=13
+        As there. Most losses of classes take a fit for each of them and each fold.
+    eps : float or None, default=None
+        The smallest alpha relative to the largest. None is 1e-5 for a kernel that is
+        given; for one that is learned a tenth of what it was learned with, below which
+        there is little to find and fits take longest.
+    alpha_per_output : bool, default=False
+        Whether each label, task or class has an alpha of its own, as in
+        `OutputKernelRegressorCV`; not with a loss of all classes together, the softmax.
+        With two classes there is one output.
     structures : str, Structure or list of them, default=None
         The structures to try. None is ``"identity"`` where each row has one class, as
         relations between classes that are all observed hardly help and take several
@@ -106,8 +118,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         structures: Any = None,
         *,
         kernels: Any = None,
-        alphas: int | Sequence[float] = 25,
-        eps: float = 1e-5,
+        alphas: int | Sequence[float] = 13,
+        eps: float | None = None,
+        alpha_per_output: bool = False,
         cv: Any = None,
         scoring: Any = None,
         search: str = "staged",
@@ -137,6 +150,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             max_iter=max_iter,
             max_memory=max_memory,
         )
+        self.alpha_per_output = alpha_per_output
         self.class_weight = class_weight
 
     def _loss_for_the_task(self) -> Loss:

@@ -62,7 +62,7 @@ class CrossValidated(OutputKernelModel):
         *,
         kernels: Any = None,
         alphas: int | Sequence[float] = 25,
-        eps: float = 1e-5,
+        eps: float | None = 1e-5,
         cv: Any = None,
         scoring: Any = None,
         search: str = "staged",

@@ -14,6 +14,9 @@ from okl.problems.formulation import formulate as formulate
 from okl.problems.inputs import Inputs as Inputs
 from okl.problems.observed import Observed as Observed
 from okl.problems.output_alphas import OutputAlphas as OutputAlphas
+from okl.problems.output_alphas import (
+    check_sum_over_outputs as check_sum_over_outputs,
+)
 from okl.problems.problem import Problem as Problem
 from okl.problems.problem import Weighting as Weighting
 from okl.problems.rotated import Rotated as Rotated

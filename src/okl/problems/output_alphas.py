@@ -79,6 +79,6 @@ def check_sum_over_outputs(loss: Loss) -> None:
     if not _SUMS & loss.capabilities:
         raise ValueError(
             f"The loss {loss.name or loss!r} is one of all outputs together, which "
-            "cannot have an alpha each. Give one number for alpha, or use a loss that "
+            "cannot have an alpha each. Use one alpha for all of them, or a loss that "
             "is a sum over outputs, such as 'logistic', 'hinge' or 'squared'."
         )

@@ -28,7 +28,12 @@ from okl.selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 
-Judge = Callable[[np.ndarray, np.ndarray], float]
+# Scores need fewer digits than models: fits of other losses than the squared one, which
+# take longest, end at so many times the tolerance, up to the second number.
+_LOOSER, _LOOSEST = 100.0, 1e-4
+
+# Of held-out scores and row numbers: a number, or one for each output.
+Judge = Callable[[np.ndarray, np.ndarray], Any]
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class FoldScores:
 
     Attributes
     ----------
-    scores : array (n_structures, n_alphas)
-        Of the held-out rows.
+    scores : array (n_structures, n_alphas), or (n_structures, n_alphas, n_outputs)
+        Of the held-out rows; the latter of a judge of each output.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
     """
@@ -74,25 +79,27 @@ def score_fold(
     train, test : array of int
         Row numbers.
     judge : callable
-        From held-out scores (n_test, n_outputs) and row numbers to one number, the
-        larger the better; in long form they are (n_test, 1), of each row's own task.
+        From held-out scores (n_test, n_outputs) and row numbers to one number, or one
+        for each output, the larger the better; in long form they are (n_test, 1), of
+        each row's own task.
     fit_intercept, tol, max_iter
         As in the estimators.
     """
     training = observed.restrict(train)
     inputs = training.inputs(operator.restrict(train), fit_intercept=fit_intercept)
     cross, held_out = _products(operator, observed.tasks, train, test)
-    scores = np.empty(grids.shape)
+    scores: list[list[Any]] = []
     largest_gap = 0.0
-    for row, (structure, alphas) in enumerate(zip(structures, grids, strict=True)):
+    for structure, alphas in zip(structures, grids, strict=True):
         formulation = training.formulate(inputs, structure)
         path = _predicted(
             formulation, cross, held_out, alphas, tol=tol, max_iter=max_iter
         )
-        for column, (predictions, gap) in enumerate(path):
-            scores[row, column] = judge(predictions, test)
+        scores.append([])
+        for predictions, gap in path:
+            scores[-1].append(judge(predictions, test))
             largest_gap = max(largest_gap, gap)
-    return FoldScores(scores, largest_gap)
+    return FoldScores(np.array(scores), largest_gap)
 
 
 def _products(
@@ -161,6 +168,8 @@ def _predicted(
             exact = _by_features(formulation, kernel, model.alpha, cross)
             yield inside if exact is None else exact, _gap(solution)
         return
+    if "quadratic" not in problem.loss.capabilities:
+        tol = max(tol, min(_LOOSER * tol, _LOOSEST))
     for solution in solve_path(problem, alphas, tol=tol, max_iter=max_iter):
         dual_coef = formulation.coefficients(solution.dual_coef)
         predictions = cross @ dual_coef

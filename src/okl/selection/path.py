@@ -12,6 +12,8 @@ from okl.numerics.arrays import Array, eigh, namespace
 from okl.numerics.validation import check_alpha, check_count, check_positive
 from okl.problems import Problem
 
+# The smallest alpha relative to the largest, where nobody says.
+_SMALLEST = 1e-5
 # Up to so many rows the matrix is formed.
 _FEW = 32
 # Arrays of the size of the kernel matrix that its decomposition takes.
@@ -80,7 +82,7 @@ def _norm(problem: Problem) -> float:
     return max(float(largest[0]), 0.0)
 
 
-def check_alphas(alphas: int | Sequence[float], eps: float) -> Array | int:
+def check_alphas(alphas: int | Sequence[float], eps: float | None) -> Array | int:
     """Return the given alphas, decreasing, or how many there are to be.
 
     Raises
@@ -90,9 +92,10 @@ def check_alphas(alphas: int | Sequence[float], eps: float) -> Array | int:
     """
     if isinstance(alphas, int | np.integer):
         n_alphas = check_count(alphas, "alphas")
-        check_positive(eps, "eps")
-        if eps >= 1 and n_alphas > 1:
-            raise ValueError(f"eps must be below 1, got {eps!r}.")
+        if eps is not None:
+            check_positive(eps, "eps")
+            if eps >= 1 and n_alphas > 1:
+                raise ValueError(f"eps must be below 1, got {eps!r}.")
         return n_alphas
     try:
         given = np.asarray(alphas, dtype=np.float64)
@@ -108,8 +111,12 @@ def check_alphas(alphas: int | Sequence[float], eps: float) -> Array | int:
     return np.sort(given)[::-1]
 
 
-def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> Array:
+def alpha_grid(
+    problem: Problem, alphas: int | Sequence[float], eps: float | None
+) -> Array:
     """Return decreasing alphas: the given ones, or so many down to eps alpha_max.
+
+    None for eps stands for 1e-5.
 
     Raises
     ------
@@ -121,4 +128,5 @@ def alpha_grid(problem: Problem, alphas: int | Sequence[float], eps: float) -> A
         return grid
     # a kernel or targets of zero leave nothing to scale by
     top = largest_alpha(problem) or 1.0
+    eps = _SMALLEST if eps is None else eps
     return np.geomspace(top, eps * top if grid > 1 else top, grid)

@@ -87,6 +87,8 @@ class Forecast:
         alphas = _n_alphas(second)
         for size in chosen:
             seconds += _of_trial(second, n, size, structures, alphas, decomposes)
+            if second.alpha_per_output and not decomposes:
+                seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
         if decomposes and second.folds is not None:
             seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows
         memory = max(

@@ -58,7 +58,7 @@ class KernelLearning:
     fit_intercept : bool
     row_weights : array (n_some,) or None
     share : float
-        The part of all rows that they are.
+        The part of all rows that count that they are.
     """
 
     X: np.ndarray
@@ -131,7 +131,7 @@ class KernelLearning:
             folds,
             fit_intercept,
             None if weights is None else weights[kept],
-            len(rows) / X.shape[0] * len(kept) / n_distinct,
+            len(rows) / len(observed.counted()) * len(kept) / n_distinct,
         )
         varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
         if not varies.n_varying:

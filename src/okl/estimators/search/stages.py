@@ -87,13 +87,15 @@ class Search:
         """Learn the kernel, if one is to be learned; return the search with it.
 
         Alphas that are counted, not given, then reach from the largest that matters to
-        below the noise that the kernel was learned with.
+        below the noise that the kernel was learned with, and no further unless they
+        were asked to.
         """
         if self.learning is None:
             return self, None
         with step("kernel"):
             found = self.learning.run()
-        eps = min(self.second.eps, _BELOW * found.smallest)
+        given, eps = self.second.eps, _BELOW * found.smallest
+        eps = eps if given is None else min(given, eps)
         search = replace(
             self,
             kernels=[found.kernel if is_auto(k) else k for k in self.kernels],

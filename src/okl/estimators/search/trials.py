@@ -6,7 +6,7 @@ and the options, is an `Experiment`; what comes out for one kernel is a `Trial`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,23 +16,31 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from okl.estimators.output_alphas import at_one_alpha
 from okl.estimators.search.alphas_of_outputs import (
-    alphas_of_outputs,
+    OutputLosses,
     around,
-    check_left_out,
+    check_one_kernel,
+    left_out_losses,
 )
 from okl.estimators.search.judge import Judge
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.validation import check_flag
-from okl.problems import Formulation
+from okl.problems import (
+    Formulation,
+    Inputs,
+    Observed,
+    OutputAlphas,
+    check_sum_over_outputs,
+)
 from okl.selection.held_out import (
     FoldScores,
     score_fold,
     score_left_out,
 )
+from okl.selection.leave_one_out import has_closed_form
 from okl.selection.path import alpha_grid
-from okl.structures import Structure
+from okl.structures import Identity, Structure
 
 # Arrays of the size of a kernel matrix that exist while it is decomposed.
 _DECOMPOSED = 3
@@ -124,7 +132,7 @@ class Experiment:
     judge: Judge
     folds: Folds | None
     alphas: int | Sequence[float]
-    eps: float
+    eps: float | None
     fit_intercept: bool
     tol: float
     max_iter: int
@@ -133,9 +141,9 @@ class Experiment:
     alpha_per_output: bool = False
 
     def __post_init__(self) -> None:
-        """Check that rows can be left out, where alphas of outputs are chosen so."""
+        """Check that outputs have a loss each, where they are to have an alpha each."""
         if check_flag(self.alpha_per_output, "alpha_per_output"):
-            check_left_out(self.targets.observed)
+            check_sum_over_outputs(self.targets.observed.loss)
 
     @property
     def n_steps(self) -> int:
@@ -176,6 +184,8 @@ class Experiment:
 
     def run(self, kernel: Any, structures: Sequence[Structure], step: Step) -> Trial:
         """Score a kernel with every structure at every alpha."""
+        if self.alpha_per_output:
+            check_one_kernel(kernel)
         observed = self.targets.observed
         training = Training.of(
             kernel,
@@ -187,9 +197,7 @@ class Experiment:
         inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
         targets, judge, ratios, given = self.targets, self.judge, None, structures
         if self.alpha_per_output:
-            alphas = alphas_of_outputs(
-                inputs, observed, self.alphas, self.eps, targets.row_weights
-            )
+            alphas = self._alphas_of_outputs(inputs)
             targets, structures = at_one_alpha(alphas, targets, structures, kernel)
             observed, judge = targets.observed, replace(judge, units=targets.units)
             ratios = None if alphas.weights is None else 1 / alphas.weights
@@ -215,22 +223,7 @@ class Experiment:
                     )
                 )
         else:
-            jobs = (
-                delayed(score_fold)(
-                    inputs.plain,
-                    observed,
-                    structures,
-                    grids,
-                    train,
-                    test,
-                    judge,
-                    fit_intercept=self.fit_intercept,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                )
-                for train, test in self.folds
-            )
-            results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+            results = self._of_folds(inputs, observed, structures, grids, judge)
             for _ in self.folds:
                 with step("fold"):
                     outcomes.append(next(results))
@@ -244,6 +237,47 @@ class Experiment:
             targets,
             ratios,
         )
+
+    def _of_folds(
+        self,
+        inputs: Inputs,
+        observed: Observed,
+        structures: Sequence[Structure],
+        grids: np.ndarray,
+        judge: Any,
+    ) -> Iterator[FoldScores]:
+        """Yield the scores of each fold."""
+        assert self.folds is not None
+        jobs = (
+            delayed(score_fold)(
+                inputs.plain,
+                observed,
+                structures,
+                grids,
+                train,
+                test,
+                judge,
+                fit_intercept=self.fit_intercept,
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
+            for train, test in self.folds
+        )
+        yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+
+    def _alphas_of_outputs(self, inputs: Inputs) -> OutputAlphas:
+        """Return the alphas of the least held-out loss of each independent output."""
+        observed, copies = self.targets.observed, self.targets.row_weights
+        formulation = observed.formulate(inputs, Identity())
+        grid = alpha_grid(formulation.problem, self.alphas, self.eps)
+        if has_closed_form(formulation):
+            losses = left_out_losses(inputs, formulation, grid, copies)
+        else:
+            judge = OutputLosses(observed)
+            folds = self._of_folds(inputs, observed, [Identity()], grid[None], judge)
+            losses = -sum(fold.scores[0] for fold in folds)
+        # of equal ones the largest alpha, which comes first
+        return OutputAlphas.of(grid[np.argmin(losses, axis=0)], observed)
 
 
 def _found(number: np.ndarray, rows: np.ndarray) -> np.ndarray:
