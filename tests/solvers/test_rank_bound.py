@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
-from okl import OutputKernelRegressor
+from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.structures import LowRank
 from tests.samples import alpha_max, centered, draw, solve
 
@@ -160,3 +160,19 @@ def test_the_rank_is_that_of_the_outputs_not_of_the_reduced_problem():
     model = fit(X, wide, 2, 1e-2)
     assert model.output_kernel_.shape == (9, 9)
     assert np.linalg.matrix_rank(model.output_kernel_, hermitian=True) <= 2
+
+
+@pytest.mark.parametrize(
+    ("seed", "alpha"),
+    [(0, 0.1), (2, 0.1), pytest.param(1, 0.01, marks=pytest.mark.slow)],
+)
+def test_a_hinge_under_a_bound_returns_the_lowest_model_that_it_saw(seed, alpha):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    scores = X @ rng.normal(size=(3, 4)) + rng.normal(size=(30, 4))
+    model = OutputKernelClassifier(
+        kernel="gaussian", loss="hinge", structure=LowRank(1), alpha=alpha
+    ).fit(X, (scores > 0).astype(float))
+    assert model.certificate_.status == "rank_limited"
+    lowest = min(record["primal"] for record in model.history_)
+    assert model.certificate_.primal <= lowest * (1 + 1e-5)

@@ -44,15 +44,27 @@ class RankGrowth:
         least : float, default=0.0
             The trace of what is added at most, besides that of L.
         """
-        xp = namespace(moment)
-        values, vectors = eigh(moment)
-        excess = xp.clip(values - mean_on(kernel, moment), 0.0, None)
-        total = float(xp.sum(excess))
-        if total > 0:
-            trace = float(xp.sum(kernel.eigenvalues)) + least
-            lacking = (vectors * (trace / total * excess)) @ vectors.T
+        direction = lacking(kernel, moment, least=least)
+        if direction is not None:
             self._share = min(_LARGER * self._share, 1.0)
             for _ in range(_TRIALS):
-                more = kernel.matrix() + self._share * lacking
+                more = kernel.matrix() + self._share * direction
                 yield SpectralKernel.from_matrix(more)
                 self._share *= _SMALLER
+
+
+def lacking(
+    kernel: SpectralKernel, moment: Array, *, least: float = 0.0
+) -> Array | None:
+    """Return what L lacks, (S - its mean on L)_+ with the trace of L plus ``least``.
+
+    None where that is zero.
+    """
+    xp = namespace(moment)
+    values, vectors = eigh(moment)
+    excess = xp.clip(values - mean_on(kernel, moment), 0.0, None)
+    total = float(xp.sum(excess))
+    if total <= 0:
+        return None
+    trace = float(xp.sum(kernel.eigenvalues)) + least
+    return (vectors * (trace / total * excess)) @ vectors.T

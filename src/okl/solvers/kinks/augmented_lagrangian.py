@@ -109,11 +109,16 @@ class AugmentedLagrangian(Solver):
             model = DualModel.of(envelope, problem, solution, alpha, tol=tol)
             start = _Start(model.multipliers, solution.start)
             certificate = model.certificate
-            monitor.add(certificate.primal, certificate.dual, model)
-            limited = solution.certificate.status == "rank_limited"
-            if monitor.smallest <= max(tol, _ROUGH) or limited:
+            status = solution.certificate.status
+            limited = problem.rank_is_bounded and status != "optimal"
+            # then the gap stays open, and the objective says which model is the best
+            # and when to stop
+            flat = certificate.primal > (1 - tol) * monitor.lowest
+            flat = flat and status == "rank_limited"
+            monitor.add(certificate.primal, certificate.dual, model, limited=limited)
+            if monitor.smallest <= max(tol, _ROUGH) or flat:
                 sparse = monitor.best.sparse(problem, alpha, tol=tol)
-                if sparse.certificate.status == "optimal":
+                if flat or sparse.certificate.status == "optimal":
                     break
             finished += monitor.smallest <= tol
             if finished >= _ROUNDS_MORE or monitor.done:

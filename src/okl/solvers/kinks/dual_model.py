@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 from okl.certificates import Certificate
@@ -71,7 +72,7 @@ class DualModel(NamedTuple):
         solved = model(polished(problem, kernel, self.multipliers, alpha))
         if solved.certificate.status == "optimal":
             return solved
-        return min(solved, model(self.multipliers), key=_gap)
+        return min(solved, model(self.multipliers), key=_primal if limited else _gap)
 
     @classmethod
     def of_dual_point(
@@ -97,10 +98,18 @@ class DualModel(NamedTuple):
         )
 
     def is_as_good_as(self, other: DualModel, tol: float) -> bool:
-        """Tell whether it is optimal, or no farther from it than the other plus tol."""
+        """Tell whether it is optimal, or no farther from it than the other plus tol.
+
+        Under an active bound on the rank the objective says which is nearer: with the
+        same L, multipliers of a larger dual value make a smaller gap, and may make a
+        worse model.
+        """
         here, there = self.certificate, other.certificate
         if "optimal" in (here.status, there.status):
             return here.status == "optimal"
+        if "rank_limited" in (here.status, there.status):
+            bounded = here.relative_gap < inf  # else its multipliers are no dual point
+            return bounded and here.primal <= (1 + tol) * there.primal
         return here.relative_gap <= there.relative_gap + tol
 
     @classmethod
@@ -132,3 +141,8 @@ class DualModel(NamedTuple):
 
 def _gap(model: DualModel) -> float:
     return abs(model.certificate.relative_gap)
+
+
+def _primal(model: DualModel) -> float:
+    certificate = model.certificate
+    return certificate.primal if certificate.relative_gap < inf else inf

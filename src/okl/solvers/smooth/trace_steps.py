@@ -36,15 +36,16 @@ where it is not convex.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
-from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.factor.rank_growth import lacking, mean_on
 from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
@@ -55,8 +56,9 @@ _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # targets are imputed and a step costs little beside its products; by at most so many
 # of these.
 _FORCING, _IMPUTED_FORCING, _PRODUCTS = 1e-2, 0.1, 400
-# Halved steps are tried so often, or where the model need not be convex.
-_HALVINGS, _MORE_HALVINGS = 8, 20
+# Shares of a step that are tried, and where the model need not be convex. Those of what
+# L lacks begin at so many times the one that was good last.
+_TRIALS, _MORE_TRIALS, _LARGER = 8, 20, 16.0
 # Steps that impute targets after each of Newton's, which does so roughly.
 _POLISH = 5
 # A system too large to be factorised is solved to this relative residual.
@@ -120,10 +122,11 @@ class TraceSteps:
     def __init__(self, prepared: PreparedRounds, alpha: float, start: Start) -> None:
         self.prepared, self.alpha = prepared, alpha
         self.ball = "trace_ball" in prepared.problem.structure.capabilities
-        self.growth = RankGrowth()
         # by how much the last Newton step was to be lower
         self.promise = float("inf")
         self._share, self._inside = _MOST, start.inside
+        # the share of what L lacked that was good last
+        self._added = 1.0
         # what L = 0 grows by
         diagonal = prepared.problem.operator.diagonal()
         self._least = alpha / float(namespace(diagonal).sum(diagonal))
@@ -162,22 +165,46 @@ class TraceSteps:
         """Return the model after a step, None where none is lower."""
         self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
         self._inside = model.fit.start
-        best = self._first_lower(model, self._newton(model, gap))
+        best = self._stepped(model, gap)
         if best.is_slow_after(model) and not self.is_limited(best):
             self._inside = best.fit.start
-            _, moment = self._dual(best)
-            trials = self.growth.added_to(best.kernel, moment, least=self._least)
-            best = self._first_lower(best, trials)
+            best = self._grown(best)
         return None if best is model else best
 
-    def _first_lower(
-        self, best: FactorIterate, kernels: Iterable[SpectralKernel]
-    ) -> FactorIterate:
-        """Return the model of the first kernel that is better, or the best so far."""
-        for kernel in kernels:
-            trial = self.model(kernel)
-            if trial.is_better_than(best):
-                return trial
+    def _stepped(self, model: FactorIterate, gap: float) -> FactorIterate:
+        """Return the first lower model along Newton's step in B, or the model."""
+        if model.kernel.rank == 0:
+            return model
+        change, imputed, slope = self._newton(model, gap)
+        factor, imputes = model.kernel.factor(), self.prepared.imputes
+
+        def at(share: float) -> FactorIterate:
+            if imputes:
+                self._inside = model.fit.start + share * imputed
+            return self.model(SpectralKernel.from_factor(factor + share * change))
+
+        trials = _MORE_TRIALS if self.is_limited(model) else _TRIALS
+        return first_lower(model, at, slope, trials=trials)[0]
+
+    def _grown(self, model: FactorIterate) -> FactorIterate:
+        """Return the first lower model with more of what L lacks, or the model."""
+        _, moment = self._dual(model)
+        kernel = model.kernel
+        direction = lacking(kernel, moment, least=self._least)
+        if direction is None:
+            return model
+        xp, matrix = namespace(moment), kernel.matrix()
+        level = mean_on(kernel, moment) if self.ball else 1.0
+        trace = float(xp.sum(xp.linalg.diagonal(direction)))
+        slope = self.alpha / 2 * (inner(moment, direction) - level * trace)
+
+        def at(share: float) -> FactorIterate:
+            return self.model(SpectralKernel.from_matrix(matrix + share * direction))
+
+        first = min(_LARGER * self._added, 1.0)
+        best, self._added = first_lower(
+            model, at, slope, first=first, trials=_MORE_TRIALS
+        )
         return best
 
     def _dual(self, model: FactorIterate) -> tuple[Array, Array]:
@@ -187,18 +214,17 @@ class TraceSteps:
         moment = dual.T @ image
         return image, (moment + moment.T) / 2
 
-    def _newton(self, model: FactorIterate, gap: float) -> Iterator[SpectralKernel]:
-        """Yield output kernels along a Newton step in B, nearer and nearer."""
+    def _newton(self, model: FactorIterate, gap: float) -> tuple[Array, Array, float]:
+        """Return Newton's step in B, that of imputed targets, and their slope."""
         kernel, alpha = model.kernel, self.alpha
-        if kernel.rank == 0:
-            return
         image, moment = self._dual(model)
         factor, L = kernel.factor(), kernel.matrix()
         rank, xp = kernel.rank, namespace(factor)
         level = mean_on(kernel, moment) if self.ball else 1.0
         values, vectors = eigh(moment)
-        limited = self.is_limited(model)
-        slack = level - values if limited else xp.clip(level - values, 0.0, None)
+        slack = level - values
+        if not self.is_limited(model):
+            slack = xp.clip(slack, 0.0, None)
         below = (vectors * slack) @ vectors.T
         solve, missing = self._equations(model)
 
@@ -240,13 +266,9 @@ class TraceSteps:
             rtol=min(forcing, gap**0.5),
             max_iter=_PRODUCTS,
         )
-        self.promise = inner(right, step) / 2
-        change, imputed = step[:rank, :].T, step[rank:, :]
-        for halvings in range(_MORE_HALVINGS if limited else _HALVINGS):
-            share = 0.5**halvings
-            if self.prepared.imputes:
-                self._inside = model.fit.start + share * imputed
-            yield SpectralKernel.from_factor(factor + share * change)
+        slope = inner(right, step)
+        self.promise = slope / 2
+        return step[:rank, :].T, step[rank:, :], slope
 
     def _equations(
         self, model: FactorIterate
