@@ -57,8 +57,9 @@ _MORE_LINEAR, _LESS_MATERN, _FEW_ROWS = 10.0, 1.0, 300
 # Iterations of a search at most, of one that is only a start of another, of one that
 # starts near its end, and of one by folds, whose criterion is as exact as fits that end
 # at a tolerance are. What more of them would change says nothing: less than one in a
-# log likelihood.
+# log likelihood, which the second of two searches must be better by as well.
 _ITERATIONS, _FIRST, _LAST, _OF_FOLDS = 40, 10, 12, 6
+_SAYS = 1.0
 # With at least twice as many rows the candidates are compared on so many.
 _SOME_ROWS = 400
 # Distances along columns, n^2 d, above which there is no Laplacian kernel: they are no
@@ -218,7 +219,9 @@ class _Search:
                 self.observed, folds, fit_intercept=self.fit_intercept, tol=_FOLD_TOL
             )
             found.append(self._learned(start, criterion, _OF_FOLDS))
-        return min(found, key=lambda one: one.value).kernel
+        first, again = found[0], found[-1]
+        better = again.value < first.value - _SAYS
+        return again.kernel if better else first.kernel
 
     def fit(self, kernel: Kernel) -> _Fit:
         """Return what the fit at alpha = 1 tells."""
