@@ -117,7 +117,7 @@ def fitted(
         ).fit(X, y)
         return model, {"C": float(model.C_)}
     if method.startswith(_LOCAL):
-        local = _Local(method.removeprefix(_LOCAL), folds, X, y)
+        local = Local(method.removeprefix(_LOCAL), folds, X, y)
         return local, {"C": local.C}
     structures = (
         [Tree(tree, np.array([r, 1.0]) / (1 + r), "level") for r in RATIOS]
@@ -132,7 +132,7 @@ def fitted(
     return model, found
 
 
-class _Local:
+class Local:
     """A classifier of hiclass over logistic regression, C chosen on the folds."""
 
     def __init__(self, name: str, folds: list[Any], X: Any, y: np.ndarray) -> None:
@@ -145,16 +145,28 @@ class _Local:
 
     def _fitted(self, C: float, X: Any, y: np.ndarray) -> Any:
         model = self._kind(LogisticRegression(C=C, max_iter=1000))
-        return model.fit(X, np.array([label.split("/") for label in y]))
+        return model.fit(X, _levels(y))
 
     def _score(
         self, C: float, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray
     ) -> float:
         predicted = self._fitted(C, X[train], y[train]).predict(X[test])
-        return float(np.mean(["/".join(p) for p in predicted] == y[test]))
+        return float(np.mean(_joined(predicted) == y[test]))
 
     def predict(self, X: Any) -> np.ndarray:
-        return np.array(["/".join(path) for path in self._model.predict(X)])
+        return _joined(self._model.predict(X))
+
+
+def _levels(paths: np.ndarray) -> np.ndarray:
+    """Return the nodes of paths, level by level, none below a leaf."""
+    parts = [path.split("/") for path in paths]
+    depth = max(map(len, parts))
+    return np.array([part + [""] * (depth - len(part)) for part in parts])
+
+
+def _joined(levels: Any) -> np.ndarray:
+    """Return the paths of nodes by level."""
+    return np.array(["/".join(filter(None, path)) for path in levels])
 
 
 def judged(method: str, size: int, seed: int) -> Record:
@@ -187,7 +199,7 @@ def judged(method: str, size: int, seed: int) -> Record:
 
 def _log_loss(model: Any, X: Any, labels: np.ndarray) -> Record:
     """Return the log loss, nothing for what has no probabilities."""
-    if isinstance(model, _Local):
+    if isinstance(model, Local):
         return {}
     chances = model.predict_proba(X)
     return {"log_loss": float(log_loss(labels, chances, labels=model.classes_))}

@@ -7,8 +7,8 @@ three Gaussian kernels the one that is best for the flat model. The flat model a
 one with the tree are the same softmax classifier; alpha, and the ratio of the variance
 of all inner levels together to that of the leaves, are chosen by the held-out
 likelihood of the same folds. Rivals are scikit-learn's `LogisticRegression`, its C
-chosen on these folds, and, where hiclass is installed, its three classifiers over that.
-On the images these are linear, and the other two are not.
+chosen on these folds by the accuracy, and, where hiclass is installed, its three
+classifiers over that. On the images these are linear, and the other two are not.
 
 The columns are those of Table 1 of Seeger (2006): accuracy; *rank*, the mean reciprocal
 rank, which the paper calls precision; accuracy of the parents; taxo-loss of the class

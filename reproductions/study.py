@@ -49,6 +49,10 @@ class Study:
     def __contains__(self, key: Key) -> bool:
         return key in self._found
 
+    def __getitem__(self, key: Key) -> Record:
+        """Return the result of a method on a fold of a set."""
+        return self._found[key]
+
     def add(self, key: Key, result: Record) -> None:
         """Keep the result of a method on a fold of a set."""
         record = dict(zip(("set", "fold", "method"), key, strict=True)) | result

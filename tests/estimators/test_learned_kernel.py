@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, cross_val_score
 
 from okl import (
@@ -427,20 +426,6 @@ def test_the_kernel_of_classes_is_a_best_one_for_held_out_rows(monkeypatch):
     assert best < min(objective(1.5, 1.0), objective(1 / 1.5, 1.0))
     assert best < min(objective(1.0, 1.3), objective(1.0, 1 / 1.3))
     assert best < min(objective(1.0, 1.0, 2.0), objective(1.0, 1.0, 0.5))
-
-
-def test_of_few_rows_it_is_no_worse_than_a_linear_kernel():
-    rows, labels = load_iris(return_X_y=True)
-    learning = learning_of(classifier(loss="softmax", cv=5), rows, labels)
-    Z = (learning.X - learning.X.mean(axis=0)) / learning.X.std(axis=0)
-    found = learn_kernel(Z, learning.observed, learning.folds, fit_intercept=True)
-    criterion = FoldsLikelihood(learning.observed, learning.folds, fit_intercept=True)
-
-    def value(kernel):
-        return criterion.evaluate(Dense(kernel(Z)), 1.0, Identity()).value
-
-    lines = [value(Linear(scales=scale)) for scale in np.geomspace(0.1, 100, 7)]
-    assert value(found.kernel) < 1.02 * min(lines) + 1.0  # that says nothing
 
 
 def test_rare_classes_are_left_out_of_learning():

@@ -62,9 +62,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
     kernel with nu 5/2, and one width, on standardised columns, by the log likelihood of
-    five stratified folds, from two starts where rows are few: that of the loss where it
-    has probabilities, else of the softmax for one of several classes, and of the
-    logistic loss otherwise. Classes of a single row have no say in it.
+    five stratified folds: that of the loss where it has probabilities, else of the
+    softmax for one of several classes, and of the logistic loss otherwise. Classes of a
+    single row have no say in it.
 
     Parameters
     ----------

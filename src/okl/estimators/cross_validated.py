@@ -293,8 +293,7 @@ class CrossValidated(OutputKernelModel):
         )
         weights = targets.row_weights
         warn_of_column_scales(self, trial.training.kernel, X, weights, FIT_DEPTH)
-        said = notes(self, trial, results.largest_gap, search, y)
-        for category, message in said:
+        for category, message in notes(self, trial, results.largest_gap, search, y):
             warnings.warn(message, category, stacklevel=FIT_DEPTH)
         warn_unless_certified(solution.certificate, FIT_DEPTH)
         task.call_on_fit_task_end(estimator=self, X=X, y=y)
