@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.losses import Loss
-from okl.numerics.arrays import Array, column_inner, inner, namespace
+from okl.numerics.arrays import Array, column_inner, column_sums, inner, namespace
 from okl.output_kernels import OutputKernel
 
 
@@ -109,7 +109,7 @@ class EntryMatrix(Entries):
 
     def sums(self, rows: Array) -> Array:
         """Return the column sums."""
-        return namespace(rows).sum(rows, axis=0)
+        return column_sums(rows)
 
     def spread(self, values: Array, rows: Any = None) -> Array:
         """Return the numbers: they broadcast."""

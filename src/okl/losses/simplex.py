@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.separable import divide
-from okl.numerics.arrays import Array, definite_solver, namespace
+from okl.numerics.arrays import Array, definite_solver, namespace, row_sums
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class Simplex:
     def project(self, right: Array) -> Array:
         """Return (I - p^(1/2) p^(1/2)') times an array, in each row."""
         axis = self._axis
-        total = namespace(right).sum(axis * right, axis=1, keepdims=True)
-        return right - axis * total
+        return right - axis * row_sums(axis * right)
 
     def solve(self, right: Array) -> Array:
         """Divide rows that sum to zero by (w p)^(1/2), where that is not tiny."""
@@ -54,14 +53,12 @@ class Simplex:
     def factor(self, right: Array) -> Array:
         """Return V times an array."""
         scaled = self.roots * right
-        total = namespace(right).sum(scaled, axis=1, keepdims=True)
-        scaled -= self.probabilities * total
+        scaled -= self.probabilities * row_sums(scaled)
         return scaled
 
     def adjoint(self, right: Array) -> Array:
         """Return V' times an array."""
-        xp = namespace(right)
-        moved = right - xp.sum(self.probabilities * right, axis=1, keepdims=True)
+        moved = right - row_sums(self.probabilities * right)
         moved *= self.roots
         return moved
 

@@ -9,7 +9,7 @@ from okl.losses.base import Loss
 from okl.losses.logistic import entropy
 from okl.losses.separable import unweighted
 from okl.losses.simplex import Simplex
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, column_sums, inner, namespace, row_sums
 from okl.optimization.vector import minimise
 
 # What rounding may put outside the probability simplex.
@@ -172,7 +172,7 @@ class _Shifted(NamedTuple):
         xp = namespace(scores)
         y = targets if weights is None else weights * targets
         largest = float(xp.max(xp.abs(scores)))
-        given, counts = inner(y, scores), xp.sum(y, axis=0)
+        given, counts = inner(y, scores), column_sums(y)
         sizes = _size(scores, weights)
         return cls(targets, scores, weights, largest, given, counts, *sizes)
 
@@ -183,7 +183,7 @@ class _Shifted(NamedTuple):
             logs, p = _log_softmax(self.scores + b)
             return _likelihood(self.targets, logs, self.weights), p
         p = xp.exp(self.scores + b)
-        total = xp.sum(p, axis=1, keepdims=True)
+        total = row_sums(p)
         p /= total
         logs = xp.log(total)
         whole = xp.sum(logs if self.weights is None else self.weights * logs)
@@ -191,7 +191,7 @@ class _Shifted(NamedTuple):
 
     def newton(self, p: Array) -> tuple[Array, Array]:
         """Return the sums of the residuals, and the step that they ask for."""
-        slope = namespace(p).sum(_residuals(self.targets, p, self.weights), axis=0)
+        slope = column_sums(_residuals(self.targets, p, self.weights))
         return slope, Simplex(p, self.weights).solve_total(slope)
 
     def rounding(self, b: Array) -> float:
@@ -222,7 +222,7 @@ def _likelihood(targets: Array, logs: Array, weights: Array | None) -> float:
     if weights is None:
         return -inner(targets, logs)
     xp = namespace(logs)
-    return -float(xp.sum(weights * xp.sum(targets * logs, axis=1, keepdims=True)))
+    return -float(xp.sum(weights * row_sums(targets * logs)))
 
 
 def _log_softmax(scores: Array) -> tuple[Array, Array]:
@@ -230,7 +230,7 @@ def _log_softmax(scores: Array) -> tuple[Array, Array]:
     xp = namespace(scores)
     logs = scores - xp.max(scores, axis=1, keepdims=True)
     p = xp.exp(logs)
-    total = xp.sum(p, axis=1, keepdims=True)
+    total = row_sums(p)
     logs -= xp.log(total)
     p /= total
     return logs, p
@@ -240,5 +240,5 @@ def _softmax(scores: Array) -> Array:
     """Return p of each row."""
     xp = namespace(scores)
     p = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
-    p /= xp.sum(p, axis=1, keepdims=True)
+    p /= row_sums(p)
     return p

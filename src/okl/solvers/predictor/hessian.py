@@ -67,7 +67,7 @@ class HessianSystem:
         def balance(right: Array) -> Array:
             sums = entries.sums(curvature.factor(right))
             shift = entries.spread(entries.solve_total(curvature, sums))
-            return right - curvature.adjoint(shift + namespace(right).zeros_like(right))
+            return right - curvature.adjoint(shift)
 
         return balance
 
