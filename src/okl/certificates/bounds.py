@@ -82,7 +82,7 @@ def bounds(
     doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
     if dual == -float("inf") or primal - dual <= doubtful * abs(primal):
         return primal, dual
-    if not point.exact:
+    if not (point.exact or point.given):
         dual = _turned(point, implied, theta, predictions, primal, dual)
     if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
         return primal, dual
@@ -155,6 +155,11 @@ class _DualPoint:
         quadratic = "quadratic" in self.loss.capabilities
         return quadratic and self.weights is None and self.entries.every_output
 
+    @property
+    def given(self) -> bool:
+        """Whether L is, so that every dual point is in the domain of R*."""
+        return "known" in self.structure.capabilities
+
     def gradient(self, loss: Loss, scores: Array) -> Array:
         """Return minus the gradient of a loss, balanced if b is free.
 
@@ -193,7 +198,7 @@ class _DualPoint:
     def _bound(self, implied: Array, kernel: OutputKernel) -> DualBound:
         """Return what R* is at most at S = C'KC / 2, for a tree without S."""
         half, structure = 1 / (2 * self.alpha**2), self.structure
-        if kernel.nodes is not None and "known" in structure.capabilities:
+        if kernel.nodes is not None and self.given:
             return DualBound(half * self.entries.dual_norm(implied, kernel))
         half_gram = half * self.entries.gram(implied, implied)
         turned = namespace(half_gram).matrix_transpose(half_gram)

@@ -73,7 +73,7 @@ class Solver(Component, ABC):
         """Return what a problem lacks, each in words that follow 'it needs'."""
         structure = self.structure_requires - problem.structure.capabilities
         return self.missing_for_given(problem) + [
-            f"{name!r} of the structure, which {problem.structure} does not have"
+            f"{name!r} of the structure, which {_kind(problem.structure)} does not have"
             for name in sorted(structure)
         ]
 
@@ -85,7 +85,7 @@ class Solver(Component, ABC):
         several = problem.operator.several
         return (
             [
-                f"{name!r} of the loss, which {problem.loss} does not have"
+                f"{name!r} of the loss, which {_kind(problem.loss)} does not have"
                 for name in sorted(loss)
             ]
             + [_WEIGHTINGS["missing" in self.weightings]] * weighted
@@ -124,6 +124,11 @@ class Solver(Component, ABC):
         start : object or None
             `Solution.start` of the same solver at a neighbouring alpha.
         """
+
+
+def _kind(component: Component) -> str:
+    """Return its class: a repr may print arrays, and every fit walks the table."""
+    return type(component).__name__
 
 
 # Newton's method in L holds about so many arrays of its size.

@@ -125,8 +125,9 @@ class DualModel(NamedTuple):
         rank_limited: bool,
     ) -> DualModel:
         intercept: Array | float = 0.0
+        predictions = problem.entries.predictions(dual_coef)
         if problem.centered:
-            intercept = problem.best_intercept(problem.entries.predictions(dual_coef))
+            intercept = problem.best_intercept(predictions)
         certificate = problem.certificate(
             dual_coef,
             kernel,
@@ -135,6 +136,7 @@ class DualModel(NamedTuple):
             rank_limited=rank_limited,
             intercept=intercept,
             dual_point=multipliers,
+            predictions=predictions,
         )
         return cls(multipliers, dual_coef, kernel, intercept, certificate)
 
