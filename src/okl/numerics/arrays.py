@@ -102,6 +102,18 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
     return lambda right: inverse @ right
 
 
+def symmetric_product(matrix: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return a symmetric matrix times a column (n, 1), which reads half of the matrix.
+
+    That half is the one on and above the diagonal.
+    """
+    doubles = matrix.dtype == np.float64 and column.dtype == np.float64
+    if not (doubles and matrix.flags.c_contiguous):
+        return matrix @ column
+    # the transpose is the same matrix in the order of BLAS
+    return scipy.linalg.blas.dsymv(1.0, matrix.T, column[:, 0], lower=True)[:, None]
+
+
 def row_sums(matrix: Array) -> Array:
     """Return the sum of each row (n, 1), by a product with ones.
 

@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from okl.coding.tasks import Tasks
-from okl.numerics.arrays import Array, eigh, epsilon, namespace, solve_definite
+from okl.numerics.arrays import (
+    Array,
+    eigh,
+    epsilon,
+    is_numpy,
+    namespace,
+    solve_definite,
+    symmetric_product,
+)
 from okl.numerics.validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, DenseByTask
 from okl.operators.counting import count_product
 
 # Of a product with so few columns, the time is that of reading the matrix, in blocks
-# that fit into a cache.
-_FEW, _BLOCK = 32, 512
+# that fit into a cache. OpenBLAS multiplies blocks without copying them up to a million
+# multiplications.
+_FEW, _BLOCK = 15, 256
 # Rounding errors of an entry, in machine epsilons of the largest.
 _ROUNDING = 4.0
 
@@ -192,6 +201,8 @@ def _product(matrix: Array, right: Array) -> Array:
     is in the cache once more for its mirror image.
     """
     n = matrix.shape[0]
+    if right.shape[1] == 1 and is_numpy(matrix):
+        return symmetric_product(matrix, right)
     if n < 2 * _BLOCK or right.shape[1] > _FEW:
         return matrix @ right
     xp = namespace(matrix)
