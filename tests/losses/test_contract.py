@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from okl.losses import LOSSES as NAMES
-from okl.losses import Envelope, Huber, Loss, Squared, as_loss
+from okl.losses import Envelope, Huber, Logistic, Loss, Squared, as_loss
 from tests.instances import LOSSES
 
 each = pytest.mark.parametrize("loss", LOSSES, ids=[repr(loss) for loss in LOSSES])
@@ -239,6 +239,29 @@ def test_best_intercept_is_stationary(loss, weighted, scale):
                     moved = scale * scores + b + sign * step * e
                     slack = 1e-12 * (1 + value)
                     assert loss.value(targets, moved, w) >= value - slack
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_intercept_of_scores_far_from_zero_takes_few_steps(seed):
+    """It ends at the rounding of the sums, which is that of the scores it is added to.
+
+    Where the scores and b nearly cancel, what is left of them says nothing of that.
+    """
+    rng = np.random.default_rng(seed)
+    scores = 50 + 10 * rng.normal(size=(80, 16))
+    targets = np.where(rng.random(scores.shape) < 0.08, 1.0, -1.0)
+    targets[0] = 1.0
+    steps = []
+
+    class Counting(Logistic):
+        def slopes(self, targets, scores):
+            steps.append(scores)
+            return super().slopes(targets, scores)
+
+    b = Counting().best_intercept(targets, scores)
+    assert len(steps) <= 40
+    a = Logistic().negative_gradient(targets, scores + b)
+    assert_allclose(a.sum(axis=0), 0, atol=1e-12)
 
 
 @classifying

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse
 
-from okl.numerics.arrays import Array, is_numpy, namespace
+from okl.numerics.arrays import Array, column_sums, is_numpy, namespace
 from okl.output_kernels import OutputKernel
 
 
@@ -39,7 +39,7 @@ class ColumnSharing:
 
     def sums(self, rows: Array) -> Array:
         """Return the column sums."""
-        return namespace(rows).sum(rows, axis=0)
+        return column_sums(rows)
 
     def spread(self, values: Array) -> Array:
         """Return the numbers: they broadcast."""

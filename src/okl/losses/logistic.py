@@ -39,7 +39,9 @@ class Logistic(Margin):
 
     def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return p (1 - p)."""
-        return _sigmoid(scores) * _sigmoid(-scores)
+        xp = namespace(scores)
+        small = xp.exp(-xp.abs(scores))
+        return small / (1 + small) ** 2
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return y log (1 - q) / q, q = a y within what rounding can tell from 0, 1."""

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 from okl.coding.labels import LabelCoding, Signs
 from okl.coding.tasks import COLUMNS, Sharing
 from okl.losses.base import Loss
-from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.arrays import Array, column_sums, epsilon, namespace
 
 # Roots of a second derivative below this part of the largest are not divided by.
 TINY = 1e-6
@@ -61,8 +61,7 @@ class DiagonalCurvature(NamedTuple):
 
     def solve_total(self, right: Array) -> Array:
         """Divide by the column sums."""
-        xp = namespace(right)
-        total = xp.sum(self.diagonal, axis=0)
+        xp, total = namespace(right), column_sums(self.diagonal)
         safe = xp.where(total > 0, total, xp.ones_like(total))
         return xp.where(total > 0, right / safe, xp.zeros_like(right))
 
@@ -144,12 +143,16 @@ class Separable(Loss):
         low, high = b - _FAR, b + _FAR
         reach = b + _REACH
         for number in range(_STEPS):
-            moved = scores + sharing.spread(b)
+            shift = sharing.spread(b)
+            moved = scores + shift
             slopes = self.negative_gradient(targets, moved, weights)
-            second_derivative = self.curvature(targets, moved, weights).diagonal
+            second_derivative = weighted(
+                self.second_derivative(targets, moved), weights
+            )
             slope = sharing.sums(slopes)
-            # of the sum, and of the scores that it is a function of
-            sizes = xp.abs(slopes) + second_derivative * xp.abs(moved)
+            # of the sum, and of the scores that it is a function of, themselves sums
+            sizes = xp.abs(moved) + xp.abs(shift)
+            sizes = xp.abs(slopes) + second_derivative * sizes
             rounding = epsilon(b) * sharing.sums(sizes)
             low = xp.where(slope > 0, b, low)
             high = xp.where(slope < 0, b, high)
