@@ -24,7 +24,6 @@ NAMES = (
     "attribute_detection",
     "satimage",
     "class_trees",
-    "more_class_trees",
     "tree_sizes",
     "class_mixing",
     "mosaic",

@@ -27,15 +27,15 @@ import numpy as np
 from benchmarks.measure import machine
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from okl import ClassTree, OutputKernelClassifier, OutputKernelClassifierCV
 from okl.model_selection import GradientSearchCV
 from okl.structures import LowRank, Mixing, Structure, Tree
-from reproductions.class_trees import clinc150, drawn
+from reproductions.class_trees import drawn
 from reproductions.comparing import with_error
+from reproductions.labelled_trees import labelled_tree
 from reproductions.report import table, write_page
 from reproductions.study import Key, Record, Study, pursue
 
@@ -83,21 +83,19 @@ def drawn_split(size: int, seed: int) -> Split:
 
 def text_split(size: int, seed: int) -> Split:
     """Return so many texts of each intent of the first domains."""
-    train, test, _ = clinc150()
-    domains = np.unique([path.split("/")[0] for path in train.labels])[:N_DOMAINS]
+    task = labelled_tree("clinc150")
+    domains = np.unique([path.split("/")[0] for path in task.tree.classes_])[:N_DOMAINS]
     kept, judged = (
-        np.flatnonzero(np.isin([p.split("/")[0] for p in part.labels], domains))
-        for part in (train, test)
+        np.flatnonzero(np.isin([path.split("/")[0] for path in part], domains))
+        for part in (task.y_train, task.y_test)
     )
-    rows = kept[drawn(train.labels[kept], size, seed)]
-    weights = TfidfTransformer(sublinear_tf=True).fit(train.counts[rows])
+    rows = kept[drawn(task.y_train[kept], size, seed)]
+    columns, y = task.columns().fit(task.train[rows]), task.y_train[rows]
     X, X_test = (
-        weights.transform(part.counts[numbers])
-        for part, numbers in ((train, rows), (test, judged))
+        columns.transform(task.train[rows]),
+        columns.transform(task.test[judged]),
     )
-    y = train.labels[rows]
-    tree = ClassTree.from_paths(np.unique(y))
-    return Split(X, y, X_test, test.labels[judged], tree)
+    return Split(X, y, X_test, task.y_test[judged], ClassTree.from_paths(np.unique(y)))
 
 
 def learned(structure: str | Structure, folds: list[Any]) -> GradientSearchCV:

@@ -1,9 +1,10 @@
 """Sets whose classes are the leaves of a tree: training and test rows, and the tree.
 
-*news20*: 20 newsgroups, counts of 1000 groups of words, the tree of the dotted names,
-its leaves at depths of two and three. *imclef07a* and *imclef07d*: X-ray images, 80
-values each, with a code of the anatomy and one of the direction, leaves at depth three
-(reuters90 has no tree, and several classes a row).
+*clinc150*: texts of 150 intents in 10 domains, counts of words. *news20*: 20
+newsgroups, counts of 1000 groups of words, the tree of the dotted names, its leaves at
+depths of two and three. *imclef07a* and *imclef07d*: X-ray images, 80 values each, with
+a code of the anatomy and one of the direction, leaves at depth three (reuters90 has no
+tree, and several classes a row).
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 from okl import ClassTree
 from reproductions.report import data_folder
+
+# The folders of those of texts.
+TEXTS = {"clinc150": "clinc150", "news20": "news20_w1000"}
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,12 @@ class LabelledTree:
 @cache
 def labelled_tree(name: str) -> LabelledTree:
     """Return a set by its name."""
-    return _news20() if name == "news20" else _imclef(name)
+    folder = TEXTS.get(name)
+    return _imclef(name) if folder is None else _texts(folder)
 
 
-def _news20() -> LabelledTree:
-    with np.load(data_folder("news20_w1000") / "news20_w1000.npz") as stored:
+def _texts(folder: str) -> LabelledTree:
+    with np.load(data_folder(folder) / f"{folder}.npz") as stored:
         names, parents = stored["node_names"], stored["node_parent"]
         paths = np.array([_path(node, names, parents) for node in stored["class_node"]])
         train, test = (_counts(stored, part) for part in ("train", "test"))
