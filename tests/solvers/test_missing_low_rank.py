@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from okl.losses import Huber
 from okl.operators import JointSpectrum
 from okl.solvers import Majorization
+from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.rounds import rounds
-from okl.solvers.smooth.trace_newton import takes
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests import reference
 from tests.samples import alpha_max, draw, gaussian, psd, solve
@@ -88,7 +88,7 @@ def test_what_it_is_for():
         (LowRank(2), missing, None, True),
         (TraceBall(), missing, None, True),
         (TraceBall(1e-2), missing, None, False),
-        (Frobenius(), missing, None, False),
+        (Frobenius(), missing, None, True),
         (LowRank(), 2 * missing, None, False),
         (LowRank(), missing, Huber(), False),
     ):

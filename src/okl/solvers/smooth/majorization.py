@@ -5,7 +5,8 @@ What the best f for an L costs is replaced by squared-loss problems, round by ro
 Under a trace penalty such rounds take the longer, the more directions of L are all but
 zero: hundreds for the sharp envelopes of a hinge, for logistic losses, or where a small
 alpha meets few targets of many outputs. There they lead to where Newton's method in a
-factor of L starts (`okl.solvers.smooth.trace_newton`), which takes ten steps.
+factor of L starts (`okl.solvers.smooth.factor_newton`), which takes ten steps. Under
+the Frobenius norm they are most often enough, and else followed by that as well.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from typing import ClassVar
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
+from okl.solvers.smooth.factor_newton import factor_newton, takes
 from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
-from okl.solvers.smooth.trace_newton import takes, trace_newton
 from okl.solvers.solution import Solution
 
 
 class Majorization(Solver):
     """Minimise models of what the best f costs, plus alpha R.
 
-    Under a trace penalty, where targets are missing or the loss is one of labels, each
-    alone, a few rounds and Newton's method in the factor B of L = B B'.
+    Under a trace penalty or the Frobenius norm, where targets are missing or the loss
+    is one of labels, each alone, some rounds and Newton's method in the factor B of
+    L = B B'.
 
     Parameters
     ----------
@@ -59,5 +61,5 @@ class Majorization(Solver):
         start: Start | None = None,
     ) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
-        solve = trace_newton if takes(prepared) else rounds
+        solve = factor_newton if takes(prepared) else rounds
         return solve(prepared, alpha, tol=tol, max_iter=max_iter, start=start)

@@ -10,9 +10,10 @@ from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization
 from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.smooth import factor_newton
+from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.rounds import rounds
-from okl.solvers.smooth.trace_newton import takes
-from okl.structures import Frobenius, LowRank, TraceBall
+from okl.structures import Frobenius, LowRank, Scaled, TraceBall
 from tests.samples import psd, solve, targets_for
 
 traces = pytest.mark.parametrize("structure", [LowRank(), TraceBall()], ids=repr)
@@ -42,6 +43,27 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     assert len(found.history) == found.n_iter
 
 
+@pytest.mark.parametrize(
+    "structure", [Frobenius(), Scaled(Frobenius(), np.array([1.0, 3, 0.5, 1, 2]))]
+)
+@intercepts
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_the_frobenius_norm_where_rounds_are_many(
+    structure, intercept, alpha, monkeypatch
+):
+    problem = smooth_problem(structure, intercept, moreau_parameter=50.0)
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    alone = rounds(prepared, alpha, tol=1e-6, max_iter=1000)
+    monkeypatch.setattr(factor_newton, "_MOST_ROUNDS", 3)
+    found = solver.solve(prepared, alpha, tol=1e-9, max_iter=100)
+    newton, other = found.certificate, alone.certificate
+    assert newton.status == "optimal"
+    assert newton.primal <= other.primal * (1 + 1e-9)
+    assert newton.primal >= other.dual
+    assert 3 < found.n_iter <= 40
+
+
 @traces
 def test_few_steps_near_the_optimum(structure):
     problem = smooth_problem(structure, True, n=60)
@@ -66,8 +88,8 @@ def test_a_hinge_under_a_heavy_penalty(structure, alpha):
 
 def test_what_it_is_for():
     prepare = Majorization().prepare
-    assert not takes(prepare(smooth_problem(Frobenius(), False)))
-    for structure in (LowRank(2), LowRank(5), TraceBall()):
+    assert not takes(prepare(smooth_problem(TraceBall(0.1), False)))
+    for structure in (LowRank(2), LowRank(5), TraceBall(), Frobenius()):
         assert takes(prepare(smooth_problem(structure, False)))
 
 

@@ -1,4 +1,4 @@
-r"""Newton's steps in a factor of L under a trace penalty.
+r"""Newton's steps in a factor of L.
 
 With f and b eliminated the problem is one in L, see `okl.solvers.smooth.linearisation`,
 
@@ -7,17 +7,17 @@ With f and b eliminated the problem is one in L, see `okl.solvers.smooth.lineari
 
 whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
 `okl.solvers.predictor.active_system` for R = -KCD: one more solve with a factorised
-system. With L = B B', of trace one for the trace ball, the gradient in B is alpha (s I
-- S) B, s being one, or <S, L> for the ball, and the product of the second derivative
-with X
+system. With L = B B' and G twice the gradient of R, the gradient in B is
+alpha (G - S) B, and the product of the second derivative with X
 
-.. math:: \alpha \big( (s I - S)_+ X - (E'KC + C'KE - t I) B \big), \qquad
-          t = \langle E'KC + C'KE, L \rangle \text{ for the ball, else } 0.
+.. math:: \alpha \big( (G - S)_+ X - (E'KC + C'KE - 2 R''[D]) B \big), \qquad
+          D = X B' + B X';
 
-The positive part makes a model that is convex: where s I - S is negative L lacks a
-direction, which `okl.solvers.factor.rank_growth` adds, and at the optimum it nowhere
-is. Steps that turn B and leave L as it is are projected out: along them the model is
-all but flat, and what is not a small turn takes B far away.
+see `okl.solvers.smooth.factor_penalties` for the penalties, and what changes where the
+trace of L is one. The positive part makes a model that is convex: where G - S is
+negative L lacks a direction, which is added, and at the optimum it nowhere is. Steps
+that turn B and leave L as it is are projected out: along them the model is all but
+flat, and what is not a small turn takes B far away.
 
 *Missing targets* of the squared loss are unknowns beside B instead. The objective is
 jointly convex in them and L, f is the best for complete targets, a closed form, and
@@ -30,22 +30,21 @@ are missing, zero in the end. One run of conjugate gradients finds both, where t
 solution of the missing targets inside each product would take one for each.
 
 *A bound on the rank* is kept by the factor. Where it is active the negative part of
-s I - S is what the bound forbids: the model keeps it, and conjugate gradients stop
+G - S is what the bound forbids: the model keeps it, and conjugate gradients stop
 where it is not convex.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
-from okl.solvers.factor.rank_growth import lacking, mean_on
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.smooth.backtracking import first_lower
+from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
@@ -116,12 +115,17 @@ class FactorIterate(NamedTuple):
         return not falls and self.primal - self.dual > _SLOW * gap
 
 
-class TraceSteps:
+class FactorSteps:
     """The steps at one alpha."""
 
-    def __init__(self, prepared: PreparedRounds, alpha: float, start: Start) -> None:
-        self.prepared, self.alpha = prepared, alpha
-        self.ball = "trace_ball" in prepared.problem.structure.capabilities
+    def __init__(
+        self,
+        prepared: PreparedRounds,
+        penalty: FactorPenalty,
+        alpha: float,
+        start: Start,
+    ) -> None:
+        self.prepared, self.penalty, self.alpha = prepared, penalty, alpha
         # by how much the last Newton step was to be lower
         self.promise = float("inf")
         self._share, self._inside = _MOST, start.inside
@@ -138,11 +142,8 @@ class TraceSteps:
         return problem.rank_is_bounded and model.kernel.rank == rank
 
     def model(self, kernel: SpectralKernel) -> FactorIterate:
-        """Return the model with the best f for an output kernel, of trace one if so."""
-        if self.ball:
-            total = namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
-            values = kernel.eigenvalues / total
-            kernel = replace(kernel, eigenvalues=values, entries=None)
+        """Return the model with the best f for an output kernel."""
+        kernel = self.penalty.brought_in(kernel)
         problem, imputes = self.prepared.problem, self.prepared.imputes
         kernel = kernel.largest(problem.structure.max_rank(problem.n_outputs))
         fit = self.prepared.best_predictor(
@@ -190,13 +191,11 @@ class TraceSteps:
         """Return the first lower model with more of what L lacks, or the model."""
         _, moment = self._dual(model)
         kernel = model.kernel
-        direction = lacking(kernel, moment, least=self._least)
+        direction = self.penalty.lacking(kernel, moment, self._least)
         if direction is None:
             return model
-        xp, matrix = namespace(moment), kernel.matrix()
-        level = mean_on(kernel, moment) if self.ball else 1.0
-        trace = float(xp.sum(xp.linalg.diagonal(direction)))
-        slope = self.alpha / 2 * (inner(moment, direction) - level * trace)
+        matrix, slopes = kernel.matrix(), self.penalty.slopes(kernel, moment)
+        slope = self.alpha / 2 * inner(moment - slopes, direction)
 
         def at(share: float) -> FactorIterate:
             return self.model(SpectralKernel.from_matrix(matrix + share * direction))
@@ -216,13 +215,12 @@ class TraceSteps:
 
     def _newton(self, model: FactorIterate, gap: float) -> tuple[Array, Array, float]:
         """Return Newton's step in B, that of imputed targets, and their slope."""
-        kernel, alpha = model.kernel, self.alpha
+        kernel, alpha, penalty = model.kernel, self.alpha, self.penalty
         image, moment = self._dual(model)
         factor, L = kernel.factor(), kernel.matrix()
         rank, xp = kernel.rank, namespace(factor)
-        level = mean_on(kernel, moment) if self.ball else 1.0
-        values, vectors = eigh(moment)
-        slack = level - values
+        slopes = penalty.slopes(kernel, moment) - moment
+        slack, vectors = eigh(slopes)
         if not self.is_limited(model):
             slack = xp.clip(slack, 0.0, None)
         below = (vectors * slack) @ vectors.T
@@ -231,14 +229,11 @@ class TraceSteps:
         def hessian(pair: Array) -> Array:
             change = pair[:rank, :].T
             half = change @ factor.T
-            along = half + half.T
-            if self.ball:
-                along = along - 2 * inner(factor, change) * L
+            along = penalty.tangent(half + half.T, L)
             moved = solve(pair[rank:, :] - image @ along)
             turned = moved.T @ image
-            turned = (turned + turned.T) @ factor
-            if self.ball:
-                turned = turned - inner(turned, factor) * factor
+            turned = turned + turned.T - penalty.bend(along)
+            turned = penalty.cotangent(turned, L) @ factor
             return alpha * xp.concat([(below @ change - turned).T, missing * moved])
 
         def across(change: Array) -> Array:
@@ -256,7 +251,7 @@ class TraceSteps:
             change = across(alternate(across(pair[:rank, :].T).T).T)
             return xp.concat([change.T, pair[rank:, :]])
 
-        gradient = alpha * (level * factor - moment @ factor)
+        gradient = alpha * slopes @ factor
         right = -xp.concat([gradient.T, missing * model.dual_rows])
         forcing = _IMPUTED_FORCING if self.prepared.imputes else _FORCING
         step = conjugate_gradient(
