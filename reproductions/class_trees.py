@@ -61,7 +61,8 @@ METHODS = (
     "LogisticRegression",
     *(_LOCAL + name for name in ("ParentNode", "Level", "Node")),
 )
-# Where classes are many, the examples a class up to which they are mixed, and how.
+# Sets that are mixed, up to so many examples a class; the functions, the iterations at
+# most, and the bounds of alpha.
 MIXED, N_FACTORS, MAX_ITER, BOUNDS = {"clinc150": 3, "news20": 8}, 10, 30, (1e-6, 1e2)
 # Of the Gaussian kernels, times the number of columns.
 GAMMAS = (0.05, 0.2, 0.8)

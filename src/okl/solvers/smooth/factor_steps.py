@@ -6,8 +6,8 @@ With f and b eliminated the problem is one in L, see `okl.solvers.smooth.lineari
           \qquad S = C'KC,
 
 whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
-`okl.solvers.predictor.active_system` for R = -KCD: one more solve with a factorised
-system. With L = B B' and G twice the gradient of R, the gradient in B is
+`okl.solvers.predictor.active_system` for -KCD on the right: one more solve with a
+factorised system. With L = B B' and G twice the gradient of R, the gradient in B is
 alpha (G - S) B, and the product of the second derivative with X
 
 .. math:: \alpha \big( (G - S)_+ X - (E'KC + C'KE - 2 R''[D]) B \big), \qquad
@@ -21,9 +21,9 @@ flat, and what is not a small turn takes B far away.
 
 *Missing targets* of the squared loss are unknowns beside B instead. The objective is
 jointly convex in them and L, f is the best for complete targets, a closed form, and
-with their change G the equations for E are
+with their change Z the equations for E are
 
-.. math:: K E L + \alpha E = G - K C D,
+.. math:: K E L + \alpha E = Z - K C D,
 
 divisions in the eigenbases of K and L; the product has besides alpha E where targets
 are missing, zero in the end. One run of conjugate gradients finds both, where the
