@@ -168,6 +168,24 @@ def test_the_noise_of_a_process_is_found(n):
                 assert abs(inside - share) < 3
 
 
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+def test_noise_of_outputs_goes_together_where_half_of_the_targets_are_missing(
+    structure,
+):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 1))
+    Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0]), X[:, 0]])
+    Y += rng.multivariate_normal(
+        np.zeros(3), 0.7 * np.ones((3, 3)) + 0.3 * np.eye(3), 100
+    )
+    Y[rng.random(Y.shape) < 0.5] = np.nan
+    model = OutputKernelRegressor(Gaussian(1.0), structure, 0.5).fit(X, Y)
+    spread = np.sqrt(model.noise_variance_)
+    R = model.residual_covariance_ / np.outer(spread, spread)
+    assert R[~np.eye(3, dtype=bool)].min() > 0.3
+    assert R[~np.eye(3, dtype=bool)].max() < 0.9
+
+
 def test_a_kernel_per_output_and_long_form_have_noise():
     X, Y = sample(20, 3, True)
     kernels = [Gaussian(0.3), 5.0 * Gaussian(0.3), Linear()]

@@ -18,7 +18,8 @@ Errors of outputs go together as well. How far, R has, their correlations:
   of the standardised residuals r_ij / sqrt(s_j v_ij).
 - Else L has the covariance of the signal, and R is the correlation of the noise alone:
   residuals have the covariance S_(-i) + N, N_jk = R_jk alpha sqrt(s_j s_k), found by
-  expectation and maximisation, with S_(-i) given.
+  expectation and maximisation, with S_(-i) given, and shrunk at the end (shrunk in each
+  round it would go to zero wherever half of the targets are missing).
 - If noise has a covariance in the model (the term of a row), R is its correlation.
 """
 
@@ -158,7 +159,6 @@ def _of_noise(
     varying = noise > 0
     inside = (seen & varying).astype(np.float64)
     both = inside[:, :, None] * inside[:, None]
-    pairs = inside.T @ inside
     rows = np.where(inside > 0, rows, 0.0)
     deviations = np.sqrt(noise)
     R = np.eye(m)
@@ -169,10 +169,10 @@ def _of_noise(
         P = np.linalg.inv(total) * both
         expected = np.einsum("itu,iu->it", P, rows) @ N
         summed = expected.T @ expected - N @ P.sum(axis=0) @ N
-        before, R = R, shrunk(_correlation(N + summed / len(rows)), pairs)
+        before, R = R, _correlation(N + summed / len(rows))
         if np.max(np.abs(R - before)) < _TOLERANCE:
             break
-    return R
+    return shrunk(R, inside.T @ inside)
 
 
 def _correlation(covariance: np.ndarray) -> np.ndarray:
