@@ -82,6 +82,11 @@ class Approximation:
         work = max(self.joint.work / self.joint.n_samples, 1.0)
         return min(self.rank, work / 2) ** 2 / work
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is K up to rounding, which has fewer dimensions than asked for."""
+        return self.columns.rank - self.centered < self.rank
+
     @cached_property
     def columns(self) -> NystroemFactor:
         """R with K ~ R R', and a constant column for a free intercept."""

@@ -17,8 +17,9 @@ models are begun in this way: McCullagh and Nelder, *Generalized linear models*,
 (the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
 would be too long, and take many more products each.
 
-At a far smaller alpha no such step leads near: of many classes that is come to by way
-of larger ones, each fit roughly, from the C of the one before.
+At a far smaller alpha no step leads near, whatever the loss, unless it is quadratic:
+that is come to by way of larger ones, each fit roughly, from the C of the one before.
+Where the preconditioner is K itself many steps cost less than that.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from okl.solvers.predictor.newton_step import NewtonSteps
 _WIDE = 1.0
 # From which part of the alpha of a wide gap on other alphas come before, how far apart
 # they are, and the relative gap at which each is left.
-_FAR, _FACTOR, ROUGH = 100.0, 3.0, 0.3
+_FAR, _FACTOR, ROUGH = 100.0, 10.0, 0.3
 
 
 class NewtonStart(NamedTuple):
@@ -77,13 +78,13 @@ def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
     the first is a part of the alpha at which that is zero.
     """
     problem = prepared.problem
-    if problem.loss.plausible_scores(problem.targets) is None:
+    if "quadratic" in problem.loss.capabilities:
         return []
     zero = namespace(problem.targets).zeros_like(problem.targets)
     point = NewtonPoint.at(problem, zero, zero, alpha)
     norm = inner(point.gradient, prepared.joint @ point.gradient)
     first = norm / (2 * point.objective) / _FAR
-    if not first > alpha:
+    if not first > alpha or prepared.approximation.exact:
         return []
     n_alphas = math.ceil(math.log(first / alpha) / math.log(_FACTOR))
     return [alpha * _FACTOR**k for k in range(n_alphas, 0, -1)]
