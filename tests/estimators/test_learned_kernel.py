@@ -273,7 +273,7 @@ def test_the_kernel_is_learned_by_default():
 
 
 def test_classifiers_have_probabilities_by_default():
-    model = OutputKernelClassifierCV(alphas=3, cv=3)
+    model = OutputKernelClassifierCV(alphas=3, cv=3, tol=1e-8)
     for y, loss, structure in (
         (LABELS, "softmax", "identity"),
         (LABELS == "a", "logistic", "identity"),
@@ -288,7 +288,7 @@ def test_classifiers_have_probabilities_by_default():
         assert model.predict_proba(X).shape == (N, 3 if y is LABELS else 2)
         assert fitted.certificate_.status == "optimal"
         single = OutputKernelClassifier(
-            model.kernel_, structure, model.alpha_, loss=loss
+            model.kernel_, structure, model.alpha_, loss=loss, tol=1e-8
         )
         scores = cross_val_score(
             single,
@@ -393,39 +393,62 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
 @pytest.mark.parametrize("loss", ["squared", "softmax", "logistic", "hinge"])
 def test_classes(loss):
     model = classifier(loss=loss).fit(X, LABELS)
-    weight, matern = model.kernel_.right.left, model.kernel_.right.right
-    assert weight.value > 0
-    assert isinstance(matern, Matern)
-    widths = matern.length_scale / X.std(axis=0)
-    assert_allclose(widths, widths[0])
+    smooth, rough = model.kernel_.right.left, model.kernel_.right.right
+    assert min(smooth.left.value, rough.left.value) > 0
+    assert isinstance(smooth.right, Matern)
+    assert isinstance(rough.right, Laplacian)
+    for widths in (smooth.right.length_scale, 1 / rough.right.gamma):
+        assert_allclose(widths / X.std(axis=0), widths[0] / X[:, 0].std())
     assert model.score(X, LABELS) > 0.7
     assert model.feature_relevances_.argmin() == 2
     again = OutputKernelClassifier(model.kernel_, "identity", model.alpha_, loss=loss)
     assert_array_equal(again.fit(X, LABELS).predict(NEW), model.predict(NEW))
 
 
-def test_the_kernel_of_classes_is_a_best_one_for_held_out_rows(monkeypatch):
+def test_the_kernel_of_classes_is_the_mean_of_two_best_for_held_out_rows(monkeypatch):
     monkeypatch.setattr(learned_kernel, "_OF_FOLDS", 30)
     learning = learning_of(classifier(loss="softmax"), X, LABELS)
     Z = (learning.X - X.mean(axis=0)) / X.std(axis=0)
-    found = learn_kernel(Z, learning.observed, learning.folds, fit_intercept=True)
+    data = Z, learning.observed, learning.folds
+    found = learn_kernel(*data, fit_intercept=True).kernel
+    monkeypatch.setattr(learned_kernel, "_MOST_DISTANCES", 0)
+    smooth = learn_kernel(*data, fit_intercept=True).kernel
+    assert isinstance(smooth.right.right, Matern)
+    line, weight = found.left.scales[0], found.right.right.left.value
+    gamma = found.right.right.right.gamma[0]
+    rough = Linear(scales=2 * line - smooth.left.scales[0]) + (
+        2 * weight * Laplacian(gamma)
+    )
+    centred = 2 * found(Z) - smooth(Z)
+    assert_allclose(_centred(centred), _centred(rough(Z)), atol=1e-8 * weight)
     criterion = FoldsLikelihood(learning.observed, learning.folds, fit_intercept=True)
+    parts = {
+        Matern: (
+            smooth,
+            lambda width: Matern(width * smooth.right.right.length_scale[0], 2.5),
+        ),
+        Laplacian: (rough, lambda width: Laplacian(width * gamma)),
+    }
+    for one, shape in parts.values():
 
-    def objective(weight, width, slope=1.0):
-        line, matern = found.kernel.left, found.kernel.right
-        kernel = Linear(scales=slope * line.scales[0]) + (
-            weight
-            * matern.left.value
-            * Matern(width * matern.right.length_scale[0], 2.5)
-        )
-        space = HyperparameterSpace(kernel.hyperparameters(Z))
-        value = criterion.evaluate(Dense(kernel(Z)), 1.0, Identity()).value
-        return value - space.log_prior(space.start)[0]
+        def objective(weight, width, slope=1.0, one=one, shape=shape):
+            scale = np.mean(one.left.scales)
+            kernel = Linear(scales=slope * scale) + (
+                weight * one.right.left.value * shape(width)
+            )
+            space = HyperparameterSpace(kernel.hyperparameters(Z))
+            value = criterion.evaluate(Dense(kernel(Z)), 1.0, Identity()).value
+            return value - space.log_prior(space.start)[0]
 
-    best = objective(1.0, 1.0)
-    assert best < min(objective(1.5, 1.0), objective(1 / 1.5, 1.0))
-    assert best < min(objective(1.0, 1.3), objective(1.0, 1 / 1.3))
-    assert best < min(objective(1.0, 1.0, 2.0), objective(1.0, 1.0, 0.5))
+        best = objective(1.0, 1.0)
+        assert best < min(objective(1.5, 1.0), objective(1 / 1.5, 1.0))
+        assert best < min(objective(1.0, 1.3), objective(1.0, 1 / 1.3))
+        assert best < min(objective(1.0, 1.0, 2.0), objective(1.0, 1.0, 0.5))
+
+
+def _centred(K):
+    H = np.eye(len(K)) - 1 / len(K)
+    return H @ K @ H
 
 
 def test_rare_classes_are_left_out_of_learning():
@@ -440,7 +463,8 @@ def test_rare_classes_are_left_out_of_learning():
 
 def test_other_losses_of_numbers():
     model = regressor(loss=Huber(1.0), alphas=2, cv=3).fit(X, Y[:, 0])
-    assert isinstance(model.kernel_.right.right, Matern)
+    assert isinstance(model.kernel_.right.left.right, Matern)
+    assert isinstance(model.kernel_.right.right.right, Laplacian)
 
 
 WIDTHS = np.array([1.0, 2.0, 3.0])

@@ -61,10 +61,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     first stage takes a fit for each of at most 9 alphas, each fold and each kernel.
 
     The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
-    kernel with nu 5/2, and one width, on standardised columns, by the log likelihood of
-    five stratified folds: that of the loss where it has probabilities, else of the
-    softmax for one of several classes, and of the logistic loss otherwise. Classes of a
-    single row have no say in it.
+    kernel with nu 5/2, and one width, on standardised columns, and those of a linear
+    and of a Laplacian kernel, and is the mean of the two sums. What is learned
+    maximises the log likelihood of five stratified folds: that of the loss where it has
+    probabilities, else of the softmax for one of several classes, and of the logistic
+    loss otherwise. Classes of a single row have no say in it.
 
     Parameters
     ----------
