@@ -329,3 +329,12 @@ def test_where_the_preconditioner_is_exact_no_larger_alphas_come_first():
         model.fit(X, y)
     assert model.certificate_.status == "optimal"
     assert count.total < 200
+
+
+def test_targets_that_zero_fits_are_fitted_by_zero():
+    K, _ = targets_for(Huber(1.0), N, M)
+    fit = solve(
+        K, np.zeros((N, M)), Identity(), 0.1, loss=Huber(1.0), solver="newton_cg"
+    ).solution
+    assert fit.certificate.status == "optimal"
+    assert not fit.dual_coef.any()

@@ -83,7 +83,7 @@ def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
     zero = namespace(problem.targets).zeros_like(problem.targets)
     point = NewtonPoint.at(problem, zero, zero, alpha)
     norm = inner(point.gradient, prepared.joint @ point.gradient)
-    first = norm / (2 * point.objective) / _FAR
+    first = norm / (2 * point.objective) / _FAR if point.objective > 0 else 0.0
     if not first > alpha or prepared.approximation.exact:
         return []
     n_alphas = math.ceil(math.log(first / alpha) / math.log(_FACTOR))
