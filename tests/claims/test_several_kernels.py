@@ -116,7 +116,9 @@ def test_kinks_of_penalties_and_a_conic_solver(structures, second):
 @pytest.mark.parametrize(
     "structure", [TraceBall(), TraceBall(0.05), Cluster(2), Sparse(0.3, 0.05)], ids=repr
 )
-@pytest.mark.parametrize("loss", ["huber", "logistic", "softmax", "squared_hinge"])
+@pytest.mark.parametrize(
+    "loss", ["huber", "logistic", "softmax", "squared_hinge", "hinge"]
+)
 def test_every_structure_of_a_term_with_other_losses(structure, loss):
     X, Y = sample(20)
     kernels, structures = [Gaussian(0.5), Linear()], [structure, "frobenius"]
@@ -125,7 +127,7 @@ def test_every_structure_of_a_term_with_other_losses(structure, loss):
         model, targets = OutputKernelRegressor(kernels, structures, loss=loss), Y
     else:
         model = OutputKernelClassifier(kernels, structures, loss=loss)
-        targets = Y > 0 if loss == "logistic" else Y.argmax(axis=1)
+        targets = Y > 0 if loss in ("logistic", "hinge") else Y.argmax(axis=1)
     fitted = model.fit(X, targets)
     assert fitted.certificate_.status == "optimal"
     assert okl.certify(fitted, X, targets).status == "optimal"
@@ -147,20 +149,41 @@ def test_classes_against_a_conic_solver():
     assert model.predict_proba(X).shape == (N, M)
 
 
-@pytest.mark.parametrize(
-    ("loss", "tol"),
-    [
-        ("softmax", 1e-6),
-        ("squared_hinge", 1e-6),
-        pytest.param("hinge", 1e-5, marks=pytest.mark.slow),
-        ("squared", 1e-6),
-    ],
-)
-def test_classes_are_certified(loss, tol):
-    X, Y = sample(30)
+@pytest.mark.parametrize("structures", [TWO, ["low_rank", "frobenius"]], ids=str)
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+def test_kinks_of_the_loss_and_a_conic_solver(structures, intercept, missing):
+    X, Y = sample()
+    labels = np.where(Y > 0, 1.0, -1.0)
+    seen = np.ones_like(Y)
+    if missing:
+        seen[np.random.default_rng(1).random(Y.shape) < 0.3] = 0.0
+    value, F, _ = conic(
+        [Gaussian(0.5)(X), Linear()(X)],
+        labels,
+        lambda F: cp.sum(cp.multiply(seen, cp.pos(1 - cp.multiply(labels, F)))),
+        intercept=intercept,
+        structures=structures,
+    )
     model = OutputKernelClassifier(
-        [Gaussian(0.5), Linear()], TWO, 1.0, loss=loss, tol=tol
-    ).fit(X, Y.argmax(axis=1))
+        [Gaussian(0.5), Linear()],
+        structures,
+        ALPHA,
+        loss="hinge",
+        fit_intercept=intercept,
+        tol=1e-8,
+    ).fit(X, np.where(seen > 0, labels > 0, np.nan))
+    assert_allclose(model.certificate_.primal, value, rtol=1e-6)
+    assert_allclose(model.certificate_.dual, value, rtol=1e-6)
+    assert_allclose(model.decision_function(X), F, atol=1e-2 * np.abs(F).max())
+
+
+@pytest.mark.parametrize("loss", ["softmax", "squared_hinge", "hinge", "squared"])
+def test_classes_are_certified(loss):
+    X, Y = sample(30)
+    model = OutputKernelClassifier([Gaussian(0.5), Linear()], TWO, 1.0, loss=loss).fit(
+        X, Y.argmax(axis=1)
+    )
     assert model.certificate_.status == "optimal"
     assert okl.certify(model, X, Y.argmax(axis=1)).status == "optimal"
     assert model.score(X, Y.argmax(axis=1)) > 0.5

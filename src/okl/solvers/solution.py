@@ -96,6 +96,7 @@ def certified(
     start: Any = None,
     intercept: Array | None = None,
     rank_limited: bool = False,
+    dual_point: Array | None = None,
     hessian: Any = None,
 ) -> Solution:
     """Certify a model of a problem, the one that a solver returns."""
@@ -106,6 +107,7 @@ def certified(
         tol=tol,
         rank_limited=rank_limited,
         intercept=0.0 if intercept is None else intercept,
+        dual_point=dual_point,
     )
     if not history.records:  # of a closed form
         history.add(certificate.primal, certificate.dual)
@@ -117,7 +119,8 @@ def certified(
         history.records,
         start,
         intercept,
-        hessian=hessian,
+        dual_point,
+        hessian,
     )
 
 

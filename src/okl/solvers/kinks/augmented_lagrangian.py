@@ -14,6 +14,10 @@ Where L is known and couples no outputs, libsvm has the multipliers faster
 (`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
 near enough.
 
+Several kernels, each with a learned L, are another matter: an envelope that is sharp
+bends where L goes as well. There the rounds are those of
+`okl.solvers.kinks.term_ascent`.
+
 The model that is returned is the one of the dual point, alpha C = a, the entries of a
 between their bounds solved for (`okl.solvers.kinks.polishing`): its dual variables are
 zero, and at their bounds, exactly. The dense one of the last smooth problem stands in
@@ -34,10 +38,13 @@ from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.kinks.term_ascent import term_ascent
 from okl.solvers.monitor import Monitor
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
+from okl.solvers.terms.proximal_points import proximal_points
+from okl.solvers.terms.term_newton import PreparedTerms
 
 # The first Moreau parameter, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of models of L. These feel a
@@ -85,8 +92,11 @@ class AugmentedLagrangian(Solver):
     ) -> Solution:
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
         problem = prepared.problem
-        smooth_solver, _ = _smooth(problem)
         known = "known" in problem.structure.capabilities
+        if problem.operator.several and not known:
+            how: Any = {"tol": tol, "max_iter": max_iter, "start": start}
+            return _of_terms(prepared, alpha, **how)
+        smooth_solver, _ = _smooth(problem)
         growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
         monitor = Monitor(
             problem.reference, tol=0.0, max_iter=max_iter, stagnation=_STAGNATION
@@ -144,6 +154,13 @@ class AugmentedLagrangian(Solver):
             best.intercept if problem.centered else None,
             best.multipliers,
         )
+
+
+def _of_terms(prepared: PreparedTerms, alpha: float, **how: Any) -> Solution:
+    """Return the solution of several kernels, some L_q learned."""
+    if "response" in prepared.problem.structure.capabilities:
+        return term_ascent(prepared, alpha, **how)
+    return proximal_points(term_ascent, prepared, alpha, **how)
 
 
 class _Start(NamedTuple):

@@ -15,7 +15,6 @@ loss is piecewise quadratic the method ends after finitely many steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 from okl.losses.base import Curvature
@@ -27,13 +26,14 @@ from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_cg import NewtonCG
-from okl.solvers.solution import Solution, certified
+from okl.solvers.predictor.step_length import StepDirection, best_length
+from okl.solvers.solution import History, Solution, certified
 
 # Systems are solved to a relative residual of the root of the gap, within bounds; and
 # closer by a factor after a step shorter than this.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
-# Line search: what is left of the slope, most trials, and a step that is none.
-_FLAT, _TRIALS, _NONE = 1e-3, 60, 1e-9
+# A step so short is none.
+_NONE = 1e-9
 
 
 class SemismoothNewton(Solver):
@@ -65,37 +65,82 @@ class SemismoothNewton(Solver):
         start: Array | None = None,
     ) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
-        problem, joint = prepared.problem, prepared.joint
-        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
-        xp = namespace(problem.targets)
-        dual = xp.zeros_like(problem.targets) if start is None else start
-        predictions = xp.zeros_like(dual) if start is None else joint @ dual
-        intercept, closer = None, 1.0
-        while True:
-            point = _Point.at(prepared, dual, predictions, intercept, alpha)
-            gap = monitor.add(point.objective, point.objective - point.gap)
-            if monitor.done:
-                break
-            rtol = max(closer * min(gap**0.5, _LOOSEST), _CLOSEST)
-            direction = _newton(prepared, point, alpha, rtol=rtol)
-            length = _length(prepared, point, direction, alpha)
-            longest = float(xp.max(length))
-            if longest <= _NONE:  # rounding is in the way
-                break
-            closer = _CLOSER * closer if longest < _SHORT else 1.0
-            dual = dual + length * direction.change
-            predictions = predictions + length * direction.predictions
-            intercept = point.intercept + length * direction.intercept
+        problem = prepared.problem
+        found = semismooth_newton(
+            prepared, alpha, tol=SAFETY * tol, max_iter=max_iter, start=start
+        )
         return certified(
             problem,
-            problem.balanced_theta(dual, prepared.kernel),
+            problem.balanced_theta(found.dual, prepared.kernel),
             prepared.kernel,
             alpha,
             tol=tol,
-            history=monitor.history,
-            start=dual,
-            intercept=point.best_intercept if problem.centered else None,
+            history=found.history,
+            start=found.dual,
+            intercept=found.intercept if problem.centered else None,
         )
+
+
+class Found(NamedTuple):
+    """Where the steps ended.
+
+    Attributes
+    ----------
+    dual, predictions : array (n_samples, n_outputs)
+        C, and J C.
+    intercept : array (n_outputs,)
+        The best one.
+    gap : float
+        Between the objective and its dual value.
+    history : History
+    """
+
+    dual: Array
+    predictions: Array
+    intercept: Array
+    gap: float
+    history: History
+
+
+def semismooth_newton(
+    prepared: Prepared,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+) -> Found:
+    """Take the steps, from C of a neighbouring alpha or from zero.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With any J that is symmetric and positive semi-definite.
+    alpha, tol, max_iter, start
+        As in `Solver.solve`.
+    """
+    problem, joint = prepared.problem, prepared.joint
+    monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
+    xp = namespace(problem.targets)
+    dual = xp.zeros_like(problem.targets) if start is None else start
+    predictions = xp.zeros_like(dual) if start is None else joint @ dual
+    intercept, closer = None, 1.0
+    while True:
+        point = _Point.at(prepared, dual, predictions, intercept, alpha)
+        gap = monitor.add(point.objective, point.objective - point.gap)
+        if monitor.done:
+            break
+        rtol = max(closer * min(gap**0.5, _LOOSEST), _CLOSEST)
+        direction = _newton(prepared, point, alpha, rtol=rtol)
+        length = best_length(prepared, point.dual, point.scores, direction, alpha)
+        longest = float(xp.max(length))
+        if longest <= _NONE:  # rounding is in the way
+            break
+        closer = _CLOSER * closer if longest < _SHORT else 1.0
+        dual = dual + length * direction.change
+        predictions = predictions + length * direction.predictions
+        intercept = point.intercept + length * direction.intercept
+    return Found(dual, predictions, point.best_intercept, point.gap, monitor.history)
 
 
 class _Point(NamedTuple):
@@ -164,18 +209,9 @@ class _Point(NamedTuple):
         )
 
 
-class _Direction(NamedTuple):
-    """A change of C, J times it, and changes of b and of the scores."""
-
-    change: Array
-    predictions: Array
-    intercept: Array
-    scores: Array
-
-
 def _newton(
     prepared: Prepared, point: _Point, alpha: float, *, rtol: float
-) -> _Direction:
+) -> StepDirection:
     """Return the Newton step."""
     problem, curvature = prepared.problem, point.curvature
     xp = namespace(point.dual)
@@ -195,65 +231,9 @@ def _newton(
         flat = problem.entries.sums(curvature.diagonal) == 0
         way = point.best_intercept - point.intercept
         intercept = xp.where(flat, way, intercept)
-    return _Direction(
+    return StepDirection(
         point.residual / alpha + inside,
         predictions,
         intercept,
         predictions + problem.entries.spread(intercept),
     )
-
-
-def _length(
-    prepared: Prepared, point: _Point, direction: _Direction, alpha: float
-) -> Array:
-    """Return the best length of a step: one number, or one for each output.
-
-    The derivative of the objective in the length is increasing.
-    """
-    problem, couples = prepared.problem, prepared.joint.couples
-    loss, targets, weights = problem.loss, problem.targets, problem.weights
-    scores, moved = point.scores, direction.scores
-    xp = namespace(scores)
-
-    def total(entries: Array) -> Array:
-        sums = xp.sum(entries, axis=0)
-        return xp.sum(sums, keepdims=True) if couples else sums
-
-    image = alpha * direction.predictions
-    constant, linear = total(point.dual * image), total(direction.change * image)
-
-    def slope(length: Array) -> Array:
-        there = loss.negative_gradient(targets, scores + length * moved, weights)
-        return constant + length * linear - total(there * moved)
-
-    def steepening(length: Array) -> Array:
-        there = loss.curvature(targets, scores + length * moved, weights)
-        return linear + total(there.diagonal * moved * moved)
-
-    return _increasing_root(slope, steepening, xp.zeros_like(constant))
-
-
-def _increasing_root(
-    value: Callable[[Array], Array], slope: Callable[[Array], Array], zero: Array
-) -> Array:
-    """Return zeros of increasing functions that are negative at zero.
-
-    By Newton's method within brackets.
-    """
-    xp = namespace(zero)
-    infinite = xp.full_like(zero, float("inf"))
-    small = _FLAT * xp.abs(value(zero))
-    low, high, length = zero, infinite, xp.ones_like(zero)
-    for _ in range(_TRIALS):
-        here, steep = value(length), slope(length)
-        done = xp.abs(here) <= small
-        if bool(xp.all(done)):
-            break
-        low = xp.where(here < 0, length, low)
-        high = xp.where(here > 0, length, high)
-        middle = xp.where(high < infinite, (low + high) / 2, 2 * length)
-        safe = xp.where(steep > 0, steep, xp.ones_like(steep))
-        newton = length - here / safe
-        inside = (steep > 0) & (newton > low) & (newton < high)
-        length = xp.where(done, length, xp.where(inside, newton, middle))
-    return length

@@ -21,9 +21,9 @@ from okl.solvers.solution import Solution, certified
 from okl.structures import Identity, Structure
 from okl.structures.base import Response
 
-# The first weight, times the largest eigenvalue of L; the factor of each round, and the
-# least weight, as a part of the first.
-_FIRST, _LOWER, _LEAST = 1.0, 0.5, 1e-3
+# The first weight, times the largest eigenvalue of L; its factor after a round that was
+# solved and after one that was not, and the least weight, as a part of the first.
+_FIRST, _LOWER, _HIGHER, _LEAST = 1.0, 0.5, 4.0, 1e-3
 # A round is solved to this part of the last gap, within bounds.
 _SHARE, _MOST, _CLOSEST = 0.1, 1e-2, 1e-2
 # Iterations of a round, and the gap of the first model.
@@ -79,10 +79,13 @@ def proximal_points(
             history=monitor.history,
             start=start,
             intercept=found.intercept,
+            dual_point=found.dual_point,
         )
         certificate = solution.certificate
         monitor.add(certificate.primal, certificate.dual, solution)
-        weights = [max(_LOWER * w, low) for w, low in zip(weights, least, strict=True)]
+        # where rounding ended a round the weights were too low
+        change = _LOWER if found.certificate.relative_gap <= share else _HIGHER
+        weights = [max(change * w, low) for w, low in zip(weights, least, strict=True)]
         share = max(min(_SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
     best: Solution = monitor.best
     return replace(best, n_iter=monitor.n_iter, history=monitor.history.records)

@@ -112,26 +112,54 @@ class Answering(JointSum):
         )
 
     def block(self, rows: Array, outputs: Any) -> Array:
-        """Return the part of J + M of some entries (k, k), of J alone if these are few.
+        """Return the part of J + M of some entries (k, k).
 
-        M is found by the response to each matrix with one entry, or two that mirror it.
+        M is found by the response to each matrix with one entry, or two that mirror it;
+        or to each change of one entry of C, if these are fewer.
         """
         block = super().block(rows, outputs)
         point, xp = self._point, namespace(block)
         n_terms, m, _ = point.grams.shape
-        if n_terms * m * m > rows.shape[0]:
-            return block
-        answers, changes = [], []
+        by_entries = rows.shape[0] < n_terms * m * (m + 1) // 2
+        find = self._answers_to_entries if by_entries else self._answers_to_pairs
+        answer = find(rows, outputs + xp.zeros_like(rows))
+        return block + symmetric(answer)
+
+    def _answers_to_entries(self, rows: Array, outputs: Array) -> Array:
+        point, xp = self._point, namespace(self._point.grams)
+        answers = []
+        for entry in range(rows.shape[0]):
+            row, output = int(rows[entry]), int(outputs[entry])
+            change = xp.zeros_like(point.grams)
+            for q, product in enumerate(point.products):
+                change[q, :, output] = product[row, :]
+            change = (change + xp.matrix_transpose(change)) / 2
+            answers.append(self._moved(change, rows, outputs))
+        return xp.stack(answers, axis=1)
+
+    def _answers_to_pairs(self, rows: Array, outputs: Array) -> Array:
+        point, xp = self._point, namespace(self._point.grams)
+        m, answers, changes = point.grams.shape[1], [], []
         for r, product in enumerate(point.products):
-            for d, e in itertools.product(range(m), range(m)):
+            for d, e in itertools.combinations_with_replacement(range(m), 2):
                 change = xp.zeros_like(point.grams)
                 change[r, d, e] += 0.5
                 change[r, e, d] += 0.5
-                moved = point.response.derivative(change)
-                image = sum(p @ moved[q] for q, p in enumerate(point.products))
-                answers.append(image[rows, outputs])
-                changes.append(xp.where(outputs == e, product[rows, d], 0.0))
-        return block + xp.stack(answers, axis=1) @ xp.stack(changes)
+                answers.append(self._moved(change, rows, outputs))
+                moves = xp.where(outputs == e, product[rows, d], 0.0)
+                if d != e:
+                    moves = moves + xp.where(outputs == d, product[rows, e], 0.0)
+                changes.append(moves)
+        return xp.stack(answers, axis=1) @ xp.stack(changes)
+
+    def _moved(self, change: Array, rows: Array, outputs: Array) -> Array:
+        """Return how the predictions of some entries answer to a change of the S_q."""
+        point, xp = self._point, namespace(change)
+        moved = point.response.derivative(change)
+        return sum(
+            xp.sum(product[rows, :] * moved[q].T[outputs, :], axis=1)
+            for q, product in enumerate(point.products)
+        )
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:

@@ -1,0 +1,258 @@
+r"""Several kernels, a loss with kinks: Newton's method on the multipliers.
+
+With L learned for each of them, the dual problem in the multipliers a = alpha C is
+
+.. math:: \max_a \; -V^*(-a) - \alpha \sum_q R_q^*(\tfrac12 C' K_q C),
+
+where each entry of a has bounds, between which V* is made of straight lines, and its
+columns sum to zero if there is an intercept. What curves it, R*, is smooth. In each
+round R* is replaced by its second-order model at the last C, in which predictions are
+those of a known operator, F + (J + M)(C' - C) (`okl.solvers.terms.term_point`), and the
+squared distance to the last a is subtracted, divided by twice a Moreau parameter. That
+is the problem of a Moreau envelope (`okl.losses.envelope`) and of one operator, for
+which there is a fast solver (`okl.solvers.predictor.semismooth_newton`). Its
+multipliers satisfy all bounds and sums, and so does what is on the straight way there.
+Of this so much is gone that the dual value rises enough, which takes no product to
+know.
+
+So the dual value rises from round to round; and near the optimum, where whole ways are
+gone and the Moreau parameter grows, as fast as in Newton's method (proximal Newton
+methods: Lee, Sun & Saunders 2014). The model of a round is the best L_q for C, and
+Theta_q = C L_q with alpha C = a: its zeros are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from okl.losses import Envelope
+from okl.losses.separable import unweighted
+from okl.numerics.arrays import Array, inner, namespace
+from okl.optimization.smooth import symmetric
+from okl.problems import Problem
+from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.approximation import Approximation, Prepared
+from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
+from okl.solvers.solution import Solution
+from okl.solvers.terms.term_newton import PreparedTerms
+from okl.solvers.terms.term_point import Answering, TermPoint
+
+# The first Moreau parameter, the least and the largest; its growth after a round that
+# went all the way, by more where that took few Newton steps; and what is left of it
+# after a round that went less than this part.
+_FIRST, _LEAST, _LARGEST = 1.0, 1e-9, 1e6
+_GROWTH = ((15, 10.0), (40, 3.0), (10**9, 1.0))
+_SMALLER, _SHORT = 0.1, 0.3
+# A round is solved to this part of the last gap, within bounds; then until its own gap
+# is that part of what it promises, each time closer by a factor, so many times.
+_SHARE, _MOST, _CLOSEST = 1e-2, 1e-3, 1e-14
+_PROMISED, _CLOSER, _TIMES = 0.1, 1e-2, 6
+# Newton steps for one round.
+_STEPS = 200
+# Sufficient increase along a round, and how often it is halved.
+_ARMIJO, _HALVINGS = 1e-4, 40
+
+
+def term_ascent(
+    prepared: PreparedTerms,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None = None,
+) -> Solution:
+    """Iterate from C of a neighbouring alpha, or from zero.
+
+    Parameters
+    ----------
+    prepared : PreparedTerms
+        Its structure has a `response`.
+    alpha, tol, max_iter, start
+        As in `okl.solvers.Solver.solve`.
+    """
+    problem = prepared.problem
+    monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+    here = _first(problem, alpha, start)
+    approximation = Approximation(
+        problem.entries.joint(here.terms.kernel),
+        prepared.columns.rank,
+        problem.centered,
+    )
+    parameter = _FIRST
+    while True:
+        model = DualModel.of_dual_point(
+            problem, here.multipliers, here.terms.kernel, alpha, tol=tol
+        )
+        monitor.add(model.certificate.primal, here.value, (model, here.terms.dual))
+        if monitor.done:
+            break
+        ahead = here.round(approximation, parameter, aim=_SHARE * monitor.smallest)
+        there, length = here.towards(ahead)
+        if length == 0 and parameter <= _LEAST:  # rounding is in the way
+            break
+        if length == 1:
+            growth = next(by for most, by in _GROWTH if ahead.n_iter <= most)
+            parameter = min(growth * parameter, _LARGEST)
+        elif length < _SHORT:
+            parameter = max(_SMALLER * parameter, _LEAST)
+        here = there
+    best, dual = monitor.best
+    return Solution(
+        best.dual_coef,
+        best.output_kernel,
+        best.certificate,
+        monitor.n_iter,
+        monitor.history.records,
+        dual,
+        best.intercept if problem.centered else None,
+        best.multipliers,
+    )
+
+
+class _Round(NamedTuple):
+    """The optimum of the model of a round.
+
+    Attributes
+    ----------
+    multipliers : array (n_samples, n_outputs)
+        a'.
+    rise : float
+        What the dual value would gain all the way to it if R* were linear.
+    n_iter : int
+        Newton steps.
+    """
+
+    multipliers: Array
+    rise: float
+    n_iter: int
+
+
+class _Point(NamedTuple):
+    """Multipliers a, and what follows from them.
+
+    Attributes
+    ----------
+    problem : Problem
+    alpha : float
+    multipliers : array (n_samples, n_outputs)
+        a.
+    terms : TermPoint
+        Of C = a / alpha.
+    of_loss, value : float
+        -V*(-a), and the dual value.
+    """
+
+    problem: Problem
+    alpha: float
+    multipliers: Array
+    terms: TermPoint
+    of_loss: float
+    value: float
+
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        multipliers: Array,
+        alpha: float,
+        products: tuple[Array, ...] | None = None,
+    ) -> _Point:
+        """Evaluate multipliers, with K_q C if they are known."""
+        terms = TermPoint.at(problem, multipliers / alpha, products)
+        of_loss = _of_loss(problem, multipliers)
+        value = of_loss - alpha * terms.response.value
+        return cls(problem, alpha, multipliers, terms, of_loss, value)
+
+    def round(
+        self, approximation: Approximation, parameter: float, *, aim: float
+    ) -> _Round:
+        """Maximise the model: a relative gap to aim at, and as close as it promises."""
+        problem, alpha, terms = self.problem, self.alpha, self.terms
+        joint = Answering(problem, terms)
+        offset = terms.predictions - joint @ terms.dual
+        shift = unweighted(self.multipliers, problem.weights) / parameter
+        envelope = Envelope(problem.loss, parameter, shift - offset)
+        inside = replace(problem, loss=envelope)
+        prepared = Prepared(inside, terms.kernel, joint, approximation)
+        dual, tol = terms.dual, max(min(aim, _MOST), _CLOSEST)
+        for _ in range(_TIMES):
+            found = semismooth_newton(
+                prepared, alpha, tol=tol, max_iter=_STEPS, start=dual
+            )
+            there = self._round_at(envelope, found)
+            met = found.history.records[-1]["relative_gap"] <= tol
+            if found.gap <= _PROMISED * there.rise or not met:
+                break
+            dual, tol = found.dual, max(_CLOSER * tol, _CLOSEST)
+        return there
+
+    def _round_at(self, envelope: Envelope, found: Found) -> _Round:
+        """Return the multipliers of an envelope at the scores of a model."""
+        problem = self.problem
+        targets, weights = problem.targets, problem.weights
+        scores = found.predictions
+        if problem.centered:
+            scores = scores + problem.entries.spread(found.intercept)
+        there = envelope.negative_gradient(targets, scores, weights)
+        if problem.centered:
+            active = envelope.curvature(targets, scores, weights).diagonal > 0
+            there = balanced(problem, there, active)
+        rise = _of_loss(problem, there) - self.of_loss
+        rise -= inner(self.terms.predictions, there - self.multipliers)
+        return _Round(there, rise, len(found.history.records))
+
+    def towards(self, ahead: _Round) -> tuple[_Point, float]:
+        """Return where the dual value has risen enough, and which part of the way."""
+        problem, alpha, terms = self.problem, self.alpha, self.terms
+        xp = namespace(self.multipliers)
+        way = ahead.multipliers - self.multipliers
+        change = way / alpha
+        products = Answering(problem, terms).products(change)
+        mixed = xp.stack([symmetric(p.T @ change) for p in terms.products])
+        squares = xp.stack([symmetric(change.T @ p) / 2 for p in products])
+        step = 1.0
+        for _ in range(_HALVINGS):
+            grams = terms.grams + step * mixed + step**2 * squares
+            of_loss = _of_loss(problem, self.multipliers + step * way)
+            value = of_loss - alpha * problem.structure.response(grams).value
+            if value >= self.value + _ARMIJO * step * ahead.rise and ahead.rise > 0:
+                break
+            step /= 2
+        else:
+            return self, 0.0
+        moved = tuple(
+            old + step * new for old, new in zip(terms.products, products, strict=True)
+        )
+        return _Point.at(problem, self.multipliers + step * way, alpha, moved), step
+
+
+def _of_loss(problem: Problem, multipliers: Array) -> float:
+    return problem.loss.dual_value(problem.targets, multipliers, problem.weights)
+
+
+def _first(problem: Problem, alpha: float, dual: Array | None) -> _Point:
+    """Return where to start: zero, or the best multiple of alpha C in its bounds.
+
+    With another alpha or L_q functions of the same C may be larger by far.
+    """
+    xp = namespace(problem.targets)
+    if dual is None:
+        return _Point.at(problem, xp.zeros_like(problem.targets), alpha)
+    low, high = multiplier_bounds(problem)
+    multipliers = xp.clip(alpha * dual, low, high)
+    if problem.centered:
+        active = (multipliers > low) & (multipliers < high)
+        multipliers = balanced(problem, multipliers, active)
+    whole = _Point.at(problem, multipliers, alpha)
+    best, step = whole, 1.0
+    for _ in range(_HALVINGS):
+        step /= 2
+        products = tuple(step * product for product in whole.terms.products)
+        part = _Point.at(problem, step * multipliers, alpha, products)
+        if part.value < best.value:
+            break
+        best = part
+    return best

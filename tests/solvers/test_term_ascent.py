@@ -1,0 +1,122 @@
+"""Several kernels and the hinge: Newton's method on the multipliers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import okl
+from okl import OutputKernelClassifier
+from okl.kernels import Gaussian, Linear
+from okl.losses import Hinge, SquaredHinge
+from okl.operators import Dense, OperatorTerms
+from okl.problems import Inputs, formulate
+from okl.solvers import AugmentedLagrangian
+from okl.solvers.predictor import active_system
+from okl.solvers.terms.term_point import Answering, TermPoint
+from okl.structures import Cluster, Sparse, TraceBall
+from tests.samples import draw_classes, gaussian
+
+
+def three_classes(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5])
+
+
+def fitted(structures, alpha, n=60, **options):
+    X, y = three_classes(n)
+    kernels = [Gaussian(0.3), Linear()]
+    model = OutputKernelClassifier(kernels, structures, alpha, loss="hinge", **options)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize("alpha", [5.0, 0.5, 0.05, 5e-4])
+@pytest.mark.parametrize(
+    "structures",
+    [
+        ["frobenius", "identity"],
+        ["identity", "frobenius"],
+        ["frobenius", "frobenius"],
+        ["low_rank", "identity"],
+        [TraceBall(), "frobenius"],
+        [Sparse(0.3), Cluster(2)],
+    ],
+    ids=str,
+)
+def test_small_alphas_are_certified(structures, alpha):
+    model = fitted(structures, alpha)
+    assert model.certificate_.status == "optimal"
+    assert okl.certify(model, *three_classes()).status == "optimal"
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.01])
+def test_the_dual_value_rises(alpha):
+    dual = [record["dual"] for record in fitted(["frobenius"] * 2, alpha).history_]
+    assert len(dual) > 3
+    assert np.all(np.diff(dual) >= -1e-12 * dual[-1])
+
+
+def test_zeros_are_exact():
+    X, y = three_classes()
+    model = fitted(["frobenius", "identity"], 0.5, tol=1e-8)
+    signs = np.where(y[:, None] == model.classes_, 1.0, -1.0)
+    margins, a = signs * model.decision_function(X), signs * model.dual_point_
+    assert np.all(a[margins > 1 + 1e-5] == 0)
+    assert_allclose(a[margins < 1 - 1e-5], 1.0, rtol=1e-12)
+    assert_allclose(model.dual_point_.sum(axis=0), 0.0, atol=1e-10)
+
+
+def test_a_small_gap():
+    model = fitted(["frobenius", "low_rank"], 0.5, tol=1e-9)
+    assert model.certificate_.status == "optimal"
+
+
+def test_conjugate_gradients_find_the_same(monkeypatch):
+    one = fitted(["frobenius", "frobenius"], 0.5)
+    monkeypatch.setattr(active_system, "DIRECT", 0)
+    two = fitted(["frobenius", "frobenius"], 0.5)
+    for model in (one, two):
+        assert model.certificate_.status == "optimal"
+    assert_allclose(one.certificate_.primal, two.certificate_.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_a_neighbouring_alpha_is_a_start(intercept):
+    problem = two_kernels(Hinge(), intercept=intercept)
+    solver = AugmentedLagrangian()
+    prepared, options = solver.prepare(problem), {"tol": 1e-7, "max_iter": 1000}
+    cold = solver.solve(prepared, 0.1, **options)
+    for alpha in (0.2, 0.05):
+        there = solver.solve(prepared, alpha, **options)
+        warm = solver.solve(prepared, 0.1, start=there.start, **options)
+        assert warm.certificate.status == "optimal"
+        assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-7)
+
+
+def two_kernels(loss, n=30, m=3, *, intercept=True, structures=("frobenius",) * 2):
+    X, labels, K = draw_classes(n, m)
+    operator = OperatorTerms((Dense(K), Dense(gaussian(X, gamma=0.1))))
+    structure = okl.certificates.terms.StructureTerms(
+        tuple(okl.structures.as_structure(one) for one in structures)
+    )
+    targets = loss.coding.encode(labels, "multiclass", m)
+    inputs = Inputs.of(operator, fit_intercept=intercept)
+    return formulate(inputs, targets, loss, structure).problem
+
+
+@pytest.mark.parametrize("n_entries", [4, 60])
+def test_the_answer_of_some_entries(n_entries):
+    # fewer entries than pairs of outputs, and more
+    problem = two_kernels(SquaredHinge())
+    rng = np.random.default_rng(1)
+    n, m = problem.targets.shape
+    joint = Answering(problem, TermPoint.at(problem, rng.normal(size=(n, m))))
+    chosen = rng.permutation(n * m)[:n_entries]
+    rows, outputs = chosen // m, chosen % m
+    change = np.zeros((n, m))
+    change[rows, outputs] = rng.normal(size=n_entries)
+    image = joint @ change
+    block = joint.block(rows, outputs)
+    assert_allclose(block @ change[rows, outputs], image[rows, outputs], rtol=1e-9)
+    assert_allclose(block, block.T, rtol=1e-12)
+    assert np.linalg.eigvalsh(block)[0] > -1e-10 * np.linalg.eigvalsh(block)[-1]
