@@ -331,6 +331,33 @@ def test_small_alphas_are_certified(n, m, alpha, loss):
         assert model.fit(X, Y).certificate_.status == "optimal"
 
 
+@pytest.mark.parametrize("loss", ["softmax", "logistic"])
+@pytest.mark.parametrize("alpha", [0.05, 5e-4])
+def test_small_alphas_of_classes_are_certified(loss, alpha):
+    # 20 to 50 s, and gaps of 3e-5, where each round started from no functions at all
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    kernels, structures = [Gaussian(0.3), Linear()], ["low_rank", "identity"]
+    model = OutputKernelClassifier(kernels, structures, alpha, loss=loss).fit(X, y)
+    assert model.certificate_.status == "optimal"
+
+
+def test_a_start_is_as_good_as_where_it_comes_from():
+    # the functions of C and L_q of another alpha, and a part of C
+    X, Y = sample(30)
+    alphas = [1.0, 0.1, 0.01]
+    structures = ["low_rank", "frobenius"]
+    kernels = [Gaussian(0.5), Linear()]
+    path = okl.output_kernel_path(
+        X, Y, kernel=kernels, structure=structures, alphas=alphas
+    )
+    for alpha, certificate in zip(path.alphas, path.certificates, strict=True):
+        assert certificate.status == "optimal"
+        alone = OutputKernelRegressor(kernels, structures, alpha).fit(X, Y)
+        assert_allclose(certificate.primal, alone.certificate_.primal, rtol=3e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_random_fits_are_certified(seed):

@@ -39,6 +39,7 @@ from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
 from okl.solvers.solution import Solution
 from okl.solvers.terms.term_newton import PreparedTerms
 from okl.solvers.terms.term_point import Answering, TermPoint
+from okl.solvers.terms.term_start import TermStart, best_part
 
 # The first Moreau parameter, the least and the largest; its growth after a round that
 # went all the way, by more where that took few Newton steps; and what is left of it
@@ -62,9 +63,9 @@ def term_ascent(
     *,
     tol: float,
     max_iter: int,
-    start: Array | None = None,
+    start: TermStart | None = None,
 ) -> Solution:
-    """Iterate from C of a neighbouring alpha, or from zero.
+    """Iterate from where a neighbouring alpha ended, or from zero.
 
     Parameters
     ----------
@@ -86,10 +87,16 @@ def term_ascent(
         model = DualModel.of_dual_point(
             problem, here.multipliers, here.terms.kernel, alpha, tol=tol
         )
-        monitor.add(model.certificate.primal, here.value, (model, here.terms.dual))
+        monitor.add(model.certificate.primal, here.value, (model, here.terms))
         if monitor.done:
             break
         ahead = here.round(approximation, parameter, aim=_SHARE * monitor.smallest)
+        if ahead.rise <= tol * abs(here.value):
+            # the multipliers are found: what is left is in scores beside their kinks
+            solved = model.sparse(problem, alpha, tol=tol)
+            if solved.certificate.status == "optimal":
+                monitor.add(solved.certificate.primal, here.value, (solved, here.terms))
+                break
         there, length = here.towards(ahead)
         if length == 0 and parameter <= _LEAST:  # rounding is in the way
             break
@@ -99,14 +106,14 @@ def term_ascent(
         elif length < _SHORT:
             parameter = max(_SMALLER * parameter, _LEAST)
         here = there
-    best, dual = monitor.best
+    best, terms = monitor.best
     return Solution(
         best.dual_coef,
         best.output_kernel,
         best.certificate,
         monitor.n_iter,
         monitor.history.records,
-        dual,
+        TermStart(terms.dual, terms.response.output_kernel),
         best.intercept if problem.centered else None,
         best.multipliers,
     )
@@ -233,26 +240,15 @@ def _of_loss(problem: Problem, multipliers: Array) -> float:
     return problem.loss.dual_value(problem.targets, multipliers, problem.weights)
 
 
-def _first(problem: Problem, alpha: float, dual: Array | None) -> _Point:
-    """Return where to start: zero, or the best multiple of alpha C in its bounds.
-
-    With another alpha or L_q functions of the same C may be larger by far.
-    """
+def _first(problem: Problem, alpha: float, start: TermStart | None) -> _Point:
+    """Return where to start: zero, or the best part of alpha C in its bounds."""
     xp = namespace(problem.targets)
-    if dual is None:
+    if start is None:
         return _Point.at(problem, xp.zeros_like(problem.targets), alpha)
     low, high = multiplier_bounds(problem)
-    multipliers = xp.clip(alpha * dual, low, high)
+    multipliers = xp.clip(alpha * start.dual, low, high)
     if problem.centered:
         active = (multipliers > low) & (multipliers < high)
         multipliers = balanced(problem, multipliers, active)
-    whole = _Point.at(problem, multipliers, alpha)
-    best, step = whole, 1.0
-    for _ in range(_HALVINGS):
-        step /= 2
-        products = tuple(step * product for product in whole.terms.products)
-        part = _Point.at(problem, step * multipliers, alpha, products)
-        if part.value < best.value:
-            break
-        best = part
-    return best
+    terms = best_part(problem, alpha, multipliers / alpha)
+    return _Point.at(problem, alpha * terms.dual, alpha, terms.products)

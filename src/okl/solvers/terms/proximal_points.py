@@ -14,18 +14,21 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from okl.certificates.terms import StructureTerms
-from okl.numerics.arrays import Array, eigh, inner
+from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.smooth import symmetric
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.solution import Solution, certified
+from okl.solvers.terms.term_start import TermStart
 from okl.structures import Identity, Structure
 from okl.structures.base import Response
 
-# The first weight, times the largest eigenvalue of L; its factor after a round that was
-# solved and after one that was not, and the least weight, as a part of the first.
-_FIRST, _LOWER, _HIGHER, _LEAST = 1.0, 0.5, 4.0, 1e-3
-# A round is solved to this part of the last gap, within bounds.
-_SHARE, _MOST, _CLOSEST = 0.1, 1e-2, 1e-2
+# The factor of a weight after a round that was solved, in a few iterations and in more,
+# and after one that was not; and the least weight, as a part of the first.
+_FEW = 2
+_EASY, _LOWER, _HIGHER, _LEAST = 0.2, 0.5, 4.0, 1e-6
+# A round is solved to this part of the last gap, within bounds; and closer by another
+# factor where the gap did not get smaller, nor the objective by as much as that.
+_SHARE, _MOST, _CLOSEST, _CLOSER = 0.1, 1e-2, 1e-2, 0.1
 # Iterations of a round, and the gap of the first model.
 _STEPS, _ROUGH = 50, 1e-2
 
@@ -56,20 +59,19 @@ def proximal_points(
     problem = prepared.problem
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
     start = start or _first(rounds, prepared, alpha)
-    weights = [_FIRST / (_largest(L) or 1.0) for L in start.kernels]
-    least = [_LEAST * weight for weight in weights]
-    share = _MOST
+    weights = start.weights
+    share, closer = _MOST, 1.0
     while not monitor.done:
-        centred = _centred(problem.structure, start.kernels, weights)
+        centred = _centred(problem.structure, start.last.matrices, weights)
         found = rounds(
             prepared.under(centred),
             alpha,
             tol=share,
             max_iter=_STEPS,
-            start=start.dual,
+            start=start.last,
         )
         kernel: Any = found.output_kernel
-        start = _Start(found.start, [term.matrix() for term in kernel.terms])
+        start = start._replace(last=found.start)
         solution = certified(
             problem,
             found.dual_coef,
@@ -82,20 +84,27 @@ def proximal_points(
             dual_point=found.dual_point,
         )
         certificate = solution.certificate
+        fallen = monitor.lowest - certificate.primal > share * abs(certificate.primal)
         monitor.add(certificate.primal, certificate.dual, solution)
         # where rounding ended a round the weights were too low
-        change = _LOWER if found.certificate.relative_gap <= share else _HIGHER
-        weights = [max(change * w, low) for w, low in zip(weights, least, strict=True)]
-        share = max(min(_SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
+        change = _EASY if found.n_iter <= _FEW else _LOWER
+        change = change if found.certificate.relative_gap <= share else _HIGHER
+        weights = [
+            min(max(change * w, _LEAST * first), first)
+            for w, first in zip(weights, start.weights, strict=True)
+        ]
+        progress = fallen or monitor.gap <= monitor.smallest
+        closer = 1.0 if progress else _CLOSER * closer
+        share = max(min(closer * _SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
     best: Solution = monitor.best
     return replace(best, n_iter=monitor.n_iter, history=monitor.history.records)
 
 
 class _Start(NamedTuple):
-    """C as the rounds have it, and L_1, L_2, ..."""
+    """Where the last round ended, and the first weights."""
 
-    dual: Array
-    kernels: list[Array]
+    last: TermStart
+    weights: list[float]
 
 
 class _Centred(Structure):
@@ -129,27 +138,40 @@ class _Centred(Structure):
         )
 
 
-def _centred(structure: Any, kernels: list[Array], weights: list[float]) -> Any:
+def _centred(structure: Any, matrices: Array, weights: list[float]) -> Any:
     """Return the structures, those with kinks near their L_q."""
-    terms = zip(structure.structures, kernels, weights, strict=True)
+    terms = enumerate(zip(structure.structures, weights, strict=True))
     return StructureTerms(
         tuple(
-            one if "response" in one.capabilities else _Centred(one, L, weight)
-            for one, L, weight in terms
+            one
+            if "response" in one.capabilities
+            else _Centred(one, matrices[q], weight)
+            for q, (one, weight) in terms
         )
     )
 
 
 def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
-    """Return C of independent outputs, and the best L_q for its predictions."""
+    """Return C of independent outputs, and the best L_q for its predictions.
+
+    A weight is the gradient of R_q at L_q, which is half of L^-1 P L^-1, over L_q / 2,
+    by the largest eigenvalues.
+    """
     structure: Any = prepared.problem.structure
     unrelated = StructureTerms((Identity(),) * len(structure.structures))
     found = rounds(
         prepared.under(unrelated), alpha, tol=_ROUGH, max_iter=_STEPS, start=None
     )
-    grams = prepared.inside.entries.gram(found.start, found.start)
-    pairs = enumerate(structure.structures)
-    return _Start(found.start, [one.update(symmetric(grams[q])) for q, one in pairs])
+    dual, _ = found.start
+    moments = prepared.inside.entries.gram(dual, dual)
+    moments = [symmetric(moments[q]) for q in range(moments.shape[0])]
+    pairs = list(zip(structure.structures, moments, strict=True))
+    kernels = [one.update(moment) for one, moment in pairs]
+    weights = [
+        (_largest(moment) or 1.0) / (_largest(L) or 1.0) ** 3
+        for moment, L in zip(moments, kernels, strict=True)
+    ]
+    return _Start(TermStart(dual, namespace(dual).stack(kernels)), weights)
 
 
 def _largest(matrix: Array) -> float:

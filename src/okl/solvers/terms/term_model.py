@@ -35,9 +35,12 @@ from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.terms.term_point import Answering, TermPoint
 
-# Relative residual of the equations of a step: far from the optimum, and at least; and
-# the products from which on a better preconditioner is worth its while.
-_FORCING, _CLOSEST, _EASY = 0.1, 1e-8, 80
+# Relative residual of the equations of a step: far from the optimum, and at least;
+# closer by a factor after a step shorter than this; and the products from which on a
+# better preconditioner is worth its while.
+_FORCING, _CLOSEST, _CLOSER, _SHORT, _EASY = 0.1, 1e-8, 0.1, 0.3, 80
+# What is left out of a start: nothing, or entries of less weight than this.
+_LIGHT = (0.0, 1e-6)
 # Newton steps for one model, and halvings and doublings along a line.
 _STEPS, _SEARCH = 100, 60
 # The slope along a line is small enough at this part of the first.
@@ -80,11 +83,8 @@ class TermModel:
         gap : float
             Of the model, absolute.
         """
-        curvature, alpha = self.curvature, self.alpha
-        first = self.gradient / alpha
-        columns, least = self.columns.few, float("inf")
-        inside = self._system(None, columns).project(curvature.solve(start - first))
-        point = TermPoint.at(self.problem, first + curvature.factor(inside))
+        columns, least, closer = self.columns.few, float("inf"), 1.0
+        inside, point = self._first(start)
         for _ in range(_STEPS):
             system = self._system(point, columns)
             residual = self._residual(system, point, inside)
@@ -94,14 +94,38 @@ class TermModel:
             forcing = _FORCING * min(1.0, max(left / least, (gap / left) ** 0.5))
             least = min(least, left)
             joint: Any = system.prepared.joint
-            direction = system.solve(-residual, rtol=max(forcing, _CLOSEST))
+            rtol = max(closer * forcing, _CLOSEST)
+            direction = system.solve(-residual, rtol=rtol)
             if joint.n_products > _EASY:
                 columns = self.columns.more
             moved = self._along(system, point, inside, direction, residual)
             if moved is None:
                 break
-            inside, point = moved
+            inside, point, step = moved
+            closer = _CLOSER * closer if step < _SHORT else 1.0
         return point
+
+    def _first(self, start: Array) -> tuple[Array, TermPoint]:
+        """Return g and its point: about that of C, or a part of it if that is better.
+
+        Where a loss is saturated V is next to nothing, and g is large wherever C is not
+        at the gradient. Entries are left out whose weight is below some number.
+        """
+        first = self.gradient / self.alpha
+        project = self._system(None, self.columns.few).project
+        weights = self.curvature.diagonal
+        xp = namespace(weights)
+        whole = self.curvature.solve(start - first)
+        candidates = []
+        for light in _LIGHT:
+            inside = project(xp.where(weights > light, whole, 0 * whole))
+            dual = first + self.curvature.factor(inside)
+            point = TermPoint.at(self.problem, dual)
+            value = point.response.value - inner(dual, self.predictions)
+            value += self.alpha / 2 * inner(inside, inside)
+            candidates.append((value, inside, point))
+        _, inside, point = min(candidates, key=lambda one: one[0])
+        return inside, point
 
     def _residual(
         self, system: HessianSystem, point: TermPoint, inside: Array
@@ -127,8 +151,8 @@ class TermModel:
         inside: Array,
         direction: Array,
         residual: Array,
-    ) -> tuple[Array, TermPoint] | None:
-        """Return g and its point where the slope of psi is about zero.
+    ) -> tuple[Array, TermPoint, float] | None:
+        """Return g and its point where the slope of psi is about zero, and how far.
 
         None where rounding leaves no way down.
         The slope grows along the line: it is bracketed, and the bracket made smaller.
@@ -156,7 +180,7 @@ class TermModel:
             old + step * new for old, new in zip(point.products, products, strict=True)
         )
         there = TermPoint.at(self.problem, point.dual + step * change, moved)
-        return inside + step * direction, there
+        return inside + step * direction, there, step
 
 
 def _root(slope: Callable[[float], float], first: float) -> float:

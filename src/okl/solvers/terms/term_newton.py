@@ -34,6 +34,7 @@ from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_eigenbasis import TermEigenbasis
 from okl.solvers.terms.term_model import TermModel
 from okl.solvers.terms.term_point import TermPoint
+from okl.solvers.terms.term_start import TermStart, best_part
 from okl.structures import Structure
 
 # A model is solved to this part of the square of the last relative gap, within bounds,
@@ -113,9 +114,9 @@ def _rounds(
     *,
     tol: float,
     max_iter: int,
-    start: Array | None,
+    start: TermStart | None,
 ) -> Solution:
-    """Minimise models of the loss, from C of a neighbouring alpha or from zero."""
+    """Minimise models of the loss, from a neighbouring alpha's optimum or from zero."""
     problem = prepared.inside
     monitor = Monitor(
         problem.reference,
@@ -125,8 +126,12 @@ def _rounds(
     )
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
-    dual = zero if start is None else start
-    here, damped, closer = _Iterate.of(problem, alpha, zero, 0.0), _DAMPED, 1.0
+    dual, here = zero, _Iterate.of(problem, alpha, zero, 0.0)
+    if start is not None:
+        dual = best_part(problem, alpha, start.dual).dual
+        there = _Iterate.of_start(problem, alpha, start)
+        here = there if there.objective < here.objective else here
+    damped, closer = _DAMPED, 1.0
     while not monitor.done:
         share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
         gap = closer * share * max(here.objective, problem.reference)
@@ -152,7 +157,7 @@ def _rounds(
         alpha,
         tol=tol,
         history=monitor.history,
-        start=best.dual,
+        start=TermStart(best.dual, best.response.output_kernel),
         intercept=intercept,
     )
 
@@ -226,6 +231,16 @@ class _Iterate(NamedTuple):
                 intercept = best
         value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
         return cls(predictions, scores, intercept, gradient, cost, value + cost)
+
+    @classmethod
+    def of_start(cls, problem: Problem, alpha: float, start: TermStart) -> _Iterate:
+        """Evaluate the functions of C and L_q that a neighbouring problem had."""
+        terms: Any = problem.operator
+        products = [K @ start.dual for K in terms.terms]
+        parts = [p @ start.matrices[q] for q, p in enumerate(products)]
+        cost = problem.structure.penalty(start.matrices)
+        cost += sum(inner(start.dual, part) for part in parts) / 2
+        return cls.of(problem, alpha, sum(parts), alpha * cost)
 
     def model(self, prepared: PreparedTerms, alpha: float, damped: float) -> TermModel:
         """Return the quadratic model of the loss at these scores, damped as it may be.

@@ -1,0 +1,63 @@
+"""Where to start from a C, and L_q, of another alpha or of other penalties.
+
+The functions of this C and these L_q are as good a model as ever. With the L_q that C
+itself asks for, which may be larger by far, they are not, and neither is alpha C a good
+dual point: but a part of it is. Which part has the highest dual value takes matrices
+(n_outputs, n_outputs) alone to know.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array
+from okl.problems import Problem
+from okl.solvers.terms.term_point import TermPoint
+
+# How often C is halved at most.
+_HALVINGS = 60
+
+
+class TermStart(NamedTuple):
+    """Dual variables and output kernels of a neighbouring problem.
+
+    Attributes
+    ----------
+    dual : array (n_samples, n_outputs)
+        C, in the coordinates of the rounds.
+    matrices : array (n_terms, n_outputs, n_outputs)
+        The L_q.
+    """
+
+    dual: Array
+    matrices: Array
+
+
+def best_part(problem: Problem, alpha: float, dual: Array) -> TermPoint:
+    """Return the point of C / 2^k with the highest dual value.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of several kernels; its structure has a `response`.
+    alpha : float
+    dual : array (n_samples, n_outputs)
+        C, alpha C within the bounds of the loss if it has any.
+    """
+    whole = TermPoint.at(problem, dual)
+    best, highest = whole, _value(problem, alpha, whole)
+    for halvings in range(1, _HALVINGS):
+        part = 0.5**halvings
+        products = tuple(part * product for product in whole.products)
+        point = TermPoint.at(problem, part * dual, products)
+        value = _value(problem, alpha, point)
+        if value < highest:
+            break
+        best, highest = point, value
+    return best
+
+
+def _value(problem: Problem, alpha: float, point: TermPoint) -> float:
+    loss, targets, weights = problem.loss, problem.targets, problem.weights
+    value = loss.dual_value(targets, alpha * point.dual, weights)
+    return value - alpha * point.response.value
