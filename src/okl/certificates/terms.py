@@ -130,7 +130,9 @@ class StructureTerms(Structure):
 
     def penalty(self, output_kernel: Array) -> float:
         """Return sum_q R_q(L_q)."""
-        return sum(s.penalty(output_kernel[q]) for q, s in enumerate(self.structures))
+        return sum(
+            s.penalty(output_kernel[q, ...]) for q, s in enumerate(self.structures)
+        )
 
     def penalty_of(self, kernel: OutputKernel) -> float:
         """Return sum_q R_q(L_q)."""
@@ -140,19 +142,19 @@ class StructureTerms(Structure):
 
     def conjugate(self, matrix: Array) -> float:
         """Return sum_q R_q*(S_q)."""
-        return sum(s.conjugate(matrix[q]) for q, s in enumerate(self.structures))
+        return sum(s.conjugate(matrix[q, ...]) for q, s in enumerate(self.structures))
 
     def response(
         self, matrix: Array, centre: Array | None = None, weight: float = 0.0
     ) -> Response:
         """Return those of all terms: the best L_q, and its derivative, for each S_q."""
         xp = namespace(matrix)
-        found = [s.response(matrix[q]) for q, s in enumerate(self.structures)]
+        found = [s.response(matrix[q, ...]) for q, s in enumerate(self.structures)]
         return Response(
             sum(one.value for one in found),
             xp.stack([one.output_kernel for one in found]),
             lambda change: xp.stack(
-                [one.derivative(change[q]) for q, one in enumerate(found)]
+                [one.derivative(change[q, ...]) for q, one in enumerate(found)]
             ),
         )
 
@@ -164,7 +166,9 @@ class StructureTerms(Structure):
         assert isinstance(output_kernel, OutputKernelTerms)
         xp = namespace(matrix)
         pairs = list(zip(self.structures, output_kernel.terms, strict=True))
-        bounds = [s.dual_bound(matrix[q], term) for q, (s, term) in enumerate(pairs)]
+        bounds = [
+            s.dual_bound(matrix[q, ...], term) for q, (s, term) in enumerate(pairs)
+        ]
         factor = 1.0
         for bound in bounds:
             factor = min(factor, bound.factor)
@@ -176,7 +180,7 @@ class StructureTerms(Structure):
             bound = bounds[q]
             if factor < bound.factor and bound.directions is None:
                 # a smaller S has a tighter bound, that of the other kind has not
-                bound = structure.dual_bound(factor**2 * matrix[q], term)
+                bound = structure.dual_bound(factor**2 * matrix[q, ...], term)
             total += bound.value
         return DualBound(total, factor)
 
@@ -184,4 +188,4 @@ class StructureTerms(Structure):
         """Return the best L_q for P_q = F_q'K_q^+F_q, for each term."""
         xp = namespace(matrix)
         pairs = enumerate(self.structures)
-        return xp.stack([s.update(matrix[q], tol=tol) for q, s in pairs])
+        return xp.stack([s.update(matrix[q, ...], tol=tol) for q, s in pairs])

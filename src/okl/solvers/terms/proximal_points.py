@@ -145,7 +145,7 @@ def _centred(structure: Any, matrices: Array, weights: list[float]) -> Any:
         tuple(
             one
             if "response" in one.capabilities
-            else _Centred(one, matrices[q], weight)
+            else _Centred(one, matrices[q, ...], weight)
             for q, (one, weight) in terms
         )
     )
@@ -164,7 +164,7 @@ def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
     )
     dual, _ = found.start
     moments = prepared.inside.entries.gram(dual, dual)
-    moments = [symmetric(moments[q]) for q in range(moments.shape[0])]
+    moments = [symmetric(moments[q, ...]) for q in range(moments.shape[0])]
     pairs = list(zip(structure.structures, moments, strict=True))
     kernels = [one.update(moment) for one, moment in pairs]
     weights = [

@@ -237,7 +237,7 @@ class _Iterate(NamedTuple):
         """Evaluate the functions of C and L_q that a neighbouring problem had."""
         terms: Any = problem.operator
         products = [K @ start.dual for K in terms.terms]
-        parts = [p @ start.matrices[q] for q, p in enumerate(products)]
+        parts = [p @ start.matrices[q, ...] for q, p in enumerate(products)]
         cost = problem.structure.penalty(start.matrices)
         cost += sum(inner(start.dual, part) for part in parts) / 2
         return cls.of(problem, alpha, sum(parts), alpha * cost)

@@ -56,7 +56,7 @@ class TermPoint:
     def predictions(self) -> Array:
         """F = sum_q K_q C L_q."""
         kernels = self.response.output_kernel
-        return sum(product @ kernels[q] for q, product in enumerate(self.products))
+        return sum(product @ kernels[q, ...] for q, product in enumerate(self.products))
 
     @cached_property
     def cost(self) -> float:
@@ -69,7 +69,7 @@ class TermPoint:
         matrices = self.response.output_kernel
         return OutputKernelTerms(
             tuple(
-                SpectralKernel.from_matrix(matrices[q])
+                SpectralKernel.from_matrix(matrices[q, ...])
                 for q in range(matrices.shape[0])
             )
         )
@@ -107,7 +107,7 @@ class Answering(JointSum):
             xp.stack([symmetric(product.T @ change) for product in point.products])
         )
         return sum(
-            product @ kernels[q] + point.products[q] @ moved[q]
+            product @ kernels[q, ...] + point.products[q] @ moved[q, ...]
             for q, product in enumerate(products)
         )
 
@@ -157,7 +157,11 @@ class Answering(JointSum):
         point, xp = self._point, namespace(change)
         moved = point.response.derivative(change)
         return sum(
-            xp.sum(product[rows, :] * moved[q].T[outputs, :], axis=1)
+            xp.sum(
+                xp.take(product, rows, axis=0)
+                * xp.take(moved[q, ...].T, outputs, axis=0),
+                axis=1,
+            )
             for q, product in enumerate(point.products)
         )
 
