@@ -35,6 +35,7 @@ from okl.solvers import (
 )
 from okl.structures import (
     Cluster,
+    Diagonal,
     Fixed,
     Frobenius,
     Graph,
@@ -97,6 +98,7 @@ STRUCTURES = [
     StructureCase(
         "fixed-singular", lambda m: Fixed(psd(m, seed=6, rank=max(m // 2, 1)))
     ),
+    StructureCase("diagonal", lambda m: Diagonal(np.arange(m) + (m == 1))),
     StructureCase("mean", lambda m: Mean(gamma=2.5)),
     StructureCase("graph", lambda m: Graph(ring(m), gamma=0.5)),
     StructureCase(

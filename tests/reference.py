@@ -12,6 +12,7 @@ from scipy.optimize import bisect
 from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.structures import (
     Cluster,
+    Diagonal,
     Fixed,
     Frobenius,
     Graph,
@@ -28,12 +29,14 @@ from okl.structures import (
 from tests.samples import psd
 
 
-def fixed_kernel(structure, m):  # noqa: PLR0911 - one return per structure
+def fixed_kernel(structure, m):  # noqa: C901, PLR0911 - one per structure
     """Return the L that a structure fixes, or None."""
     if isinstance(structure, Identity):
         return np.eye(m)
     if isinstance(structure, Fixed):
         return np.asarray(structure.output_kernel, dtype=float)
+    if isinstance(structure, Diagonal):
+        return np.diag(structure.variances).astype(float)
     if isinstance(structure, Mean):
         spread = np.eye(m) - np.full((m, m), 1 / m)
         return np.linalg.inv(np.eye(m) + structure.gamma * spread)
@@ -120,7 +123,7 @@ def penalty(structure, L):
     return 0.0
 
 
-def conjugate(structure, S):  # noqa: PLR0911 - one return per structure
+def conjugate(structure, S):  # noqa: PLR0911 - one per structure
     """Return R*(S), the bound on the rank aside."""
     m = len(S)
     s = np.linalg.eigvalsh(S)

@@ -235,6 +235,33 @@ def test_the_display_has_a_panel_for_each_kernel(data, model):
     plt.close("all")
 
 
+def test_a_kernel_for_each_output_is_a_term_of_independent_outputs(data):
+    X, Y = data
+    own = PerOutput([Gaussian(0.1), 3 * Gaussian(2.0), 5 * Gaussian(0.1)])
+    alone = OutputKernelRegressor(own, "identity", alpha=0.1).fit(X, Y)
+    listed = OutputKernelRegressor([own], ["identity"], alpha=0.1).fit(X, Y)
+    assert_allclose(listed.predict(X), alone.predict(X), rtol=1e-4)
+    assert [len(listed.kernel_), len(alone.kernel_.terms())] == [2, 2]
+
+    related = OutputKernelRegressor([own, Linear()], ["identity", "frobenius"])
+    related.fit(X, Y)
+    assert related.certificate_.status == "optimal"
+    assert okl.certify(related, X, Y).status == "optimal"
+    *diagonal, shared = related.output_kernels_
+    assert [np.count_nonzero(L) for L in diagonal] == [2, 1]
+    assert np.count_nonzero(shared) == Y.shape[1] ** 2
+
+
+def test_a_search_with_a_kernel_for_each_output_and_a_shared_one(data):
+    X, Y = data
+    own = PerOutput([Gaussian(0.1), Gaussian(0.5), Linear()])
+    structures = [["identity", "frobenius"], ["identity", "identity"]]
+    search = OutputKernelRegressorCV([own, Linear()], structures, alphas=[0.1, 1.0])
+    search.fit(X, Y)
+    assert search.certificate_.status == "optimal"
+    assert len(search.output_kernels_) == 4
+
+
 @pytest.mark.parametrize(
     ("kernel", "structure", "error", "message"),
     [
@@ -249,7 +276,15 @@ def test_the_display_has_a_panel_for_each_kernel(data, model):
         ([Gaussian(), Row()], ["frobenius", LowRank(1)], ValueError, "bounds the rank"),
         ([Gaussian(), "precomputed"], TWO, ValueError, "use okl.kernels.Gram"),
         ([Gaussian(), 3], TWO, TypeError, "The kernel must be a name"),
-        ([Gaussian(), PerOutput([Linear()])], TWO, TypeError, "must be a name"),
+        ([Gaussian(), PerOutput([Linear()])], TWO, ValueError, "needs .*='identity'"),
+        ([PerOutput([]), Linear()], ["identity", "mean"], ValueError, "at least one"),
+        ([PerOutput([3]), Linear()], ["identity", "mean"], TypeError, "kernels.0. of"),
+        (
+            [PerOutput([Linear()] * 2), Linear()],
+            ["identity", "frobenius"],
+            ValueError,
+            "PerOutput a kernel: 3; got",
+        ),
         ([Gaussian(), Row()], ["mean", Fixed(np.eye(2))], ValueError, "2"),
     ],
 )

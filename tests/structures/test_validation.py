@@ -6,6 +6,7 @@ import pytest
 from okl import OutputKernelRegressor
 from okl.structures import (
     Cluster,
+    Diagonal,
     Fixed,
     Frobenius,
     Graph,
@@ -41,6 +42,9 @@ BAD = [
     (Fixed(changed(np.eye(3), (1, 1), -0.5)), "smallest eigenvalue is -0.5"),
     (Fixed(changed(np.eye(3), (1, 1), np.nan)), "NaN or infinite"),
     (Fixed(changed(np.eye(3), (1, 1), np.inf)), "NaN or infinite"),
+    (Diagonal([1.0, 2.0]), r"for each output.*: 3; got an array of shape \(2,\)"),
+    (Diagonal([1.0, -1.0, 1.0]), "finite and >= 0; got"),
+    (Diagonal([1.0, np.nan, 1.0]), "finite and >= 0; got"),
     (Mean(0.0), "gamma must be a finite number > 0, got 0.0"),
     (Mean(-0.5), "gamma must be a finite number > 0, got -0.5"),
     (Mean(np.inf), "gamma must be a finite number > 0, got inf"),

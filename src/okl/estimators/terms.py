@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from okl.certificates.terms import StructureTerms
 from okl.estimators.training import as_input_kernel, is_precomputed
-from okl.kernels import Kernel, KernelTerms, Row, as_kernel
+from okl.kernels import Kernel, KernelTerms, PerOutput, Row, as_kernel
 from okl.problems import Observed
-from okl.structures import Structure, as_structure
+from okl.structures import Diagonal, Identity, Structure, as_structure
 
 
 def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
@@ -60,7 +61,7 @@ def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
     for own, given in zip(kernels, structures, strict=True):
         one = clone(as_structure(given))
         _check_carried(one)
-        terms += _terms_of(own, one) or [(_as_term(own), one)]
+        terms += _terms_of_item(own, one)
     return _together(terms)
 
 
@@ -95,10 +96,40 @@ def structures_to_try(kernels: list[Any], structures: Any) -> list[Structure]:
 
 def kernel_terms(kernels: list[Any]) -> KernelTerms:
     """Return a list of kernels as the terms of a model."""
-    return KernelTerms([_as_term(kernel) for kernel in kernels])
+    terms = [term for one in kernels for term in _terms_of_item(one, Identity())]
+    return KernelTerms([kernel for kernel, _ in terms])
 
 
 Term = tuple[Kernel | Row, Structure]
+
+
+def _terms_of_item(kernel: Any, structure: Structure) -> list[Term]:
+    """Return an item of a list of kernels, with its structure, as one term or several.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no kernel, or kernels of outputs whose structure is not identity.
+    """
+    if isinstance(kernel, PerOutput):
+        return _terms_of_outputs(kernel, structure)
+    return _terms_of(kernel, structure) or [(_as_term(kernel), structure)]
+
+
+def _terms_of_outputs(kernel: PerOutput, structure: Structure) -> list[Term]:
+    """Return a kernel for each output as a term for each of those that differ."""
+    if "identity" not in structure.capabilities:
+        raise ValueError(
+            "PerOutput gives each output a kernel of its own, and needs "
+            "structure='identity' in its place of the list, beside kernels that all "
+            f"outputs share, whose structures relate them; got {structure}."
+        )
+    found: list[Term] = []
+    for own in kernel.terms():
+        variances = np.zeros(len(kernel.kernels))
+        variances[own.outputs] = own.scales
+        found.append((own.kernel, Diagonal(variances)))
+    return found
 
 
 def _terms_of(kernel: Any, structure: Structure) -> list[Term] | None:

@@ -46,7 +46,11 @@ class PerOutput(KernelList):
     them all the same. Seeger (2006), *Cross-validation optimization for large scale
     hierarchical classification kernel methods*, section 8.1 (mc-sep).
 
-    It is not a kernel itself, it has no matrix, but estimators take it as one.
+    It is not a kernel itself, it has no matrix, but estimators take it as one. Outputs
+    with kernels of their own that are related besides are a list of two kernels,
+    ``kernel=[PerOutput(kernels), k]`` with ``structure=["identity", "frobenius"]``: to
+    each output's own function comes one that k and a learned output kernel explain. The
+    fit has a term for each of the kernels that differ.
 
     Parameters
     ----------
@@ -147,7 +151,16 @@ class PerOutput(KernelList):
             )
 
     def terms(self) -> list[KernelTerm]:
-        """Group the kernels, resolved before, that are equal up to a factor."""
+        """Group the kernels that have equal parameters, up to a factor.
+
+        Raises
+        ------
+        ValueError
+            If the list is empty.
+        TypeError
+            If something in it is not a kernel.
+        """
+        self._check_kernels()
         shared: list[tuple[Kernel, list[int], list[float]]] = []
         for j, kernel in enumerate(self.kernels):
             scale, core = kernel.factored()

@@ -5,6 +5,7 @@ class         name          penalty R(L)                    meaning
 ============= ============= =============================== ====================
 `Identity`    "identity"    L = I                           independent outputs
 `Fixed`                     L given                         known covariance
+`Diagonal`                  L diagonal, given               known variances
 `Mean`        "mean"        L^-1 = I + gamma (I - 11'/m)    near their average
 `Graph`                     L = (Laplacian + gamma I)^-1    a graph of outputs
 `Tree`                      L = Phi_L D Phi_L'              leaves of a tree
@@ -22,6 +23,7 @@ class         name          penalty R(L)                    meaning
 from okl.parameters.component import from_name, names_of
 from okl.structures.base import Structure as Structure
 from okl.structures.cluster import Cluster as Cluster
+from okl.structures.diagonal import Diagonal as Diagonal
 from okl.structures.fixed import Fixed as Fixed
 from okl.structures.frobenius import Frobenius as Frobenius
 from okl.structures.graph import Graph as Graph

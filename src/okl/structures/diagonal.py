@@ -1,0 +1,57 @@
+"""Independent outputs, of given variances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from okl.numerics.arrays import Array, namespace
+from okl.output_kernels import OutputKernel, SpectralKernel
+from okl.structures.given import Given
+
+
+class Diagonal(Given):
+    """Independent outputs of given variances, L = diag(variances).
+
+    An output of variance zero has no part in the term of the model whose output kernel
+    this is. A kernel for each output (`okl.kernels.PerOutput`) in a list of kernels is
+    a sum of such terms.
+
+    Parameters
+    ----------
+    variances : array-like (n_outputs,)
+        All >= 0. The regressors normalise outputs first, and then they are those of
+        normalised outputs.
+    """
+
+    def __init__(self, variances: Any) -> None:
+        self.variances = variances
+
+    def validate(self, n_outputs: int) -> None:
+        """Check that there is a variance, finite and >= 0, for each output."""
+        variances = np.asarray(self.variances, dtype=np.float64)
+        if variances.shape != (n_outputs,):
+            raise ValueError(
+                "Diagonal needs a variance for each output, and PerOutput a kernel: "
+                f"{n_outputs}; got an array of shape {variances.shape}."
+            )
+        if not np.all(variances >= 0) or not np.all(np.isfinite(variances)):
+            raise ValueError(
+                f"The variances of Diagonal must be finite and >= 0; got {variances}."
+            )
+
+    def matrix(self, n_outputs: int) -> np.ndarray:
+        """Return ``diag(variances)``."""
+        return np.diag(np.asarray(self.variances, dtype=np.float64))
+
+    def known(self, like: Array) -> OutputKernel:
+        """Return the outputs that have a variance, as columns of the identity."""
+        variances = np.asarray(self.variances, dtype=np.float64)
+        order = np.argsort(-variances, kind="stable")
+        order = order[variances[order] > 0]
+        xp = namespace(like)
+        return SpectralKernel(
+            xp.asarray(variances[order], dtype=like.dtype),
+            xp.asarray(np.eye(len(variances))[:, order], dtype=like.dtype),
+        )
