@@ -5,7 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.structures import Fixed, Graph, LowRank, Mixing, Scaled, Tree, TreeTerm
+from okl.structures import (
+    Diagonal,
+    Fixed,
+    Graph,
+    LowRank,
+    Mixing,
+    Scaled,
+    Tree,
+    TreeTerm,
+)
 from tests.instances import STRUCTURES, comb, ring
 from tests.samples import draw, orthogonal, psd
 
@@ -13,6 +22,16 @@ each = pytest.mark.parametrize("case", STRUCTURES, ids=lambda case: case.label)
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 N, M = 14, 4
 ROTATING = ["identity", "frobenius", "low-rank", "low-rank-2"]
+# how those that speak of single outputs look with the outputs in another order
+PERMUTED = {
+    Diagonal: lambda s, order: Diagonal(np.asarray(s.variances)[order]),
+    Fixed: lambda s, order: Fixed(s.output_kernel[np.ix_(order, order)]),
+    Graph: lambda s, order: Graph(ring(M)[np.ix_(order, order)], s.gamma),
+    Mixing: lambda s, order: Mixing(s.rank, s.mixing[order]),
+    Scaled: lambda s, order: Scaled(s.structure, np.asarray(s.scales)[order]),
+    Tree: lambda s, order: Tree(comb(M, order), s.variances, s.tied),
+    TreeTerm: lambda s, order: TreeTerm(comb(M, order), s.variances),
+}
 
 
 def fit(X, Y, structure, alpha=0.3, **options):
@@ -31,19 +50,8 @@ def same(found, expected, rtol=1e-4):
 def test_permuting_outputs(case, intercept):
     _, Y, K = draw(N, M)
     order = np.array([2, 0, 3, 1])
-    structure = permuted = case.make(M)
-    if isinstance(structure, Fixed):
-        permuted = Fixed(structure.output_kernel[np.ix_(order, order)])
-    if isinstance(structure, Graph):
-        permuted = Graph(ring(M)[np.ix_(order, order)], structure.gamma)
-    if isinstance(structure, Mixing):
-        permuted = Mixing(structure.rank, structure.mixing[order])
-    if isinstance(structure, Scaled):
-        permuted = Scaled(structure.structure, np.asarray(structure.scales)[order])
-    if isinstance(structure, Tree):
-        permuted = Tree(comb(M, order), structure.variances, structure.tied)
-    if isinstance(structure, TreeTerm):
-        permuted = TreeTerm(comb(M, order), structure.variances)
+    structure = case.make(M)
+    permuted = PERMUTED.get(type(structure), lambda s, _: s)(structure, order)
     one = fit(K, Y, structure, fit_intercept=intercept)
     two = fit(K, Y[:, order], permuted, fit_intercept=intercept)
     assert two.certificate_.primal == pytest.approx(one.certificate_.primal, rel=1e-8)
