@@ -150,6 +150,24 @@ def test_the_term_of_a_row_is_the_covariance_of_noise(b):
         assert_allclose(spread[np.ix_(u, u)], rest, atol=1e-6)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_learned_covariance_of_noise_is_measured_in_rows_left_out(missing):
+    rng = np.random.default_rng(0)
+    X, drawn = rng.normal(size=(300, 2)), 0.8 + 0.2 * np.eye(3)
+    noise = rng.multivariate_normal(np.zeros(3), drawn, 300)
+    Y = np.tanh(X @ rng.normal(size=(2, 3))) + noise / 2
+    Y[rng.random(Y.shape) < missing] = np.nan
+    model = OutputKernelRegressor([KERNEL, Row()], ["frobenius", "frobenius"], 0.3)
+    model.fit(X, Y)
+    learned, measured = model.residual_kernel_, model.residual_covariance_
+    errors = [
+        matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]) - 0.8
+        for matrix in (learned, measured)
+    ]
+    assert errors[0] < -0.3  # what the penalty makes of it
+    assert abs(errors[1]) < 0.1
+
+
 @each_structure
 def test_nothing_given_is_the_prediction(structure):
     X, Y, _ = draw(14, 3)

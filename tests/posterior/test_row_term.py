@@ -1,5 +1,7 @@
 """Noise with a covariance, against the process written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -68,7 +70,8 @@ def test_rows_are_left_out_with_the_noise_of_their_outputs(kernel, b):
         assert_allclose(left.residuals[i], Y[i] - mean, atol=1e-8)
         assert_allclose(left.variances[i], np.diag(S + N), atol=1e-8)
     calibration = Calibration.of(left)
-    R = correlation_of_errors(posterior, X, Y - means, left, calibration)
+    given = replace(posterior, row_is_given=True)
+    R = correlation_of_errors(given, X, Y - means, left, calibration)
     roots = np.sqrt(np.diag(N))
     assert_allclose(R, N / np.outer(roots, roots))
 

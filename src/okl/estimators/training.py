@@ -127,7 +127,9 @@ def predictive_variance(
     free = formulation.kernel_means is not None
     if isinstance(kernel, KernelTerms):
         assert isinstance(output_kernel, OutputKernelTerms)
-        return _of_terms(kernel, rows, output_kernel, alpha, weights, free)
+        structure: Any = formulation.problem.structure
+        given = "known" in structure.structures[-1].capabilities
+        return _of_terms(kernel, rows, output_kernel, alpha, weights, free, given)
     if isinstance(kernel, PerOutput):
         return SeparateVariances.of(kernel, rows, alpha, weights, free_intercept=free)
     tasks = observed.tasks
@@ -144,6 +146,7 @@ def _of_terms(
     alpha: float,
     weights: np.ndarray | None,
     free_intercept: bool,
+    row_is_given: bool,
 ) -> Posterior:
     """Return that of several kernels, in closed form where there is one.
 
@@ -153,11 +156,24 @@ def _of_terms(
     if kernel.has_rows and len(kernels) == 1 and weights is None:
         L, row_kernel = terms
         return RowTermPosterior.of(
-            kernels[0], rows, L, row_kernel, alpha, free_intercept=free_intercept
+            kernels[0],
+            rows,
+            L,
+            row_kernel,
+            alpha,
+            free_intercept=free_intercept,
+            row_is_given=row_is_given,
         )
     shared = terms[-1].matrix() if kernel.has_rows else None
     return TermSumPosterior(
-        kernels, terms[: len(kernels)], rows, alpha, weights, free_intercept, shared
+        kernels,
+        terms[: len(kernels)],
+        rows,
+        alpha,
+        weights,
+        free_intercept,
+        shared,
+        row_is_given,
     )
 
 

@@ -23,6 +23,13 @@ class Row(Component):
     L_2 + alpha I between the outputs of a row. A new row is predicted by the other
     kernels alone: even a training row that is given to ``predict`` is a new one.
 
+    As any learned output kernel, L_2 is flattened by its penalty: with
+    ``"frobenius"`` its largest eigenvalues go with the cube roots of those of the
+    covariance of what is left, with ``"low_rank"`` with the square roots, so that
+    correlations come out too small. ``residual_covariance_`` of a regressor, which
+    ``predict(given=)`` uses, is measured in rows left out instead, unless L_2 was
+    given.
+
     It is not a kernel itself, for two rows are the same by their number and not by what
     stands in them: it takes no part in sums and products of kernels.
 

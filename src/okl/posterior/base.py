@@ -21,9 +21,12 @@ class Posterior(ABC):
     row_covariance : array (n_outputs, n_outputs) or None
         What noise has in common in the targets of a row, beside the alpha / weight of
         each: the covariance of the term of a row, if there is one.
+    row_is_given : bool
+        Whether that was given, not learned.
     """
 
     row_covariance: np.ndarray | None = None
+    row_is_given: bool = False
 
     def prior(self) -> tuple[Kernel, np.ndarray] | None:
         """Return the kernel of unrelated outputs and what multiplies it, (n_outputs,).

@@ -20,7 +20,8 @@ Errors of outputs go together as well. How far, R has, their correlations:
   residuals have the covariance S_(-i) + N, N_jk = R_jk alpha sqrt(s_j s_k), found by
   expectation and maximisation, with S_(-i) given, and shrunk at the end (shrunk in each
   round it would go to zero wherever half of the targets are missing).
-- If noise has a covariance in the model (the term of a row), R is its correlation.
+- If the covariance of noise was given (for the term of a row), R is its correlation.
+  One that was learned is measured all the same: its penalty makes it flat.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def correlation_of_errors(
     m = len(calibration.factors)
     if tasks is not None:
         return np.eye(m)
-    if posterior.row_covariance is not None:
+    if posterior.row_covariance is not None and posterior.row_is_given:
         N = posterior.row_covariance.copy()
         np.fill_diagonal(N, left_out.noise)
         return _correlation(N)

@@ -35,12 +35,15 @@ class RowTermPosterior(Posterior):
         N.
     row_covariance : array (n_outputs, n_outputs)
         L_2.
+    row_is_given : bool
+        Whether that was given, not learned.
     """
 
     whitened: PredictiveVariance
     root: np.ndarray
     noise_covariance: np.ndarray
     row_covariance: np.ndarray
+    row_is_given: bool = False
 
     @classmethod
     def of(
@@ -52,6 +55,7 @@ class RowTermPosterior(Posterior):
         alpha: float,
         *,
         free_intercept: bool,
+        row_is_given: bool = False,
     ) -> RowTermPosterior:
         """Take L and L_2; the rest as `PredictiveVariance`."""
         shared = row_kernel.matrix()
@@ -60,7 +64,7 @@ class RowTermPosterior(Posterior):
         inverse = (V / np.sqrt(values)) @ V.T
         L = SpectralKernel.from_matrix(inverse @ output_kernel.matrix() @ inverse)
         whitened = PredictiveVariance(kernel, rows, L, 1.0, None, free_intercept)
-        return cls(whitened, (V * np.sqrt(values)) @ V.T, N, shared)
+        return cls(whitened, (V * np.sqrt(values)) @ V.T, N, shared, row_is_given)
 
     @property
     def couples(self) -> bool:

@@ -51,6 +51,7 @@ class TermSumPosterior(Posterior):
         Of each entry, or row; 0 where it was not observed, None for one everywhere.
     free_intercept : bool
     row_covariance : array (n_outputs, n_outputs) or None
+    row_is_given : bool
     """
 
     kernels: tuple[Kernel, ...]
@@ -60,6 +61,7 @@ class TermSumPosterior(Posterior):
     weights: np.ndarray | None
     free_intercept: bool
     row_covariance: np.ndarray | None = None
+    row_is_given: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the factors behind: they are larger than the model."""
