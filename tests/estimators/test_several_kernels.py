@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -141,6 +142,22 @@ def test_a_search_scores_lists_as_fits_to_the_folds_do(data, missing):
 def test_lists_that_do_not_fit_a_search(data, options, message):
     with pytest.raises(ValueError, match=message):
         OutputKernelRegressorCV(**{"kernel": [Gaussian(), Row()], **options}).fit(*data)
+
+
+@pytest.mark.filterwarnings("ignore:The alpha chosen")
+def test_a_kernel_of_the_list_is_learned(data):
+    X, Y = data
+    structures = [["identity", "frobenius"]]
+    search = OutputKernelRegressorCV(["auto", Row()], structures).fit(X, Y)
+    alone = OutputKernelRegressorCV("auto", structures="identity").fit(X, Y)
+    learned, row = search.kernel_
+    assert repr(learned) == repr(alone.kernel_)
+    assert isinstance(row, Row)
+    assert_array_equal(search.feature_relevances_, alone.feature_relevances_)
+    assert okl.certify(search, X, Y).status == "optimal"
+    assert "1 kernel learned from 40 rows" in str(search.forecast(X, Y))
+    with pytest.raises(ValueError, match=r"cannot be learned here: rows are sparse\."):
+        search.fit(csr_array(X), Y)
 
 
 @pytest.mark.filterwarnings("ignore:The alpha chosen")

@@ -18,7 +18,8 @@ from typing import Any
 
 from okl import OutputKernelRegressorCV
 from okl.cli.errors import UserError, listing
-from okl.estimators.search.candidates import AUTO, SHORT_LIST, is_auto
+from okl.estimators.search.candidates import SHORT_LIST
+from okl.estimators.search.to_be_learned import AUTO, is_auto
 from okl.kernels import KERNELS, Kernel, as_kernel
 from okl.parameters.component import required_parameters
 from okl.structures import STRUCTURES, Structure, Tree

@@ -12,6 +12,7 @@ from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
+from okl.estimators.search.candidates import given_structures
 from okl.estimators.search.judge import StandIn
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
@@ -171,7 +172,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         coder = getattr(self, "_coder", None)
         labels = coder is not None and coder.kind == "multilabel"
         related = labels or hasattr(self, "output_names_")
-        return self._to_try(Frobenius() if related else Identity())
+        return given_structures(Frobenius() if related else Identity(), self.kernel)
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
         """Return a classifier with the classes of this one."""

@@ -37,9 +37,10 @@ from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
+from okl.estimators.search.to_be_learned import has_kernel
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.terms import check_terms, structures_to_try
+from okl.estimators.terms import check_terms
 from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import memory_budget
@@ -181,13 +182,7 @@ class CrossValidated(OutputKernelModel):
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
     def _given_structures(self) -> list[Structure]:
-        return self._to_try(self.structures)
-
-    def _to_try(self, structures: Any) -> list[Structure]:
-        """Return structures, each of them for all kernels if there are several."""
-        if isinstance(self.kernel, list | tuple):
-            return structures_to_try(list(self.kernel), structures)
-        return given_structures(structures)
+        return given_structures(self.structures, self.kernel)
 
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
@@ -275,7 +270,7 @@ class CrossValidated(OutputKernelModel):
                 "and that every fold has rows to score."
             )
         self.__dict__.pop("feature_relevances_", None)  # of an earlier fit
-        if learned is not None and trial.kernel is learned.kernel:
+        if learned is not None and has_kernel(trial.kernel, learned.kernel):
             self.feature_relevances_ = learned.relevances
         row, column = trial.chosen
         self.best_score_ = trial.best

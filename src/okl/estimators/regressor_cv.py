@@ -79,7 +79,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     kernel : str, Kernel or callable, default=None
         The only kernel to try, as in `OutputKernelRegressor`. ``"auto"``, or None
         without ``kernels``, is one that is learned from the targets first. A list is
-        that of a model of several kernels.
+        that of a model of several kernels, of which one may be ``"auto"``.
     structures : str, Structure or list of them, default="frobenius"
         The structures to try. With a list of kernels each of them stands for all
         kernels, or is a list with one for each: ``[["identity", "frobenius"]]``.

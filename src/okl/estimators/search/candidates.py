@@ -17,13 +17,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from okl.estimators.terms import kernel_terms
+from okl.estimators.search.to_be_learned import AUTO, is_auto, learns_one, marked
+from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
 from okl.structures import Structure, as_structure
 
-# What stands for a kernel that is learned, and for a list of those that are not.
-AUTO = "auto"
+# What stands for a list of kernels that are not learned.
 SHORT_LIST = "short_list"
 # Of the inverse squared width that "scale" stands for, and of the length.
 _GAMMAS = (0.25, 1.0, 4.0)
@@ -71,11 +71,6 @@ def _next(kernel: Any, name: str, factor: float, family: list[Any]) -> Any:
     return clone(kernel).set_params(**{name: further})
 
 
-def is_auto(kernel: Any) -> bool:
-    """Tell whether a kernel is to be learned."""
-    return isinstance(kernel, str) and kernel == AUTO
-
-
 def is_short_list(kernels: Any) -> bool:
     """Tell whether the short list is asked for by its name."""
     return isinstance(kernels, str) and kernels == SHORT_LIST
@@ -84,7 +79,7 @@ def is_short_list(kernels: Any) -> bool:
 def has_auto(kernel: Any, kernels: Any) -> bool:
     """Tell whether a kernel among those to try is to be learned."""
     if kernels is None:
-        return kernel is None or is_auto(kernel)
+        return kernel is None or learns_one(kernel)
     return not is_short_list(kernels) and any(map(is_auto, kernels))
 
 
@@ -167,7 +162,7 @@ def candidates(
         if is_precomputed(kernel):
             return [kernel]
         if isinstance(kernel, list | tuple):
-            kernel = kernel_terms(list(kernel))
+            kernel = kernel_terms(marked(list(kernel)))
         return [number_columns(as_input_kernel(kernel), names).resolve(X, weights)]
     resolved: list[Any] = []
     for number, candidate in enumerate(kernels):
@@ -180,14 +175,18 @@ def candidates(
     return resolved
 
 
-def given_structures(given: Any) -> list[Structure]:
+def given_structures(given: Any, kernel: Any = None) -> list[Structure]:
     """Return copies of the structures to try, one or several.
+
+    With a list of kernels each of them is for all kernels.
 
     Raises
     ------
     ValueError, TypeError
         If there is none, or one cannot be used.
     """
+    if isinstance(kernel, list | tuple):
+        return structures_to_try(marked(list(kernel)), given)
     if isinstance(given, str) or not isinstance(given, Iterable):
         given = [given]
     structures = [clone(as_structure(structure)) for structure in given]

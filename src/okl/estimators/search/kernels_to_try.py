@@ -53,6 +53,11 @@ class KernelsToTry(NamedTuple):
                 )
             except NothingToLearnError as error:
                 unlearned = str(error)
+                if isinstance(model.kernel, list | tuple):
+                    raise ValueError(
+                        f"'auto' in kernel={model.kernel!r} cannot be learned here: "
+                        f"{unlearned}. Name the kernel."
+                    ) from error
         names = getattr(model, "feature_names_in_", None)
         learns, weights = learning is not None, targets.row_weights
         found = candidates(*given, X, weights, names, learns=learns)

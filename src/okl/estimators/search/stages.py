@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from okl.estimators.search.candidates import is_auto
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
+from okl.estimators.search.to_be_learned import with_learned
 from okl.estimators.search.trials import Experiment, Step, Trial
 from okl.selection.learned_kernel import LearnedKernel
 from okl.structures import Identity, Structure
@@ -98,7 +98,7 @@ class Search:
         eps = eps if given is None else min(given, eps)
         search = replace(
             self,
-            kernels=[found.kernel if is_auto(k) else k for k in self.kernels],
+            kernels=[with_learned(k, found.kernel) for k in self.kernels],
             first=replace(self.first, eps=eps),
             second=replace(self.second, eps=eps),
             learning=None,
