@@ -16,6 +16,7 @@ from okl.losses import (
     Huber,
     Logistic,
     Loss,
+    Quantile,
     Softmax,
     Squared,
     SquaredHinge,
@@ -122,6 +123,7 @@ STRUCTURES = [
 LOSSES: list[Loss] = [
     Squared(),
     Huber(0.8),
+    Quantile(0.3),
     Logistic(),
     Softmax(),
     Hinge(),

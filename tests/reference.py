@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import bisect
 
-from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.losses import Hinge, Huber, Logistic, Quantile, Softmax, Squared, SquaredHinge
 from okl.structures import (
     Cluster,
     Diagonal,
@@ -236,6 +236,8 @@ def conic_loss(loss, Y, F, weights=None):
         entries = cp.square(Y - F) / 2
     elif isinstance(loss, Huber):
         entries = cp.huber(Y - F, loss.delta) / 2
+    elif isinstance(loss, Quantile):
+        entries = cp.pos(Y - F) - (1 - loss.quantile) * (Y - F)
     elif isinstance(loss, Logistic):
         entries = cp.logistic(-cp.multiply(Y, F))
     elif isinstance(loss, Hinge):

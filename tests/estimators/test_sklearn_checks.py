@@ -46,6 +46,7 @@ OTHERS = [
     OutputKernelClassifier(structure=LowRank(2), fit_intercept=False),
     OutputKernelClassifier(structure="identity", kernel="precomputed"),
     OutputKernelRegressor(loss="huber", tol=CLOSE),
+    OutputKernelRegressor(loss="quantile", tol=CLOSE),
     OutputKernelRegressor(
         loss="huber", structure="identity", fit_intercept=False, tol=CLOSE
     ),

@@ -48,7 +48,7 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         output j is divided by alpha_j, and its noise is of variance alpha_j; the
         objective, as certified, is that times the geometric mean of the alphas.
     loss : str or Loss, default="squared"
-        The loss V: ``"squared"`` or ``"huber"``, see `okl.losses`.
+        The loss V: ``"squared"``, ``"huber"`` or ``"quantile"``, see `okl.losses`.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
     normalize_y : bool, default=True
@@ -109,6 +109,10 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         Primal and dual value, gap and status of this very model, of the normalised
         targets, with the loss of the scores that `predict` gives on the training rows;
         ``okl.certify(model, X, y)`` computes it again.
+    dual_point_ : array of the shape of ``dual_coef_``
+        Only for ``loss="quantile"``, which has no gradient at its kink: alpha C of the
+        normalised targets, between q - 1 and q times the weight. `okl.certify` takes it
+        as ``dual_point``.
     history_ : list of dict
         Primal, dual, relative gap and seconds of each iteration, for the normalised
         targets.

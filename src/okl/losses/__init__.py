@@ -5,6 +5,7 @@ class           name            V(y, f)                           for
 =============== =============== ================================= ====================
 `Squared`       "squared"       (y - f)^2 / 2                     regression, classes
 `Huber`         "huber"         r^2 / 2 up to delta, then linear  regression
+`Quantile`      "quantile"      q r up to a target, (q - 1) r over regression
 `Logistic`      "logistic"      log(1 + exp(-y f)), y = -1 / +1   classes, labels
 `Softmax`       "softmax"       -f_y + log sum exp f              classes
 `Hinge`         "hinge"         max(0, 1 - y f)                   classes, labels
@@ -20,6 +21,7 @@ from okl.losses.envelope import Envelope as Envelope
 from okl.losses.hinge import Hinge as Hinge
 from okl.losses.huber import Huber as Huber
 from okl.losses.logistic import Logistic as Logistic
+from okl.losses.quantile import Quantile as Quantile
 from okl.losses.softmax import Softmax as Softmax
 from okl.losses.squared import Squared as Squared
 from okl.losses.squared_hinge import SquaredHinge as SquaredHinge
