@@ -5,15 +5,15 @@ class           name            V(y, f)                           for
 =============== =============== ================================= ====================
 `Squared`       "squared"       (y - f)^2 / 2                     regression, classes
 `Huber`         "huber"         r^2 / 2 up to delta, then linear  regression
-`Quantile`      "quantile"      q r up to a target, (q - 1) r over regression
+`Quantile`      "quantile"      q r, or (q - 1) r if r < 0        regression
 `Logistic`      "logistic"      log(1 + exp(-y f)), y = -1 / +1   classes, labels
 `Softmax`       "softmax"       -f_y + log sum exp f              classes
 `Hinge`         "hinge"         max(0, 1 - y f)                   classes, labels
 `SquaredHinge`  "squared_hinge" max(0, 1 - y f)^2 / 2             classes, labels
 =============== =============== ================================= ====================
 
-`Logistic` and `Softmax` have probabilities. `Hinge` has a kink; `Envelope` makes a
-smooth loss of such a one.
+r is y - f. `Logistic` and `Softmax` have probabilities. `Hinge` and `Quantile` have a
+kink; `Envelope` makes a smooth loss of such a one.
 """
 
 from okl.losses.base import Loss as Loss
