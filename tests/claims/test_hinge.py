@@ -53,6 +53,15 @@ def test_one_output_is_a_support_vector_machine(C):
     assert_allclose(ours.dual_coef_, C * ours.dual_point_, rtol=1e-14)
 
 
+@pytest.mark.parametrize("structure", [LowRank(), LowRank(2)], ids=repr)
+def test_where_the_best_output_kernel_is_zero(structure):
+    # so many rows and classes that conjugate gradients have columns of K
+    X, labels, _ = draw_classes(120, 5)
+    model = OutputKernelClassifier("rbf", structure, 1e4, loss="hinge")
+    assert model.fit(X, labels).certificate_.status == "optimal"
+    assert_array_equal(model.output_kernel_, 0)
+
+
 @pytest.mark.parametrize("structure", [Identity(), Mean(2.0)], ids=repr)
 @intercepts
 @pytest.mark.parametrize("linear", [False, True], ids=["gaussian", "linear"])

@@ -64,7 +64,7 @@ def preconditioner(
     xp = namespace(weights)
     if columns is not None and isinstance(joint, JointSum):
         return sum_preconditioner(joint, columns, curvature, alpha)
-    if columns is None or columns.rank == 0:
+    if columns is None or columns.rank == 0 or kernel.rank == 0:
         scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
     if kernel.nodes is not None and kernel.couples:
