@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from okl.optimization.near_sparse import nearest_sparse
+from okl.optimization.smooth import symmetric
 from tests.instances import STRUCTURES
 from tests.samples import psd
 
@@ -60,3 +62,19 @@ def test_its_derivatives(case, way):
     assert_allclose(slope, np.sum(here.output_kernel * change), rtol=1e-6)
     moved = (ahead.output_kernel - back.output_kernel) / (2 * step)
     assert_allclose(here.derivative(change), moved, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1e-1])
+def test_the_sparse_matrix_near_a_far_one_is_the_nearest(weight):
+    # S about where the penalty is level: Z = S / weight is far away, and the barrier
+    # that Newton's method begins with is high
+    rng, m, off, eps = np.random.default_rng(0), 3, 0.5, 1e-3
+    outside = ~np.eye(m, dtype=bool)
+    for _ in range(20):
+        S = np.eye(m) / 2 + outside * symmetric(rng.uniform(-0.3, 0.3, size=(m, m)))
+        L = nearest_sparse(S / weight, weight, off, eps).matrix
+        inverse, free = np.linalg.inv(L), L != 0
+        gradient = weight * L - S + (np.eye(m) - eps * inverse @ inverse) / 2
+        held = gradient + off / 2 * np.sign(L) * outside
+        assert_allclose(held[free], 0, atol=1e-8)
+        assert np.all(np.abs(gradient[~free]) <= off / 2 + 1e-8)

@@ -27,6 +27,8 @@ _BARRIER = 1e-3
 # Newton steps, and those after which rounding is in the way, none having gone down;
 # the relative residual of their equations.
 _MAX_STEPS, _IDLE, _FORCING = 300, 3, 1e-8
+# What rounding hides of the objective, as a part of it.
+_UNSEEN = 1e-12
 # That of what L moves by where entries are zero.
 _FOLLOWING = 1e-10
 
@@ -60,7 +62,9 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Deco
     least, idle = float("inf"), 0
     for n_steps, iterate in enumerate(iterates):
         value = iterate.point.value + held.value(iterate)
-        idle = 0 if value < least else idle + 1
+        # while the barrier is higher than eps it may be far above the least
+        near = value - least <= _UNSEEN * abs(least)
+        idle = idle + 1 if near and value >= least else 0
         least = min(least, value)
         if idle == _IDLE or n_steps == _MAX_STEPS:
             break

@@ -116,7 +116,10 @@ class _LinearPoint(NamedTuple):
 
 
 class SquaredDistance(NamedTuple):
-    """g(L) = weight ||L - Z||^2 / 2, which a proximal point adds to a penalty.
+    """g(L) = weight (||L||^2 / 2 - <Z, L>), which a proximal point adds to a penalty.
+
+    It is the squared distance from Z without what does not depend on L, beside which
+    all else may be next to nothing.
 
     Attributes
     ----------
@@ -134,7 +137,10 @@ class SquaredDistance(NamedTuple):
         rotated = vectors.T @ self.matrix @ vectors
         identity = namespace(values).eye(values.shape[0], dtype=values.dtype)
         away = rotated - identity * values
-        value = self.weight / 2 * inner(away, away)
+        xp = namespace(values)
+        value = self.weight * float(
+            xp.sum(values * (values / 2 - xp.linalg.diagonal(rotated)))
+        )
         return _DistancePoint(value, 2 * self.weight * away, self.weight)
 
 

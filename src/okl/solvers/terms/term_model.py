@@ -176,6 +176,8 @@ class TermModel:
         if not first < 0:
             return None
         step = _root(slope, first)
+        if step == 0:
+            return None
         moved = tuple(
             old + step * new for old, new in zip(point.products, products, strict=True)
         )
