@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 import okl
 from okl import OutputKernelClassifier, OutputKernelRegressor
-from okl.kernels import Gaussian, Linear, Row
+from okl.kernels import Gaussian, Laplacian, Linear, Row
 from okl.structures import Cluster, Fixed, Sparse, TraceBall, as_structure
 from tests.reference import conic_penalty
 from tests.samples import psd
@@ -378,3 +378,22 @@ def test_random_fits_are_certified(seed):
     ).fit(X, Y, sample_weight=weights)
     assert model.certificate_.status == "optimal"
     assert okl.certify(model, X, Y, sample_weight=weights).status == "optimal"
+
+
+def test_squared_hinges_that_newton_steps_jump_over():
+    # at this alpha rounds without damping go from one side of the margins to the other
+    rng = np.random.default_rng(0)
+    X, mix, common = (rng.normal(size=size) for size in ((60, 2), (2, 3), (60, 1)))
+    Y = np.sin(X) @ mix + 0.5 * common + 0.2 * rng.normal(size=(60, 3))
+    y = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y > 0)
+    kernels = [Gaussian(1.0), Laplacian(0.5)]
+    model = OutputKernelClassifier(kernels, TWO, 1e-3, loss="squared_hinge").fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert okl.certify(model, X, y).status == "optimal"
+
+
+@pytest.mark.parametrize("structures", [["trace_ball", "sparse"], ["sparse", "sparse"]])
+def test_few_rows_under_penalties_with_kinks(structures):
+    X, Y = sample(5)
+    model = OutputKernelRegressor([Gaussian(1.0), Row()], structures).fit(X, Y)
+    assert model.certificate_.status == "optimal"

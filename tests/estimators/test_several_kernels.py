@@ -137,11 +137,27 @@ def test_a_search_scores_lists_as_fits_to_the_folds_do(data, missing):
         ({"kernel": [Row()]}, r"pass kernel=\[k, Row\(\)\]"),
         ({"structures": LowRank(1)}, "bounds the rank"),
         ({"alpha_per_output": True}, "needs one kernel"),
+        ({"kernel": [Row(), "auto"]}, r"got kernel=\[Row\(\), 'auto'\]"),
     ],
 )
 def test_lists_that_do_not_fit_a_search(data, options, message):
     with pytest.raises(ValueError, match=message):
         OutputKernelRegressorCV(**{"kernel": [Gaussian(), Row()], **options}).fit(*data)
+
+
+@pytest.mark.parametrize("kernels", [[Gaussian(1.0), Row()], [Gaussian(1.0), Linear()]])
+def test_fits_to_one_row(data, kernels):
+    X, Y = data
+    model = OutputKernelRegressor(kernels, TWO).fit(X[:1], Y[:1])
+    assert model.certificate_.status == "optimal"
+    assert_allclose(model.predict(X[:2]), Y[[0, 0]])
+
+
+@pytest.mark.filterwarnings("error:The alpha chosen")
+def test_the_noise_is_in_the_term_of_a_row_however_small_alpha_is(data):
+    search = OutputKernelRegressorCV(["rbf", Row()], TWO[:1], alphas=[1, 0.1, 0.01])
+    search.fit(*data)
+    assert search.alpha_ == 0.01
 
 
 @pytest.mark.filterwarnings("ignore:The alpha chosen")

@@ -83,6 +83,6 @@ def check_learned(model: Any) -> None:
     structure: Structure = kernel_and_structure(model.kernel, model.structure)[1]
     if "known" in structure.capabilities:
         raise ValueError(
-            f"{structure!r} is known before the fit, so that its relations do not "
+            f"{structure} is known before the fit, so that its relations do not "
             'depend on the rows; use one that learns them, such as "frobenius".'
         )

@@ -189,6 +189,8 @@ class Margin(Separable):
 def divide(right: Array, roots: Array) -> Array:
     """Return right / roots, and zero where a root is below 1e-6 of the largest."""
     xp = namespace(right)
+    if right.shape[0] == 0:
+        return right
     tiny = roots <= TINY * xp.max(roots)
     return xp.where(
         tiny, xp.zeros_like(right), right / xp.where(tiny, xp.ones_like(roots), roots)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from okl.losses.separable import Margin
+from okl.losses.separable import DiagonalCurvature, Margin, weighted
 from okl.numerics.arrays import Array, epsilon, namespace
 
 
@@ -33,6 +33,24 @@ class SquaredHinge(Margin):
     def second_derivative(self, targets: Array, scores: Array) -> Array:
         """Return one before the margin, else zero."""
         return namespace(scores).astype(targets * scores < 1, scores.dtype)
+
+    def damped_curvature(
+        self,
+        targets: Array,
+        scores: Array,
+        weights: Array | None = None,
+        *,
+        share: float,
+    ) -> DiagonalCurvature:
+        """Return one before the margin, the share beyond it.
+
+        The second derivative is zero there, and nothing keeps a Newton step from
+        falling back behind the margin; with one the quadratic is nowhere below the
+        loss.
+        """
+        xp = namespace(scores)
+        inside = self.second_derivative(targets, scores)
+        return DiagonalCurvature.of(weighted(xp.clip(inside, share, None), weights))
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return the score at a distance to the margin that is not negative."""

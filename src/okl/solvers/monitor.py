@@ -15,6 +15,9 @@ _PROGRESS = 1e-2
 # as near to the optimum as the root of its gap: a tolerance below rounding asks for
 # the iterations that still improve the model where the gap cannot say so.
 _ROUNDING, _SETTLED = 2.0**-52, 4
+# Above this a relative gap is that of a dual value of no use, and says nothing of the
+# model.
+_OPEN = 0.5
 
 
 class Monitor:
@@ -40,7 +43,7 @@ class Monitor:
         A record of each iteration.
     best : object
         The model of the smallest gap, or of the lowest objective where a bound on the
-        rank keeps the gap open; None before the first.
+        rank keeps the gap open or none was small; None before the first.
     gap, smallest : float
         The relative gap of the last iteration, and the smallest of all; none is below
         rounding.
@@ -81,7 +84,8 @@ class Monitor:
         closer = self.gap < self.smallest
         # of models with the same gap the later one has come nearer to the optimum
         as_close = self.gap <= self.smallest
-        if self.n_iter == 1 or (primal < self.lowest if limited else as_close):
+        by_objective = limited or min(self.gap, self.smallest) > _OPEN
+        if self.n_iter == 1 or (primal < self.lowest if by_objective else as_close):
             self.best = model
         progress = self.falls or (closer and not limited)
         self._idle = 0 if progress else self._idle + 1

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from okl.estimators.search.stages import Search
 from okl.estimators.search.trials import Experiment, Trial
+from okl.kernels import KernelTerms
 
 
 def notes(
@@ -67,6 +68,9 @@ def _edge(trial: Trial) -> Iterator[tuple[type[Warning], str]]:
     means, alphas = trial.means[row], trial.alphas[row]
     last = len(alphas) - 1
     if last == 0 or column not in (0, last):
+        return
+    rows = isinstance(trial.kernel, KernelTerms) and trial.kernel.has_rows
+    if rows and column == last:  # the L of rows is that of noise, whatever alpha is
         return
     others = np.delete(means, column)
     if np.nanmax(others) == means[column]:  # as good inside the grid

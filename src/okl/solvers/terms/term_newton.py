@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
 from okl.problems import Problem
 from okl.solvers.base import Solver
@@ -32,8 +32,7 @@ from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_eigenbasis import TermEigenbasis
-from okl.solvers.terms.term_model import TermModel
-from okl.solvers.terms.term_point import TermPoint
+from okl.solvers.terms.term_iterate import UNDAMPED, TermIterate
 from okl.solvers.terms.term_start import TermStart, best_part
 from okl.structures import Structure
 
@@ -46,12 +45,8 @@ _MATRICES = 12
 # Rounds without progress after which rounding is in the way.
 _STAGNATION = 20
 # How much the second derivative is damped at first, and how it changes after a round
-# that went all the way, and after one that did not; below so much it is not.
-_DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
-# A relative gap above this is loose.
-_DOUBTFUL = 1e-7
-# Sufficient decrease along a round, and how often it is halved.
-_ARMIJO, _HALVINGS = 1e-4, 30
+# that went all the way, and after one that did not.
+_DAMPED, _LOWER, _HIGHER = 0.1, 0.1, 10.0
 
 
 class TermNewton(Solver):
@@ -116,6 +111,36 @@ def _rounds(
     max_iter: int,
     start: TermStart | None,
 ) -> Solution:
+    """Minimise models of the loss, damped from the first if that is for the better.
+
+    Where most entries have no curvature it mostly is not, but without it rounds may end
+    before the optimum.
+    """
+    how: Any = {"tol": tol, "max_iter": max_iter}
+    if "active" not in prepared.problem.loss.capabilities:
+        return _descent(prepared, alpha, start=start, first_damping=_DAMPED, **how)
+    found = _descent(prepared, alpha, start=start, first_damping=0.0, **how)
+    if found.certificate.relative_gap <= tol or found.n_iter >= max_iter:
+        return found
+    how["max_iter"] = max_iter - found.n_iter
+    again = _descent(prepared, alpha, start=found.start, first_damping=_DAMPED, **how)
+    best = min(found, again, key=lambda one: one.certificate.primal)
+    return replace(
+        best,
+        n_iter=found.n_iter + again.n_iter,
+        history=found.history + again.history,
+    )
+
+
+def _descent(
+    prepared: PreparedTerms,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: TermStart | None,
+    first_damping: float,
+) -> Solution:
     """Minimise models of the loss, from a neighbouring alpha's optimum or from zero."""
     problem = prepared.inside
     monitor = Monitor(
@@ -126,26 +151,26 @@ def _rounds(
     )
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
-    dual, here = zero, _Iterate.of(problem, alpha, zero, 0.0)
+    dual, here = zero, TermIterate.of(problem, alpha, zero, 0.0)
     if start is not None:
         dual = best_part(problem, alpha, start.dual).dual
-        there = _Iterate.of_start(problem, alpha, start)
+        there = TermIterate.of_start(problem, alpha, start)
         here = there if there.objective < here.objective else here
-    damped, closer = _DAMPED, 1.0
+    damped, closer = first_damping, 1.0
     while not monitor.done:
         share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
         gap = closer * share * max(here.objective, problem.reference)
-        model = here.model(prepared, alpha, damped)
+        model = here.model(problem, prepared.columns, alpha, damped)
         point = model.minimise(dual, gap=gap)
         dual = point.dual
-        there = _Iterate.of(problem, alpha, point.predictions, alpha * point.cost)
+        there = TermIterate.of(problem, alpha, point.predictions, alpha * point.cost)
         bound = there.dual_value(problem, alpha, point)
         monitor.add(there.objective, bound, (point, there.intercept))
         closer = 1.0 if monitor.falls else _CLOSER * closer
         here = here.towards(problem, alpha, there)
         full = here is there
-        damped = max(_LOWER * damped, _NEWTON / 10) if full else _HIGHER * damped
-        damped = min(damped, 1.0)
+        least = min(first_damping, UNDAMPED / 10)
+        damped = max(_LOWER * damped, least) if full else min(_HIGHER * damped, 1.0)
     best, intercept = monitor.best
     dual = best.dual
     if prepared.eigenbasis is not None:
@@ -191,101 +216,3 @@ class PreparedTerms(NamedTuple):
     def inside(self) -> Problem:
         """The problem that is solved: in the eigenbasis if there is one."""
         return self.problem if self.eigenbasis is None else self.eigenbasis.problem
-
-
-class _Iterate(NamedTuple):
-    """Where the rounds stand: scores of some functions, and what they cost.
-
-    Attributes
-    ----------
-    predictions, scores : array (n_samples, n_outputs)
-        F, and F + 1b' with the best b.
-    intercept : array (n_outputs,) or None
-        b; None where there is none, or it is part of the targets.
-    gradient : array (n_samples, n_outputs)
-        Minus that of the loss.
-    cost : float
-        At least alpha (||f||^2 / 2 + R).
-    objective : float
-        The loss and the cost.
-    """
-
-    predictions: Array
-    scores: Array
-    intercept: Array | None
-    gradient: Array
-    cost: float
-    objective: float
-
-    @classmethod
-    def of(
-        cls, problem: Problem, alpha: float, predictions: Array, cost: float
-    ) -> _Iterate:
-        """Evaluate the loss, at the best intercept."""
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
-        intercept, scores = None, predictions
-        if problem.centered:
-            best = problem.best_intercept(predictions)
-            scores = predictions + problem.entries.spread(best)
-            if weights is not None or "quadratic" not in loss.capabilities:
-                intercept = best
-        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
-        return cls(predictions, scores, intercept, gradient, cost, value + cost)
-
-    @classmethod
-    def of_start(cls, problem: Problem, alpha: float, start: TermStart) -> _Iterate:
-        """Evaluate the functions of C and L_q that a neighbouring problem had."""
-        terms: Any = problem.operator
-        products = [K @ start.dual for K in terms.terms]
-        parts = [p @ start.matrices[q, ...] for q, p in enumerate(products)]
-        cost = problem.structure.penalty(start.matrices)
-        cost += sum(inner(start.dual, part) for part in parts) / 2
-        return cls.of(problem, alpha, sum(parts), alpha * cost)
-
-    def model(self, prepared: PreparedTerms, alpha: float, damped: float) -> TermModel:
-        """Return the quadratic model of the loss at these scores, damped as it may be.
-
-        That is a part of the way to a quadratic that is nowhere below the loss.
-        """
-        problem = prepared.inside
-        there = problem.targets, self.scores, problem.weights
-        curvature = None
-        if damped > _NEWTON:
-            curvature = problem.loss.damped_curvature(*there, share=damped)
-        if curvature is None:
-            curvature = problem.loss.curvature(*there)
-        columns = prepared.columns
-        return TermModel(
-            problem, alpha, self.predictions, self.gradient, curvature, columns
-        )
-
-    def dual_value(self, problem: Problem, alpha: float, point: TermPoint) -> float:
-        """Return D at minus the gradient of the loss.
-
-        If that is loose, a quadratic loss is looked at again from alpha C, as the
-        certificate does.
-        """
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
-        gradient = self.gradient
-        grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
-        grams = (grams + namespace(grams).matrix_transpose(grams)) / 2
-        conjugate = problem.structure.conjugate(grams)
-        value = loss.dual_value(targets, gradient, weights) - alpha * conjugate
-        close = self.objective - value <= _DOUBTFUL * abs(self.objective)
-        if close or "quadratic" not in loss.capabilities:
-            return value
-        own = loss.dual_value(targets, alpha * point.dual, weights)
-        return max(value, own - alpha * point.response.value)
-
-    def towards(self, problem: Problem, alpha: float, there: _Iterate) -> _Iterate:
-        """Return where to go on: there, or on the way if the objective rises."""
-        ahead = there.predictions - self.predictions
-        slope = there.cost - self.cost - inner(self.gradient, ahead)
-        step, moved = 1.0, there
-        for _ in range(_HALVINGS):
-            if moved.objective <= self.objective + _ARMIJO * step * min(slope, 0.0):
-                break
-            step /= 2
-            cost = self.cost + step * (there.cost - self.cost)
-            moved = _Iterate.of(problem, alpha, self.predictions + step * ahead, cost)
-        return moved

@@ -1,0 +1,126 @@
+"""Where the rounds of Newton's method for several kernels stand.
+
+A round ends in scores of some functions, with a number that their norms and penalties
+do not exceed. On the way from one round to the next these are at most their linear
+interpolation, for they are convex, so that only the loss is evaluated again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from okl.numerics.arrays import Array, inner, namespace
+from okl.problems import Problem
+from okl.solvers.predictor.term_preconditioner import TermColumns
+from okl.solvers.terms.term_model import TermModel
+from okl.solvers.terms.term_point import TermPoint
+from okl.solvers.terms.term_start import TermStart
+
+# Less damping of the second derivative than this is none.
+UNDAMPED = 1e-4
+# A relative gap above this is loose.
+_DOUBTFUL = 1e-7
+# Sufficient decrease along a round, and how often it is halved.
+_ARMIJO, _HALVINGS = 1e-4, 30
+
+
+class TermIterate(NamedTuple):
+    """Where the rounds stand: scores of some functions, and what they cost.
+
+    Attributes
+    ----------
+    predictions, scores : array (n_samples, n_outputs)
+        F, and F + 1b' with the best b.
+    intercept : array (n_outputs,) or None
+        b; None where there is none, or it is part of the targets.
+    gradient : array (n_samples, n_outputs)
+        Minus that of the loss.
+    cost : float
+        At least alpha (||f||^2 / 2 + R).
+    objective : float
+        The loss and the cost.
+    """
+
+    predictions: Array
+    scores: Array
+    intercept: Array | None
+    gradient: Array
+    cost: float
+    objective: float
+
+    @classmethod
+    def of(
+        cls, problem: Problem, alpha: float, predictions: Array, cost: float
+    ) -> TermIterate:
+        """Evaluate the loss, at the best intercept."""
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        intercept, scores = None, predictions
+        if problem.centered:
+            best = problem.best_intercept(predictions)
+            scores = predictions + problem.entries.spread(best)
+            if weights is not None or "quadratic" not in loss.capabilities:
+                intercept = best
+        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
+        return cls(predictions, scores, intercept, gradient, cost, value + cost)
+
+    @classmethod
+    def of_start(cls, problem: Problem, alpha: float, start: TermStart) -> TermIterate:
+        """Evaluate the functions of C and L_q that a neighbouring problem had."""
+        terms: Any = problem.operator
+        products = [K @ start.dual for K in terms.terms]
+        parts = [p @ start.matrices[q, ...] for q, p in enumerate(products)]
+        cost = problem.structure.penalty(start.matrices)
+        cost += sum(inner(start.dual, part) for part in parts) / 2
+        return cls.of(problem, alpha, sum(parts), alpha * cost)
+
+    def model(
+        self, problem: Problem, columns: TermColumns, alpha: float, damped: float
+    ) -> TermModel:
+        """Return the quadratic model of the loss at these scores, damped as it may be.
+
+        That is a part of the way to a quadratic that is nowhere below the loss.
+        """
+        there = problem.targets, self.scores, problem.weights
+        curvature = None
+        if damped > UNDAMPED:
+            curvature = problem.loss.damped_curvature(*there, share=damped)
+        if curvature is None:
+            curvature = problem.loss.curvature(*there)
+        return TermModel(
+            problem, alpha, self.predictions, self.gradient, curvature, columns
+        )
+
+    def dual_value(self, problem: Problem, alpha: float, point: TermPoint) -> float:
+        """Return D at minus the gradient of the loss.
+
+        If that is loose, a quadratic loss is looked at again from alpha C, as the
+        certificate does.
+        """
+        loss, targets, weights = problem.loss, problem.targets, problem.weights
+        gradient = self.gradient
+        grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
+        grams = (grams + namespace(grams).matrix_transpose(grams)) / 2
+        conjugate = problem.structure.conjugate(grams)
+        value = loss.dual_value(targets, gradient, weights) - alpha * conjugate
+        close = self.objective - value <= _DOUBTFUL * abs(self.objective)
+        if close or "quadratic" not in loss.capabilities:
+            return value
+        own = loss.dual_value(targets, alpha * point.dual, weights)
+        return max(value, own - alpha * point.response.value)
+
+    def towards(
+        self, problem: Problem, alpha: float, there: TermIterate
+    ) -> TermIterate:
+        """Return where to go on: there, or on the way if the objective rises."""
+        ahead = there.predictions - self.predictions
+        slope = there.cost - self.cost - inner(self.gradient, ahead)
+        step, moved = 1.0, there
+        for _ in range(_HALVINGS):
+            if moved.objective <= self.objective + _ARMIJO * step * min(slope, 0.0):
+                break
+            step /= 2
+            cost = self.cost + step * (there.cost - self.cost)
+            moved = TermIterate.of(
+                problem, alpha, self.predictions + step * ahead, cost
+            )
+        return moved
