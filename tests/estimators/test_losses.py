@@ -146,6 +146,7 @@ def test_class_weights_count_rows():
 
 def test_search_with_a_scorer_of_probabilities():
     search = OutputKernelClassifierCV(
+        "rbf",
         structures="identity",
         loss="softmax",
         alphas=[10.0, 1.0, 0.1],
