@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import okl
@@ -151,6 +152,14 @@ def test_fits_to_one_row(data, kernels):
     model = OutputKernelRegressor(kernels, TWO).fit(X[:1], Y[:1])
     assert model.certificate_.status == "optimal"
     assert_allclose(model.predict(X[:2]), Y[[0, 0]])
+
+
+def test_a_round_counts_once(data):
+    kernels = [Gaussian(1.0), Row()]
+    model = OutputKernelRegressor(kernels, ["trace_ball", "frobenius"], max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="after the 1 iterations"):
+        model.fit(*data)
+    assert model.n_iter_ == len(model.history_) == 1
 
 
 @pytest.mark.filterwarnings("error:The alpha chosen")

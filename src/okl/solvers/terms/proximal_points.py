@@ -17,7 +17,7 @@ from okl.certificates.terms import StructureTerms
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.smooth import symmetric
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import History, Solution, certified
 from okl.solvers.terms.term_start import TermStart
 from okl.structures import Identity, Structure
 from okl.structures.base import Response
@@ -78,7 +78,7 @@ def proximal_points(
             kernel,
             alpha,
             tol=tol,
-            history=monitor.history,
+            history=History(problem.reference),
             start=start,
             intercept=found.intercept,
             dual_point=found.dual_point,
