@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
 from okl.certificates import relative_gap
+from okl.solvers.monitor import Monitor
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.instances import STRUCTURES
 from tests.samples import alpha_max, draw, solve
@@ -198,3 +199,14 @@ def test_max_iter_is_kept(structure, solver, max_iter):
     assert found.solution.n_iter <= max_iter
     assert len(found.solution.history) == found.solution.n_iter
     assert np.all(np.isfinite(found.dual_coef))
+
+
+def test_dual_values_of_no_use_do_not_say_which_model_is_the_best():
+    # gaps of about one: the worst model has the smallest
+    monitor = Monitor(0.0, tol=1e-6, max_iter=9)
+    for primal, dual in ((0.09, -4e3), (82.0, -1e14), (0.5, -1e9)):
+        monitor.add(primal, dual, primal)
+    assert monitor.best == 0.09
+    monitor.add(0.2, 0.15, "close")
+    monitor.add(0.1, -1e3, "lower")
+    assert monitor.best == "close"
