@@ -27,6 +27,8 @@ CENTERING_ROUNDING = 16.0
 # / 5 machine epsilons of the largest (n = 100 to 2000, linear, polynomial and Gaussian
 # kernels of low rank, centred or not); this much more is cut.
 _SPECTRUM_ROUNDING = 4.0
+# Rows of a matrix that is decomposed for its root alone.
+_FEW_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,13 @@ class KernelOperator(Operator):
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with K ~ R R', one for all outputs."""
         return NystroemFactor((nystroem(self.columns, self.n_samples, rank),))
+
+    def root(self) -> Array | None:
+        """Return R (n_samples, k) with K = R R', None where it takes long to find."""
+        if self.n_samples > _FEW_ROWS or self.workspace < 2:
+            return None
+        values, vectors = self.spectrum.eigenvalues, self.spectrum.vectors
+        return vectors * namespace(values).sqrt(values)
 
     def block(self, rows: Any, output: int | None = None) -> Array:
         """Return K[rows, rows] (k, k) as an array, for few rows."""

@@ -47,6 +47,9 @@ class DiagonalOperator(KernelOperator):
         """Return some columns of the matrix."""
         return self._formed().columns(rows)
 
+    def root(self) -> None:
+        """Return None: it has as many columns as rows."""
+
     def _decompose(self) -> Spectrum:
         xp = namespace(self._entries)
         order = xp.argsort(self._entries)

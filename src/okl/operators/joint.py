@@ -78,6 +78,13 @@ class JointOperator(ABC):
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with J ~ RR' (x) L, of at most so many columns."""
 
+    def roots(self) -> tuple[Array, Array] | None:
+        """Return R (n_samples, k) and B (m, q) with J = R R' (x) B B'.
+
+        None where J is no such product, or where they take long to find.
+        """
+        return None
+
     def spectrum(self) -> JointSpectrum:
         """Return the eigendecomposition, where it is that of K beside that of L.
 
@@ -145,6 +152,12 @@ class Kronecker(JointOperator):
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with K ~ RR'."""
         return self._operator.low_rank(rank)
+
+    def roots(self) -> tuple[Array, Array] | None:
+        """Return those of K and L."""
+        operator = self._operator
+        root = operator.root() if isinstance(operator, KernelOperator) else None
+        return None if root is None else (root, self.output_kernel.factor())
 
     def spectrum(self) -> JointSpectrum:
         """Return the decompositions of K, which it keeps, and of L."""

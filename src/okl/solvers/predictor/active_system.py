@@ -6,8 +6,9 @@ E of the dual variables is zero elsewhere and
 .. math:: \alpha W^{-1} E + (J E)_{active} + 1 b' = R_{active}, \qquad 1'E = s,
 
 the second where there is an intercept b. A system as small as there are active entries
-is factorised once, for however many right sides R; another is solved by conjugate
-gradients, by products with K.
+is factorised once, for however many right sides R. So is one of many where K and L have
+few dimensions (`okl.solvers.predictor.root_system`): a linear kernel, or an L of low
+rank. Another is solved by conjugate gradients, by products with K.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, namespace
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
+from okl.solvers.predictor.root_system import RootSystem
 
 # Systems up to this size are solved directly.
 DIRECT = 3000
 # The same, where conjugate gradients are quick: where the diagonal of J times the
 # curvature is at most so many alphas.
 _MILD, _ALPHAS = 300, 30.0
+# Systems up to this size are taken as they are; larger ones by way of another that is
+# at most this part of them, where no entry counts more than so many alphas: there it
+# has too few digits.
+_SMALL, _WORTH, _SHARPEST = 200, 0.5, 1e11
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ class ActiveSystem:
         Its columns have the given sums if there is an intercept, and entries to take
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
-        if self.size > (_MILD if self._is_mild else DIRECT):
+        size = self.size if self._roots is None else self._roots.size
+        if size > (_MILD if self._is_mild else DIRECT):
             return self._by_conjugate_gradients(right, sums, rtol)
         change = namespace(right).zeros_like(right)
         for block in self._blocks:
@@ -75,11 +82,28 @@ class ActiveSystem:
         return change
 
     @cached_property
+    def _roots(self) -> RootSystem | None:
+        """The system in the place of a large one, None where it is not much smaller."""
+        joint = self.prepared.joint
+        if self.size <= _SMALL or not joint.couples:
+            return None
+        roots = joint.roots()
+        if roots is None:
+            return None
+        system = RootSystem(*roots, self.curvature.diagonal / self.alpha)
+        worth = 0 < system.size <= _WORTH * self.size
+        return system if worth and self._steepest <= _SHARPEST * self.alpha else None
+
+    @cached_property
+    def _steepest(self) -> float:
+        """The largest entry of the curvature times the diagonal of J."""
+        xp = namespace(self.curvature.diagonal)
+        return float(xp.max(self.curvature.diagonal * self.prepared.joint.diagonal))
+
+    @cached_property
     def _is_mild(self) -> bool:
         """Whether conjugate gradients take few steps."""
-        xp = namespace(self.curvature.diagonal)
-        steepest = xp.max(self.curvature.diagonal * self.prepared.joint.diagonal)
-        return bool(steepest <= _ALPHAS * self.alpha)
+        return self._steepest <= _ALPHAS * self.alpha
 
     @cached_property
     def _blocks(self) -> list[_Block]:
@@ -96,15 +120,18 @@ class ActiveSystem:
             rows, outputs = xp.nonzero(mask)
             if rows.shape[0] == 0:
                 continue
-            matrix = joint.block(rows, outputs if joint.couples else first)
             members = None
             if problem.centered:
                 own = problem.entries.intercepts_of(columns)
                 groups = problem.entries.intercept_groups(rows, outputs)
                 members = groups[:, None] == xp.arange(own.stop - own.start)
-                members = xp.astype(members, matrix.dtype)
-            shift = self.alpha / diagonal[:, columns][mask]
-            blocks.append(_Block.of(columns, mask, matrix, shift, members))
+                members = xp.astype(members, diagonal.dtype)
+            if self._roots is not None:
+                blocks.append(_Block(columns, mask, self._roots.solve, members))
+                continue
+            matrix = joint.block(rows, outputs if joint.couples else first)
+            inverse = _inverse(matrix, self.alpha / diagonal[:, columns][mask])
+            blocks.append(_Block(columns, mask, inverse, members))
         return blocks
 
     def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
@@ -146,24 +173,6 @@ class _Block:
     inverse: Callable[[Array], Array]
     members: Array | None
 
-    @classmethod
-    def of(
-        cls,
-        columns: slice,
-        mask: Array,
-        matrix: Array,
-        diagonal: Array,
-        members: Array | None,
-    ) -> _Block:
-        """Factorise M + D."""
-        xp = namespace(matrix)
-        size = matrix.shape[0]
-        rounding = float(xp.finfo(matrix.dtype).eps) * size
-        largest = xp.max(xp.linalg.diagonal(matrix))
-        identity = xp.eye(size, dtype=matrix.dtype)
-        matrix = matrix + identity * (diagonal + rounding * largest)
-        return cls(columns, mask, definite_solver(matrix), members)
-
     def solve(self, right: Array, sums: Array) -> Array:
         """Return e."""
         if self.members is None:
@@ -191,3 +200,13 @@ class _Block:
         identity = xp.eye(members.shape[1], dtype=members.dtype)
         total = members.T @ ones + identity * xp.astype(empty, members.dtype)
         return ones, total, empty
+
+
+def _inverse(matrix: Array, diagonal: Array) -> Callable[[Array], Array]:
+    """Factorise M + D, up to rounding of M."""
+    xp = namespace(matrix)
+    size = matrix.shape[0]
+    rounding = float(xp.finfo(matrix.dtype).eps) * size
+    largest = xp.max(xp.linalg.diagonal(matrix))
+    identity = xp.eye(size, dtype=matrix.dtype)
+    return definite_solver(matrix + identity * (diagonal + rounding * largest))

@@ -1,8 +1,8 @@
 """The best length of a step where a loss bends at many points along it.
 
 The derivative of the objective in the length is increasing, and made of straight lines
-for a piecewise quadratic loss: Newton's method within a bracket finds its zero. An
-output that no other depends on has a length of its own.
+for a piecewise quadratic loss: its zero is found from values alone. An output that no
+other depends on has a length of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import NamedTuple
 from okl.numerics.arrays import Array, namespace
 from okl.solvers.predictor.approximation import Prepared
 
-# What is left of the slope, and most trials.
+# What is left of the slope, and most trials; and how much longer a length is tried
+# where none is too long.
 _FLAT, _TRIALS = 1e-3, 60
+_LEAST_GROWTH, _MOST_GROWTH = 1.5, 10.0
 
 
 class StepDirection(NamedTuple):
@@ -60,34 +62,37 @@ def best_length(
         there = loss.negative_gradient(targets, scores + length * moved, weights)
         return constant + length * linear - total(there * moved)
 
-    def steepening(length: Array) -> Array:
-        there = loss.curvature(targets, scores + length * moved, weights)
-        return linear + total(there.diagonal * moved * moved)
-
-    return _increasing_root(slope, steepening, xp.zeros_like(constant))
+    return _increasing_root(slope, xp.zeros_like(constant))
 
 
-def _increasing_root(
-    value: Callable[[Array], Array], slope: Callable[[Array], Array], zero: Array
-) -> Array:
+def _increasing_root(value: Callable[[Array], Array], zero: Array) -> Array:
     """Return zeros of increasing functions that are negative at zero.
 
-    By Newton's method within brackets.
+    A zero is looked for between two lengths where the straight line between their
+    values has its own, and of an end that stays half of the value counts (the Illinois
+    method: Dowell and Jarratt 1971).
     """
     xp = namespace(zero)
-    infinite = xp.full_like(zero, float("inf"))
-    small = _FLAT * xp.abs(value(zero))
-    low, high, length = zero, infinite, xp.ones_like(zero)
+    one, infinite = xp.ones_like(zero), xp.full_like(zero, float("inf"))
+    first = value(zero)
+    low, below, high, above = zero, first, infinite, -first
+    last, length = zero, one
     for _ in range(_TRIALS):
-        here, steep = value(length), slope(length)
-        done = xp.abs(here) <= small
+        here = value(length)
+        done = xp.abs(here) <= _FLAT * xp.abs(first)
         if bool(xp.all(done)):
             break
-        low = xp.where(here < 0, length, low)
-        high = xp.where(here > 0, length, high)
-        middle = xp.where(high < infinite, (low + high) / 2, 2 * length)
-        safe = xp.where(steep > 0, steep, xp.ones_like(steep))
-        newton = length - here / safe
-        inside = (steep > 0) & (newton > low) & (newton < high)
-        length = xp.where(done, length, xp.where(inside, newton, middle))
+        short, kept = here < 0, xp.where(xp.sign(here) == last, one / 2, one)
+        low, high = xp.where(short, length, low), xp.where(short, high, length)
+        below = xp.where(short, here, below * kept)
+        above = xp.where(short, above * kept, here)
+        last = xp.sign(here)
+        bracketed = high < infinite
+        width = xp.where(bracketed, high - low, zero)
+        between = low - width * below / xp.where(above > below, above - below, one)
+        # without an end beyond the zero: on the line from the beginning
+        rise = here - first
+        ahead = xp.where(rise > 0, -first / xp.where(rise > 0, rise, one), infinite)
+        beyond = length * xp.clip(ahead, _LEAST_GROWTH, _MOST_GROWTH)
+        length = xp.where(done, length, xp.where(bracketed, between, beyond))
     return length

@@ -55,9 +55,10 @@ _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # targets are imputed and a step costs little beside its products; by at most so many
 # of these.
 _FORCING, _IMPUTED_FORCING, _PRODUCTS = 1e-2, 0.1, 400
-# Shares of a step that are tried, and where the model need not be convex. Those of what
-# L lacks begin at so many times the one that was good last.
-_TRIALS, _MORE_TRIALS, _LARGER = 8, 20, 16.0
+# Shares of a step that are tried, and where the model need not be convex.
+_TRIALS, _MORE_TRIALS = 8, 20
+# A step in B goes at most so many times as far as the last one that was shortened.
+_FURTHER = 4.0
 # Steps that impute targets after each of Newton's, which does so roughly.
 _POLISH = 5
 # A system too large to be factorised is solved to this relative residual.
@@ -129,8 +130,8 @@ class FactorSteps:
         # by how much the last Newton step was to be lower
         self.promise = float("inf")
         self._share, self._inside = _MOST, start.inside
-        # the share of what L lacked that was good last
-        self._added = 1.0
+        # how far a step in B may go at first
+        self._reach = float("inf")
         # what L = 0 grows by
         diagonal = prepared.problem.operator.diagonal()
         self._least = alpha / float(namespace(diagonal).sum(diagonal))
@@ -185,26 +186,38 @@ class FactorSteps:
             return self.model(SpectralKernel.from_factor(factor + share * change))
 
         trials = _MORE_TRIALS if self.is_limited(model) else _TRIALS
-        return first_lower(model, at, slope, trials=trials)[0]
+        length = inner(change, change) ** 0.5
+        first = 1.0 if length <= self._reach else self._reach / length
+        best, share = first_lower(model, at, slope, trials=trials, first=first)
+        reach = _FURTHER * share * length
+        self._reach = reach if share < first else max(reach, self._reach)
+        return best
 
     def _grown(self, model: FactorIterate) -> FactorIterate:
         """Return the first lower model with more of what L lacks, or the model."""
-        _, moment = self._dual(model)
+        image, moment = self._dual(model)
         kernel = model.kernel
         direction = self.penalty.lacking(kernel, moment, self._least)
         if direction is None:
             return model
         matrix, slopes = kernel.matrix(), self.penalty.slopes(kernel, moment)
         slope = self.alpha / 2 * inner(moment - slopes, direction)
+        bend = self._bend(model, image, direction)
 
         def at(share: float) -> FactorIterate:
             return self.model(SpectralKernel.from_matrix(matrix + share * direction))
 
-        first = min(_LARGER * self._added, 1.0)
-        best, self._added = first_lower(
-            model, at, slope, first=first, trials=_MORE_TRIALS
-        )
-        return best
+        # the whole of it may be far too much, where each trial takes many steps of f
+        first = min(slope / bend, 1.0) if bend > 0 else 1.0
+        return first_lower(model, at, slope, first=first, trials=_MORE_TRIALS)[0]
+
+    def _bend(self, model: FactorIterate, image: Array, direction: Array) -> float:
+        """Return the second derivative along a change of L; ``image`` is K C."""
+        along = self.penalty.tangent(direction, model.kernel.matrix())
+        solve, _ = self._equations(model)
+        turned = solve(-image @ along).T @ image
+        turned = turned + turned.T - self.penalty.bend(along)
+        return -self.alpha / 2 * inner(turned, along)
 
     def _dual(self, model: FactorIterate) -> tuple[Array, Array]:
         """Return K C and S = C'KC."""

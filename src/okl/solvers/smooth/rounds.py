@@ -43,7 +43,7 @@ from okl.solvers.solution import Solution, certified
 # solved to this part of the square of the last gap, f to that of the power of it that
 # the models ask for, within bounds; and both closer by another factor while the
 # objective does not fall.
-_SHARE, _LEAST, _CLOSER = 1e-2, 1e-14, 0.1
+_SHARE, _LEAST, _CLOSER = 1e-2, 1e-16, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6
 # After a round whose objective rose h is at least what it was raised to, divided by

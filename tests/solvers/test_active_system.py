@@ -1,0 +1,113 @@
+"""The equations of Newton's method at the entries that have curvature."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.losses import Envelope, Hinge
+from okl.losses.separable import DiagonalCurvature
+from okl.operators import Dense, Features
+from okl.output_kernels import SpectralKernel
+from okl.problems import Inputs, formulate
+from okl.solvers import NewtonCG
+from okl.solvers.predictor import active_system
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.root_system import RootSystem
+from okl.structures import Fixed
+from tests.samples import targets_for
+
+N, M, RANK, ALPHA = 60, 8, 2, 0.3
+
+
+def linear(X):
+    return Features(X)
+
+
+def stored(X):
+    return Dense(X @ X.T)
+
+
+def gaussian(X):
+    squares = np.sum((X[:, None] - X) ** 2, axis=2)
+    return Dense(np.exp(-squares / 5))
+
+
+# K of 4 dimensions and an L of all, or K of all and an L of two
+CASES = [(linear, M), (stored, M), (gaussian, RANK)]
+
+
+def equations(operator, rank, intercept, *, seed=0):
+    """The system of a curvature that a third of the entries lack, and right sides."""
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(M, rank))
+    X = rng.normal(size=(N, 4))
+    _, Y = targets_for(Hinge(), N, M)
+    inputs = Inputs.of(operator(X), fit_intercept=intercept)
+    structure = Fixed(factor @ factor.T)
+    problem = formulate(inputs, Y, Envelope(Hinge(), 1.0), structure).problem
+    prepared = NewtonCG().prepare_for(problem, SpectralKernel.from_factor(factor))
+    curvature = rng.uniform(0.5, 4.0, size=(N, M)) * (rng.random((N, M)) < 0.67)
+    system = ActiveSystem(prepared, DiagonalCurvature.of(curvature), ALPHA)
+    right = rng.normal(size=(N, M))
+    sums = rng.normal(size=M) if intercept else np.zeros(M)
+    return system, right, sums
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize(("operator", "rank"), CASES)
+def test_the_equations_hold(operator, rank, intercept):
+    system, right, sums = equations(operator, rank, intercept)
+    change = system.solve(right, sums, rtol=1e-9)
+    W = system.curvature.diagonal
+    active = W > 0
+    assert not np.any(change[~active])
+    left = right - (system.prepared.joint @ change) - ALPHA * change / np.where(W, W, 1)
+    if intercept:
+        assert_allclose(change.sum(axis=0), sums, atol=1e-10)
+        left = left - [np.mean(left[active[:, j], j]) for j in range(M)]
+    assert_allclose(left[active], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("operator", "rank"), CASES)
+def test_few_dimensions_are_a_smaller_system(operator, rank, monkeypatch):
+    system, right, sums = equations(operator, rank, True)
+    solved = []
+
+    def counted(matrix):
+        solved.append(matrix.shape[0])
+        return factorise(matrix)
+
+    factorise = active_system.definite_solver
+    monkeypatch.setattr(active_system, "definite_solver", counted)
+    small = system.solve(right, sums, rtol=1e-9)
+    assert solved == []
+    monkeypatch.setattr(active_system, "_WORTH", 0.0)
+    whole, _, _ = equations(operator, rank, True)
+    assert_allclose(whole.solve(right, sums, rtol=1e-9), small, atol=1e-9)
+    assert solved == [int(np.sum(system.curvature.diagonal > 0))]
+
+
+def test_any_array_namespace():
+    system, right, _ = equations(gaussian, RANK, False)
+    xp = pytest.importorskip("array_api_strict")
+    R, B = system.prepared.joint.roots()
+    weights = system.curvature.diagonal / ALPHA
+    entries = right[weights > 0][:, None]
+    arrays = (xp.asarray(array) for array in (R, B, weights))
+    found = RootSystem(*arrays).solve(xp.asarray(entries))
+    assert_allclose(np.asarray(found), RootSystem(R, B, weights).solve(entries))
+
+
+def test_a_curvature_near_that_of_a_kink():
+    # M counts some ten billion times as much as D
+    system, right, _ = equations(linear, M, False)
+    sharp = DiagonalCurvature.of(1e7 * system.curvature.diagonal)
+    system = ActiveSystem(system.prepared, sharp, ALPHA)
+    active = sharp.diagonal > 0
+    image = active * (system.prepared.joint @ (active * right))
+    change = system.solve(image, np.zeros(M), rtol=1e-9)
+    assert_allclose(
+        (system.prepared.joint @ change)[active],
+        image[active],
+        atol=1e-6 * np.abs(image).max(),
+    )
