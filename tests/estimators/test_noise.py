@@ -114,23 +114,47 @@ def test_units_of_targets_are_those_of_the_noise(structure, missing):
         assert_allclose(second, first * np.outer(unit, unit), rtol=1e-4, atol=1e-6)
 
 
-def test_weight_two_is_the_row_twice():
-    X, Y, _ = draw(10, 3)
-    counts = np.array([1, 2, 1, 1, 3, 1, 2, 1, 1, 1])
+@pytest.mark.parametrize(("least", "most"), [(0.2, 1.0), (1.0, 5.0), (0.3, 3.0)])
+def test_weights_say_how_exact_targets_are(least, most):
+    # noise of variance .25 / weight; of copies of rows the estimate would be .42,
+    # .08 and .14
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(800, 3)), rng.normal(size=(4000, 3))
+    weights, slopes = rng.uniform(least, most, 800), np.array([1.0, 2.0, 3.0])
+    y = X @ slopes + 0.5 * rng.normal(size=800) / np.sqrt(weights)
+    model = OutputKernelRegressor("linear", "identity", alpha=0.01)
+    model.fit(X, y, sample_weight=weights)
+    assert_allclose(model.noise_variance_, 0.25, rtol=0.1)
+    truth = new @ slopes + 0.5 * rng.normal(size=4000)
+    low, high = model.predict_interval(new, 0.9)
+    assert abs(np.mean((low <= truth) & (truth <= high)) - 0.9) < 0.02
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_factor_of_weights_and_alpha_is_a_unit_of_noise(missing):
+    X, Y = sample(14, 3, missing)
+    weights = np.random.default_rng(1).uniform(0.3, 2.0, 14)
     for structure in STRUCTURES:
         model = OutputKernelRegressor(KERNEL, structure, 0.3, tol=1e-10)
-        weighted = model.fit(X, Y, counts * 1.0).noise_variance_
-        repeated = model.fit(np.repeat(X, counts, 0), np.repeat(Y, counts, 0))
-        assert_allclose(weighted, repeated.noise_variance_, rtol=1e-5)
-        # a factor that all weights have, alpha with them, changes no fit
+        plain = model.fit(X, Y, weights)
+        noise, std = plain.noise_variance_, plain.predict(NEW, return_std=True)[1]
         for factor in (10.0, 0.1):
             scaled = OutputKernelRegressor(KERNEL, structure, 0.3 * factor, tol=1e-10)
-            scaled.fit(X, Y, counts * factor)
-            if factor > 1:
-                assert_allclose(scaled.noise_variance_, weighted, rtol=1e-5)
-            alike = scaled.fit(X, Y, np.full(10, factor)).noise_variance_
-            plain = OutputKernelRegressor(KERNEL, structure, 0.3, tol=1e-10).fit(X, Y)
-            assert_allclose(alike, plain.noise_variance_, rtol=1e-5)
+            scaled.fit(X, Y, weights * factor)
+            assert_allclose(scaled.noise_variance_, factor * noise, rtol=1e-4)
+            found = scaled.predict(NEW, return_std=True)[1]
+            assert_allclose(found, std, rtol=1e-4)
+
+
+def test_weighted_rows_left_out_one_by_one():
+    X, Y, _ = draw(12, 1)
+    weights = np.random.default_rng(2).uniform(0.3, 3.0, 12)
+    model = OutputKernelRegressor(KERNEL, "identity", 0.3, fit_intercept=False)
+    found = model.fit(X, Y[:, 0], weights).noise_variance_
+    precision = np.linalg.inv(KERNEL(X) + np.diag(0.3 / weights))
+    left = precision @ Y[:, 0] / np.diag(precision)
+    expected = 0.3 * np.mean(left**2 * np.diag(precision))
+    assert_allclose(found, expected, rtol=1e-6)
 
 
 @each_structure

@@ -71,7 +71,9 @@ def at_one_alpha(
         and all(map(is_scalable, structures))
     )
     if not scalable:
-        return replace(targets, observed=alphas.weighted(observed)), list(structures)
+        weighted = alphas.weighted(observed)
+        targets = replace(targets, observed=weighted, output_weights=weights)
+        return targets, list(structures)
     roots = np.sqrt(weights)
     units = targets.units or Units.as_given(observed.n_outputs)
     scaled = replace(

@@ -17,6 +17,7 @@ from sklearn.utils import gen_batches
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.estimators.score_function import ScoreFunction
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
 from okl.numerics.memory import require_memory
 from okl.posterior import (
@@ -27,7 +28,6 @@ from okl.posterior import (
     correlation_of_errors,
     covariances_left_out,
 )
-from okl.problems import Observed
 
 _MEASURED = {"_residuals", "_left_out", "calibration", "correlation"}
 
@@ -70,16 +70,20 @@ class Process:
         cls,
         posterior: Posterior | None,
         function: ScoreFunction,
-        observed: Observed,
+        targets: TrainingTargets,
         alpha: float,
         units: Units,
     ) -> Process | None:
         """Return that of a fit at alpha to what was observed; None of no posterior."""
         if posterior is None:
             return None
+        observed, unit = targets.observed, targets.output_weights
+        weights, tasks = observed.weights, observed.tasks
         noise = np.full(observed.n_outputs, alpha)
-        of_targets = observed.targets, observed.weights, noise, observed.tasks
-        return cls(posterior, function, *of_targets, units)
+        if unit is not None:
+            noise /= unit
+            weights = weights / (unit if tasks is None else tasks.spread(unit))
+        return cls(posterior, function, observed.targets, weights, noise, tasks, units)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what can be measured again."""
@@ -234,7 +238,7 @@ class Process:
         else:
             told = ~np.isnan(left.residuals)
             mean = np.where(told, self.targets - left.residuals, predicted)
-            signal = self._related(np.sqrt(left.variances - left.noise) * deviations)
+            signal = self._related(np.sqrt(left.signal) * deviations)
         if self.filled is not None:
             observed = observed & ~self.filled
         return ConditionedRows.of(

@@ -42,6 +42,8 @@ class TrainingTargets:
     candidates : array of bool (n_samples, n_classes) or None
         Where labels may be sets of classes, those of each row; its targets are then as
         likely as each other.
+    output_weights : array (n_outputs,) or None
+        What the weights of each output were multiplied by for an alpha of its own.
     """
 
     observed: Observed
@@ -51,6 +53,7 @@ class TrainingTargets:
     units: Units | None = None
     shown_units: Units | None = None
     candidates: np.ndarray | None = None
+    output_weights: np.ndarray | None = None
 
     def require_classes(self, estimator: Any) -> None:
         """Raise ValueError if a label is a set of classes."""

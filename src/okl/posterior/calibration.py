@@ -2,7 +2,7 @@ r"""How large errors are, and how those of outputs go together, from rows left o
 
 A fit determines the ratio of noise and signal, alpha, and not their size. With s_j the
 factor that both have in output j, the residual r_ij of a left-out row has the variance
-s_j v_ij, v_ij being that of the model, so that
+s_j v_ij, v_ij being that of the model (for the weight of the target), so that
 
 .. math:: s_j = \operatorname{mean}_i \frac{r_{ij}^2}{v_{ij}},
 
@@ -26,6 +26,7 @@ Errors of outputs go together as well. How far, R has, their correlations:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,8 @@ from okl.posterior.incomplete_rows import RowDistribution, shrunk
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
 
 _TOLERANCE, _ROUNDS = 1e-3, 50
+# What is rounding in a number of rows.
+_EXACT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -52,26 +55,22 @@ class Calibration:
         s_j alpha.
     standardised : array (n_samples, n_outputs) or (n_samples, 1)
         r_ij / sqrt(s_j v_ij), NaN where nothing was observed.
-    counts : array like it
-        How many rows each stands for.
     """
 
     factors: np.ndarray
     noise: np.ndarray
     standardised: np.ndarray
-    counts: np.ndarray
 
     @classmethod
     def of(cls, left_out: RowsLeftOut, tasks: Tasks | None = None) -> Calibration:
         """Measure it on rows left out."""
         outputs = COLUMNS if tasks is None else tasks
         rows = left_out.residuals / np.sqrt(left_out.variances)
-        squares = np.where(left_out.counts > 0, rows**2, 0.0) * left_out.counts
-        total = outputs.sums(left_out.counts)
-        factors = np.where(total > 0, outputs.sums(squares), 1.0)
+        total = outputs.sums(np.isfinite(rows).astype(np.float64))
+        factors = np.where(total > 0, outputs.sums(np.nan_to_num(rows**2)), 1.0)
         factors /= np.where(total > 0, total, 1.0)
         spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
-        return cls(factors, factors * left_out.noise, rows / spread, left_out.counts)
+        return cls(factors, factors * left_out.noise, rows / spread)
 
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
         """Return what the size of standardised residuals rarely exceeds, (n_outputs,).
@@ -79,31 +78,28 @@ class Calibration:
         The smallest number that at least ``coverage (n + 1)`` of the n rows of an
         output do not exceed; with fewer rows than that takes, of all outputs together.
         """
-        sizes, counts = np.abs(self.standardised), self.counts
+        sizes = np.abs(self.standardised)
         if tasks is None:
-            columns = list(zip(sizes.T, counts.T, strict=True))
+            columns = list(sizes.T)
         else:
-            own = [tasks.codes == task for task in range(tasks.n_tasks)]
-            columns = [(sizes[rows, 0], counts[rows, 0]) for rows in own]
+            columns = [sizes[tasks.codes == task, 0] for task in range(tasks.n_tasks)]
+        columns = [column[~np.isnan(column)] for column in columns]
         enough = coverage / (1.0 - coverage)
-        together = _quantile(sizes.ravel(), counts.ravel(), coverage)
+        together = _quantile(np.concatenate(columns), coverage)
         return np.array(
             [
-                _quantile(size, count, coverage) if count.sum() >= enough else together
-                for size, count in columns
+                _quantile(column, coverage) if len(column) >= enough else together
+                for column in columns
             ]
         )
 
 
-def _quantile(sizes: np.ndarray, counts: np.ndarray, coverage: float) -> float:
-    """Return a quantile of sizes that count several times each; the largest at most."""
-    kept = counts > 0
-    order = np.argsort(sizes[kept])
-    sizes, total = sizes[kept][order], np.cumsum(counts[kept][order])
+def _quantile(sizes: np.ndarray, coverage: float) -> float:
+    """Return a quantile of sizes; the largest at most."""
     if len(sizes) == 0:
         return float("nan")
-    wanted = coverage * (total[-1] + 1.0)
-    return float(sizes[min(np.searchsorted(total, wanted), len(sizes) - 1)])
+    wanted = math.ceil(coverage * (len(sizes) + 1.0) - _EXACT)
+    return float(np.sort(sizes)[min(max(wanted, 1), len(sizes)) - 1])
 
 
 def correlation_of_errors(
@@ -146,6 +142,9 @@ def correlation_of_errors(
     rows, S = covariances_left_out(posterior, X, told, known)
     roots = np.sqrt(calibration.factors)
     S *= np.outer(roots, roots)
+    if posterior.row_covariance is None:  # as if all had noise of weight one
+        weights = np.sqrt(told * left_out.noise)
+        rows, S = rows * weights, S * weights[:, :, None] * weights[:, None]
     return _of_noise(rows, S, told > 0, calibration.noise)
 
 

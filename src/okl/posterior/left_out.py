@@ -8,16 +8,14 @@ observed), the row left out has
 .. math:: r_{(-i)} = (I - S_i N_i^{-1})^{-1} r_i, \qquad
           S_{(-i)} = (I - S_i N_i^{-1})^{-1} S_i,
 
-and a target of weight one would have the covariance S_(-i) + alpha I. With a term of
-its own a row has the noise L + diag(alpha / weights) on what was observed of it, L that
-of the term; N_i is then the inverse of that, and L is added to the new target. Where
+and its targets the covariance S_(-i) + N_i. With a term of its own a row has the noise
+N_i = L + diag(alpha / weights) on what was observed of it, L that of the term. Where
 outputs have nothing in common, and along the eigenvectors of L where targets are
 complete, matrices are numbers.
 
-A weight above one counts as so many copies of the row: one of them is left out, and the
-others stay, but a row with a term of its own is one row. Where all weights of an output
-are above one, or all below, the nearest stands for one copy: a factor that all have
-says nothing of copies.
+So a weight says how exact a target is, here as in the model: one of weight four has
+half the noise, and is one row. The same factor in all weights and in alpha changes
+nothing but what a target of weight one is.
 """
 
 from __future__ import annotations
@@ -46,10 +44,9 @@ class RowsLeftOut:
     residuals : array (n_samples, n_outputs)
         Of the targets; NaN where none was observed, or nothing else tells of it. With
         tasks (n_samples, 1), as the other arrays.
-    variances : array (n_samples, n_outputs)
-        Of a new target of weight one there, by the model: of f + b and of noise.
-    counts : array (n_samples, n_outputs)
-        How many rows it stands for; zero where the residual is NaN.
+    signal, variances : array (n_samples, n_outputs)
+        Of f + b and of the target there, of its weight, by the model. Where none was
+        observed it has a weight of one.
     noise : array (n_outputs,)
         The variance of the noise of weight one, by the model.
     told : array (n_samples, n_outputs)
@@ -58,8 +55,8 @@ class RowsLeftOut:
     """
 
     residuals: np.ndarray
+    signal: np.ndarray
     variances: np.ndarray
-    counts: np.ndarray
     noise: np.ndarray
     told: np.ndarray
 
@@ -95,40 +92,26 @@ class RowsLeftOut:
         weights = np.where(seen, 1.0 if weights is None else weights, 0.0)
         seen = weights > 0
         outputs = COLUMNS if tasks is None else tasks
-        unit = _unit(weights, tasks)
-        noise, weights = noise / unit, weights / outputs.spread(unit)
         shared = posterior.row_covariance
-        # a row with a term of its own is one row, whatever it weighs
-        copies = np.minimum(weights, 1.0) if shared is None else weights
-        told = copies / outputs.spread(noise)
+        told = weights / outputs.spread(noise)
         known = np.where(seen, residuals, 0.0)
-        if shared is not None:
-            noise = noise + np.diagonal(shared)
-        own = outputs.spread(noise)
         if tasks is not None or not posterior.couples:
-            left, variances = _numbers(posterior(X, tasks), told, known)
+            left, signal = _numbers(posterior(X, tasks), told, known)
         else:
-            left, variances = _related(posterior, X, told, known)
-        variances = variances + own
+            left, signal = _related(posterior, X, told, known)
+        own = outputs.spread(noise) / np.where(seen, weights, 1.0)
+        if shared is not None:
+            own, noise = own + np.diagonal(shared), noise + np.diagonal(shared)
         # what nothing else tells of has a variance without bounds
-        seen &= variances < own / _LEAST
-        return cls(
-            np.where(seen, left, np.nan),
-            variances,
-            np.where(seen, weights, 0.0),
-            noise,
-            told,
-        )
+        seen &= signal < own / _LEAST
+        left = np.where(seen, left, np.nan)
+        return cls(left, signal, signal + own, noise, told)
 
     def without(self, entries: np.ndarray | None) -> RowsLeftOut:
         """Return the same where some entries (n_samples, n_outputs) do not count."""
         if entries is None:
             return self
-        return replace(
-            self,
-            residuals=np.where(entries, np.nan, self.residuals),
-            counts=np.where(entries, 0.0, self.counts),
-        )
+        return replace(self, residuals=np.where(entries, np.nan, self.residuals))
 
 
 def covariances_left_out(
@@ -173,20 +156,6 @@ def _root_of_precision(told: np.ndarray, shared: np.ndarray | None) -> np.ndarra
     T = patterns[:, :, None] * identity
     values, V = np.linalg.eigh(identity + T @ shared @ T)
     return (T @ V / np.sqrt(values)[:, None])[which.ravel()]
-
-
-def _unit(weights: np.ndarray, tasks: Tasks | None) -> np.ndarray:
-    """Return the weight that stands for one copy, for each output (n_outputs,)."""
-    high = np.where(weights > 0, weights, -np.inf)
-    low = np.where(weights > 0, weights, np.inf)
-    if tasks is None:
-        least, most = low.min(axis=0), high.max(axis=0)
-    else:
-        least, most = np.full((2, tasks.n_tasks), [[np.inf], [-np.inf]])
-        np.minimum.at(least, tasks.codes, low[:, 0])
-        np.maximum.at(most, tasks.codes, high[:, 0])
-    unit = np.minimum(np.maximum(1.0, least), most)
-    return np.where(np.isfinite(unit), unit, 1.0)
 
 
 def _numbers(
