@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from okl import ClassTree, OutputKernelClassifier
 from okl.cli.answers import Asked, answer_table
-from okl.cli.class_tree import classes_in_tree
+from okl.cli.class_tree import classes_in_tree, read_class_tree
 from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.data import take_apart
 from okl.cli.preprocessing import encoder_for
@@ -164,6 +164,14 @@ def test_bad_trees_are_refused(okl, zoo, tmp_path, edges, text):
     assert result.exit_code == 2
     assert re.search(text, result.stderr)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_table_of_integers_with_a_root(tmp_path):
+    # as pandas writes it
+    edges = {"child": [0, 1, 2, 3, 4], "parent": [None, 0, 0, 1, 1]}
+    pd.DataFrame(edges).to_csv(tmp_path / "tree.csv", index=False)
+    tree = read_class_tree(str(tmp_path / "tree.csv"), ["2", "3", "4"])
+    assert tree.classes_.tolist() == ["2", "3", "4"]
 
 
 def test_a_tree_is_for_one_target_of_classes(okl, related_csv, tmp_path):

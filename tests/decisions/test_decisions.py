@@ -144,6 +144,12 @@ def test_the_deepest_node_that_is_probable_enough(seed, n_nodes, least):
             "'stone' is not in the tree",
         ),
         (
+            lambda p: deepest_nodes(
+                p, 0.5, classes=["cat", "animal/cat", "plant"], tree=TREE
+            ),
+            r"\['cat', 'animal/cat'\] are one leaf",
+        ),
+        (
             lambda p: deepest_nodes(p, 1.5, classes=CLASSES, tree=TREE),
             "min_probability.*1.5",
         ),

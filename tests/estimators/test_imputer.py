@@ -120,6 +120,15 @@ def test_training_rows_are_as_if_they_were_new(structure):
         assert_allclose(found.covariance[i], covariance[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("factor", [1e-6, 0.1, 10.0, 1e6])
+def test_a_unit_changes_nothing(factor):
+    table = holes(np.hstack([np.exp(related(150)), related(150, seed=1)]))
+    imputer, other = OutputKernelImputer(), OutputKernelImputer()
+    filled = imputer.fit_transform(table)
+    assert imputer.transformer_.by_power.any()
+    assert_allclose(other.fit_transform(table * factor), filled * factor, rtol=1e-4)
+
+
 def test_a_power_is_taken_where_it_predicts_entries_better():
     # exponentials of related columns, beside columns related as they are
     logs, plain = related(150), related(150, seed=1)

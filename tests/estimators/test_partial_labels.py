@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 import okl
 from okl import ClassTree, OutputKernelClassifier, OutputKernelClassifierCV
@@ -179,3 +179,19 @@ def test_what_takes_leaves_only_says_so(fit, text):
     X, _, labels = sample()
     with pytest.raises(ValueError, match=text):
         fit(X, labels)
+
+
+def test_codes_in_the_place_of_labels_are_told():
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 4, 60)
+    X = np.eye(4)[numbers] + 0.3 * rng.normal(size=(60, 4))
+    tree = ClassTree.from_dict({1: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2})
+    model = OutputKernelClassifier("linear", Tree(tree), loss="softmax")
+    with pytest.warns(UserWarning, match=r"labels 0 to 3 are inner nodes.*are codes"):
+        cross_val_predict(model, X, numbers + 3, cv=2, method="predict_proba")
+    text = ClassTree.from_paths(["a/b", "a/c", "d/e", "d/f"])
+    model.set_params(structure=Tree(text))
+    with pytest.raises(ValueError, match=r"0 is not in the tree.*place of labels"):
+        cross_val_predict(
+            model, X, text.classes_[numbers], cv=2, method="predict_proba"
+        )

@@ -1,5 +1,7 @@
 """Classes, and outputs, that are the leaves of a tree."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -87,6 +89,9 @@ def test_a_class_without_rows_is_predicted_by_its_relatives():
     seen = LABELS != "b/z"
     with pytest.warns(UserWarning, match="No rows of the class b/z"):
         tree_model().fit(X[seen], LABELS[seen])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no probabilities, none of which is zero
+        tree_model(loss="squared").fit(X[seen], LABELS[seen])
     model = tree_model(fit_intercept=False).fit(X[seen], LABELS[seen])
     assert model.classes_.tolist() == PATHS
     proba = model.predict_proba(X)

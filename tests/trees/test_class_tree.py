@@ -52,6 +52,21 @@ def test_tables_are_paths():
     assert ClassTree.from_paths(array, "-").classes_.tolist() == ["a-b", "a-c"]
 
 
+def test_what_is_missing_in_a_table_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    rows = {"a": ["x", "x", "y"], "b": ["u", "v", None]}
+    for dtype in (object, "string"):
+        tree = ClassTree.from_paths(pandas.DataFrame(rows, dtype=dtype))
+        assert tree.classes_.tolist() == ["x/u", "x/v", "y"]
+    # beside a missing one an integer is a float, or not
+    rows = {"a": [1, 1, 2], "b": [1, 2, None]}
+    for dtype in (None, "Int64"):
+        tree = ClassTree.from_paths(pandas.DataFrame(rows, dtype=dtype))
+        assert tree.classes_.tolist() == ["1/1", "1/2", "2"]
+    edges = pandas.Series([None, 0, 0, 1], index=[0, 1, 2, 3])
+    assert ClassTree.from_dict(edges.to_dict()).classes_.tolist() == [2, 3]
+
+
 def test_one_tree_made_in_four_ways():
     networkx = pytest.importorskip("networkx")
     parents = [2, 2, -1, 0, 0]

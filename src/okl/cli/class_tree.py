@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from okl.cli.tables import read_table
 # What says that the classes are paths, where else the file of a tree is named.
 PATHS = "paths"
 _COLUMNS = ["child", "parent"]
+_INTEGER = re.compile(r"-?\d+")
 
 
 def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
@@ -57,10 +59,11 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
             f"{path} has several rows for {listing(twice.unique())}; a node of a tree "
             "has one parent."
         )
-    edges = {
-        str(child): None if pd.isna(parent) else str(parent)
-        for child, parent in zip(children, parents, strict=True)
-    }
+    names = [None if pd.isna(parent) else str(parent) for parent in parents]
+    if all(map(_INTEGER.fullmatch, map(str, children))):
+        # pandas writes integers beside a missing one as 3.0
+        names = [name and name.removesuffix(".0") for name in names]
+    edges = dict(zip(map(str, children), names, strict=True))
     with refusing(f"{path} is no tree", ValueError, TypeError):
         return ClassTree.from_dict(edges)
 

@@ -130,8 +130,21 @@ def numbers_of(tree: ClassTree, level: int | None, nodes: Any) -> Any:
 
 
 def columns_of(tree: ClassTree, classes: np.ndarray) -> np.ndarray | None:
-    """Return which leaf of a tree each class is; None for all, in their order."""
+    """Return which leaf of a tree each class is; None for all, in their order.
+
+    Raises
+    ------
+    ValueError
+        If two are one leaf.
+    """
     columns = tree.class_numbers(classes)
+    names, counts = np.unique(columns, return_counts=True)
+    if len(names) < len(columns):
+        twice = np.flatnonzero(columns == names[counts > 1][0])
+        raise ValueError(
+            f"The classes {classes[twice].tolist()} are one leaf of the tree; each "
+            "column of the probabilities has a class of its own."
+        )
     every = np.arange(tree.n_classes)
     return None if np.array_equal(columns, every) else columns
 

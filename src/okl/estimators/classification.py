@@ -103,7 +103,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         if partial is not None:
             candidates = partial.candidates
             targets = candidates / candidates.sum(axis=1, keepdims=True)
-        if classes is not None and self.fit_intercept:
+        likely = "probabilities" in loss.capabilities
+        if classes is not None and likely and self.fit_intercept:
             warn_of_unseen(classes, labels, of_rows(weights), candidates)
         self._coder, self.classes_ = coder, coder.classes
         of_classes = class_weights(

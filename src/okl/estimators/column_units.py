@@ -37,6 +37,10 @@ class ColumnUnits:
     plain : transformer
         To standardised columns, or none.
     power : PowerTransformer
+        Of columns divided by ``sizes``.
+    sizes : array (n_columns,)
+        The median sizes of entries that are not zero: powers of x + 1 are taken, and
+        one is to be the same in any unit.
     by_power : array of bool (n_columns,)
         Which columns it transforms.
     lowest, highest : array (n_columns,)
@@ -47,6 +51,7 @@ class ColumnUnits:
 
     plain: Any
     power: PowerTransformer
+    sizes: np.ndarray
     by_power: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
@@ -57,13 +62,14 @@ class ColumnUnits:
     def of(cls, table: np.ndarray, way: str | None) -> ColumnUnits:
         """Find them for a table, NaN where an entry is missing, in one of `WAYS`."""
         plain = FunctionTransformer() if way is None else StandardScaler()
-        power = PowerTransformer().fit(table)
-        values = power.transform(table)
+        sizes = np.array([_size(column) for column in table.T])
+        power = PowerTransformer().fit(table / sizes)
+        values = power.transform(table / sizes)
         extremes = [
             end(of, axis=0) for of in (values, table) for end in (np.nanmin, np.nanmax)
         ]
         none = np.zeros(table.shape[1], dtype=bool)
-        units = cls(plain.fit(table), power, none, *extremes)
+        units = cls(plain.fit(table), power, sizes, none, *extremes)
         if way == "yeo-johnson":
             return replace(units, by_power=~none)
         if way == "auto":
@@ -78,7 +84,7 @@ class ColumnUnits:
         values = self.plain.transform(table)
         if not self.by_power.any():
             return values
-        return np.where(self.by_power, self.power.transform(table), values)
+        return np.where(self.by_power, self.power.transform(table / self.sizes), values)
 
     def inverse_transform(self, values: np.ndarray) -> np.ndarray:
         """Return values in the units of the table."""
@@ -89,6 +95,7 @@ class ColumnUnits:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of NaN beyond the pole
             inside = self.power.inverse_transform(np.clip(values, low, high))
+        inside = inside * self.sizes
         # where the pole is nearer still, the extreme that was observed
         extremes = np.where(values > 0, self.largest, self.smallest)
         inside = np.where(np.isfinite(inside), inside, extremes)
@@ -99,6 +106,12 @@ class ColumnUnits:
         values = self.transform(table)
         expected = RowDistribution.of(values).from_others(values)
         return np.nanmean((self.inverse_transform(expected) - table) ** 2, axis=0)
+
+
+def _size(column: np.ndarray) -> float:
+    """Return the median size of entries that are not zero; one if there are none."""
+    sizes = np.abs(column[~np.isnan(column) & (column != 0)])
+    return float(np.median(sizes)) if len(sizes) else 1.0
 
 
 def _some_of(table: np.ndarray) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from okl.estimators.base import FIT_DEPTH
 from okl.losses import Loss
 from okl.structures import Structure
 from okl.trees import ClassTree, check_class_tree
@@ -46,6 +48,18 @@ class PartialLabels:
         are_leaves = np.isin(nodes, trees[0].leaves)
         if are_leaves.all():
             return None
+        codes = np.unique(labels)
+        if codes.dtype.kind in "iu" and np.array_equal(codes, np.arange(len(codes))):
+            warnings.warn(
+                f"Some of the labels 0 to {len(codes) - 1} are inner nodes of the "
+                "tree, and are taken for labels known in part. If they are codes of "
+                "the classes, which VotingClassifier, BaggingClassifier and "
+                "cross_val_predict(method='predict_proba') put in the place of "
+                "labels, this is another problem: name the nodes by text, and these "
+                "refuse.",
+                UserWarning,
+                stacklevel=FIT_DEPTH + 1,
+            )
         return cls(trees[0].called_as(labels[are_leaves]), nodes)
 
     def check(self, loss: Loss, class_weight: Any) -> None:

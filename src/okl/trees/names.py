@@ -84,9 +84,14 @@ class NodeNames:
                 f"The label {label!r} stands for {len(several)} nodes of the tree: "
                 f"{listed(several)}. Use their full paths."
             )
+        encoded = (
+            " Numbers are what voting, bagging, stacking and cross_val_predict("
+            "method='predict_proba') of scikit-learn put in the place of labels."
+        )
         raise ValueError(
             f"The label {label!r} is not in the tree, whose nodes are called "
             f"{listed(self.used[1:])}; labels are their names or full paths."
+            f"{encoded if isinstance(label, int | np.integer) else ''}"
         )
 
     def known(self, labels: Any) -> np.ndarray:

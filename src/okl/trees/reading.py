@@ -88,7 +88,7 @@ def parents_of(edges: Mapping[Any, Any]) -> tuple[list[Any], np.ndarray]:
 
     The root may be a key with parent None, or only appear as a parent.
     """
-    pairs = {plain(child): _or_none(parent) for child, parent in edges.items()}
+    pairs = {_or_none(child): _or_none(parent) for child, parent in edges.items()}
     nodes = list(
         dict.fromkeys(
             name
@@ -106,9 +106,16 @@ def parents_of(edges: Mapping[Any, Any]) -> tuple[list[Any], np.ndarray]:
 
 
 def _or_none(parent: Any) -> Any:
-    """Return a parent; None for None and NaN."""
-    missing = parent is None or (isinstance(parent, float) and np.isnan(parent))
-    return None if missing else plain(parent)
+    """Return a name; None for None, NaN and what pandas has for them.
+
+    And an integer for a number that pandas made of it, in a column where some miss.
+    """
+    name = plain(parent)
+    if name is None or type(name).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(name, float):
+        return None if np.isnan(name) else int(name) if name.is_integer() else name
+    return name
 
 
 def parts_of_paths(paths: Any, separator: str) -> list[tuple[str, ...]]:
@@ -175,7 +182,7 @@ def _names_of_row(row: Any, number: int, separator: str) -> list[str]:
             f"{there.index(False) + 1 if there else 1}; only the last levels may be "
             "missing."
         )
-    names = [str(plain(name)) for name in row[:length]]
+    names = [str(_or_none(name)) for name in row[:length]]
     for name in names:
         if separator in names or separator in name:
             raise ValueError(

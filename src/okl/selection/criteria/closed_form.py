@@ -117,9 +117,9 @@ class ClosedFormCriterion(Criterion):
         alpha = np.asarray(alpha, dtype=float)
         if known.couples and self._weights.shape[1] > 1:
             raise ValueError(
-                f"{structure} relates outputs: with missing targets or weights of "
-                f"single entries {type(self).__name__} has no closed form. Use the "
-                "likelihood of folds."
+                f"With missing targets or weights of single entries "
+                f"{type(self).__name__} has no closed form for {structure}, unless "
+                "that is the identity. Use the likelihood of folds."
             )
         n = operator.n_samples
         basis, scales, overall = None, np.ones(known.n_outputs), 1.0

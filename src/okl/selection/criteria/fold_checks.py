@@ -43,6 +43,8 @@ def check_folds(
             if len(highest) == 1:  # one column for two classes
                 which, name = "no", 1 if highest[0] <= 0 else 0
             raise ValueError(
-                f"Fold {number} has {which} training rows of class {name}. Use "
-                "stratified folds, fewer of them, or leave out rare classes."
+                f"Fold {number} has {which} training rows of class {name}, in the "
+                "order of the classes. Use stratified folds, fewer of them, or leave "
+                "out rare classes; or fit_intercept=False, with which a class without "
+                "rows is predicted by its relatives."
             )
