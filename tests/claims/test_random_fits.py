@@ -27,8 +27,8 @@ def test_saturated_entries_do_not_keep_a_fit_from_its_proof():
 
 
 def test_the_best_f_is_found_below_the_rounding_of_its_objective():
-    # beside a loss of 978 the penalty is 0.1, and counts for L: with f right to 1e-14 of
-    # the objective the rounds stalled at a gap of 1.4e-6
+    # beside a loss of 978 the penalty is 0.1, and counts for L: with f right to 1e-14
+    # of the objective the rounds stalled at a gap of 1.4e-6
     assert fit(draw(236)).status == "optimal"
 
 
