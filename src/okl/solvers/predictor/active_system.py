@@ -27,7 +27,7 @@ from okl.solvers.predictor.root_system import RootSystem
 DIRECT = 3000
 # The same, where conjugate gradients are quick: where the diagonal of J times the
 # curvature is at most so many alphas.
-_MILD, _ALPHAS = 300, 30.0
+_MILD, _ALPHAS = 1000, 30.0
 # Systems up to this size are taken as they are; larger ones by way of another that is
 # at most this part of them, where no entry counts more than so many alphas: there it
 # has too few digits.
