@@ -29,9 +29,9 @@ DIRECT = 3000
 # curvature is at most so many alphas.
 _MILD, _ALPHAS = 1000, 30.0
 # Systems up to this size are taken as they are; larger ones by way of another that is
-# at most this part of them, where no entry counts more than so many alphas: there it
-# has too few digits.
-_SMALL, _WORTH, _SHARPEST = 200, 0.5, 1e11
+# at most this part of them. Where an entry counts more than so many alphas it is to be
+# refined, and beyond the last number it has too few digits.
+_SMALL, _WORTH, _SHARP, _SHARPEST = 200, 0.5, 1e6, 1e11
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,9 @@ class ActiveSystem:
         roots = joint.roots()
         if roots is None:
             return None
-        system = RootSystem(*roots, self.curvature.diagonal / self.alpha)
+        refined = self._steepest > _SHARP * self.alpha
+        weights = self.curvature.diagonal / self.alpha
+        system = RootSystem(*roots, weights, refined=refined)
         worth = 0 < system.size <= _WORTH * self.size
         return system if worth and self._steepest <= _SHARPEST * self.alpha else None
 

@@ -34,11 +34,14 @@ class RootSystem:
         B.
     weights : array (n_samples, n_outputs)
         D^-1, zero where an entry is not active.
+    refined : bool, default=True
+        Whether what the first solution leaves is solved for as well.
     """
 
     rows: Array
     outputs: Array
     weights: Array
+    refined: bool = True
 
     @property
     def size(self) -> int:
@@ -50,13 +53,15 @@ class RootSystem:
         xp = namespace(right)
         n_columns, width = right.shape[1], max(_ENTRIES // int(self.weights.size), 1)
         parts = [
-            self._refined(right[:, first : min(first + width, n_columns)])
+            self._solution(right[:, first : min(first + width, n_columns)])
             for first in range(0, n_columns, width)
         ]
         return xp.concat(parts, axis=1)
 
-    def _refined(self, right: Array) -> Array:
+    def _solution(self, right: Array) -> Array:
         solved = self._once(right)
+        if not self.refined:
+            return solved
         # a right side that Phi has nearly loses digits to the difference
         left = right - self._image(self._inside(solved)) - solved / self._inverse_D
         return solved + self._once(left)
