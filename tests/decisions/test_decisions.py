@@ -139,6 +139,7 @@ def test_the_deepest_node_that_is_probable_enough(seed, n_nodes, least):
         (lambda p: decide(p, np.full((3, 3), np.nan), classes=CLASSES), "NaN"),
         (lambda p: decide(p[:, :2], classes=CLASSES), r"each of the 3.*\(1, 2\)"),
         (lambda p: decide(p, classes=CLASSES, reject=-1), "reject.*got -1"),
+        (lambda p: decide(p, classes=CLASSES, reject=True), "reject.*got True"),
         (
             lambda p: decide(p, "taxo", classes=["cat", "dog", "stone"], tree=TREE),
             "'stone' is not in the tree",

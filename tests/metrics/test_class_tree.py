@@ -211,6 +211,11 @@ def test_scorers_are_scikit_learns():
     [
         (lambda: taxo_loss(["cat"], ["cow"], tree=TREE), "'cow' is not in the tree"),
         (lambda: taxo_loss(["cat"], ["cat", "dog"], tree=TREE), "inconsistent numbers"),
+        (lambda: taxo_loss([], [], tree=TREE), "no labels"),
+        (
+            lambda: taxo_loss(["cat", "dog"], np.array(["cat", None]), tree=TREE),
+            r"rows without an answer \(None\), which predict\(reject",
+        ),
         (
             lambda: level_accuracy_score(["cat"], ["cat"], tree=TREE, level=3),
             "levels of this tree are 0",

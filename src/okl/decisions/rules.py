@@ -142,7 +142,10 @@ class DecisionRule:
 
 def check_reject(reject: Any) -> None:
     """Raise ValueError unless it is None or a cost."""
-    if reject is not None and (not isinstance(reject, Real) or not float(reject) >= 0):
+    if reject is None:
+        return
+    number = isinstance(reject, Real) and not isinstance(reject, bool)
+    if not number or not float(reject) >= 0:
         raise ValueError(
             "reject is what no answer costs, a number of at least 0, or None; got "
             f"{reject!r}."

@@ -184,9 +184,22 @@ def hierarchical_f1_score(
 
 
 def _checked(y_true: Any, y_pred: Any, sample_weight: Any) -> Any:
-    """Return labels (n_samples,) and their weights, or None."""
+    """Return labels (n_samples,) and their weights, or None.
+
+    Raises
+    ------
+    ValueError
+        If there are none, numbers of them differ, or an answer is missing.
+    """
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
+    if len(y_true) == 0:
+        raise ValueError("There are no labels, y_true and y_pred are empty.")
+    if any(answer is None for answer in y_pred.tolist()):
+        raise ValueError(
+            "y_pred has rows without an answer (None), as predict(reject=...) leaves "
+            "open: leave these rows out, or see okl.metrics.reject_curve."
+        )
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, y_true)
     return y_true, y_pred, sample_weight
