@@ -67,7 +67,7 @@ def test_zeros_are_exact():
 
 
 def test_a_small_gap():
-    model = fitted(["frobenius", "low_rank"], 0.5, tol=1e-9)
+    model = fitted(["frobenius", "low_rank"], 0.5, n=40, tol=1e-9)
     assert model.certificate_.status == "optimal"
 
 
