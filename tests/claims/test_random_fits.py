@@ -48,8 +48,8 @@ def test_random_fits_end_with_a_proof(outcomes, capsys):
 @pytest.mark.slow
 @pytest.mark.xfail(
     strict=True,
-    reason="1.7 % take longer: the hinge and its square with a learned output kernel, "
-    "above all of bounded rank, and the logistic loss with a tiny alpha",
+    reason="1.0 % take longer: the hinge with a learned output kernel, above all of "
+    "bounded rank, and the logistic loss with a tiny alpha",
 )
 def test_random_fits_end_soon(outcomes):
     assert sum(outcome.seconds > SLOW for outcome in outcomes) <= 0.005 * len(outcomes)
