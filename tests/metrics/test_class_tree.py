@@ -214,7 +214,7 @@ def test_scorers_are_scikit_learns():
         (lambda: taxo_loss([], [], tree=TREE), "no labels"),
         (
             lambda: taxo_loss(["cat", "dog"], np.array(["cat", None]), tree=TREE),
-            r"rows without an answer \(None\), which predict\(reject",
+            r"rows without an answer \(None\), as predict\(reject",
         ),
         (
             lambda: level_accuracy_score(["cat"], ["cat"], tree=TREE, level=3),
