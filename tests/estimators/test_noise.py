@@ -130,6 +130,19 @@ def test_weights_say_how_exact_targets_are(least, most):
     assert abs(np.mean((low <= truth) & (truth <= high)) - 0.9) < 0.02
 
 
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+def test_the_covariance_of_noise_is_that_of_weight_one(structure):
+    rng = np.random.default_rng(0)
+    truth = np.array([[1.0, 0.6, 0.0], [0.6, 0.5, -0.1], [0.0, -0.1, 0.3]])
+    X, weights = rng.normal(size=(400, 2)), rng.uniform(0.2, 5.0, 400)
+    signal = np.column_stack([np.sin(X[:, 0]), X[:, 1], np.sin(X[:, 0]) + X[:, 1]])
+    noise = rng.multivariate_normal(np.zeros(3), truth, 400)
+    Y = signal + noise / np.sqrt(weights)[:, None]
+    model = OutputKernelRegressor(KERNEL, structure, 0.3)
+    model.fit(X, Y, sample_weight=weights)
+    assert_allclose(model.residual_covariance_, truth, atol=0.12)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_factor_of_weights_and_alpha_is_a_unit_of_noise(missing):
     X, Y = sample(14, 3, missing)
