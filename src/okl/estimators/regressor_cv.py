@@ -11,9 +11,14 @@ from sklearn.base import RegressorMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.search.judge import StandIn
+from okl.estimators.targets import TrainingTargets
 from okl.losses import Loss
 from okl.metrics import mean_squared_error, r2_score
+from okl.numerics.validation import check_magnitude
 from okl.selection.folds import Folds
+
+# Targets that are not larger, and no smaller than one over it, have squares.
+_LARGEST = 1e150
 
 
 class _HeldOutRegressor(RegressorMixin, StandIn):
@@ -244,6 +249,15 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         )
         self.alpha_per_output = alpha_per_output
         self.normalize_y = normalize_y
+
+    def _enter(
+        self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
+    ) -> tuple[Any, np.ndarray, TrainingTargets]:
+        """Check what was given to fit, in the units that it is judged in as well."""
+        X, y, targets = super()._enter(X, y, loss, sample_weight, task)
+        known, what = y[~np.isnan(y)], "y has entries up to"
+        check_magnitude(known, what, "Rescale the targets.", largest_size=_LARGEST)
+        return X, y, targets
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutRegressor:
         """Return a regressor of one or several outputs."""

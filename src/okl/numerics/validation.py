@@ -18,8 +18,8 @@ from okl.numerics.arrays import Array, eigh, is_numpy, namespace
 # What a Gram matrix may miss symmetry or positive semi-definiteness by, relative
 # to its largest entry or eigenvalue, before it is refused.
 _GRAM_TOLERANCE = 1e-5
-# Between these a number has powers and quotients in double precision.
-_SMALLEST, _LARGEST = 1e-50, 1e50
+# Between one over it and it a number has powers and quotients in double precision.
+_LARGEST = 1e50
 # Negative eigenvalues below this (relative) are rounding and need no projection.
 _ROUNDING = 1e-12
 
@@ -61,7 +61,9 @@ def check_alpha(value: Any) -> float:
     return alpha
 
 
-def check_magnitude(values: Array, what: str, remedy: str) -> None:
+def check_magnitude(
+    values: Array, what: str, remedy: str, *, largest_size: float = _LARGEST
+) -> None:
     """Raise ValueError unless numbers are of a size that can be computed with.
 
     Zeros alone are.
@@ -72,15 +74,18 @@ def check_magnitude(values: Array, what: str, remedy: str) -> None:
         Any numbers; their largest absolute value counts.
     what, remedy : str
         How the message begins, in front of that value, and what it advises.
+    largest_size : float, default=1e50
+        The largest, and one over the smallest, that it may be.
     """
     xp = namespace(values)
     largest = 0.0
     if values.size:  # without a copy of absolute values
         largest = max(float(xp.max(values)), -float(xp.min(values)))
-    if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
+    smallest_size = 1 / largest_size
+    if largest != 0 and not smallest_size <= largest <= largest_size:
         raise ValueError(
-            f"{what} {largest:.3g}, which is not between {_SMALLEST:g} and "
-            f"{_LARGEST:g}: squares and products would leave the range of floating "
+            f"{what} {largest:.3g}, which is not between {smallest_size:g} and "
+            f"{largest_size:g}: squares and products would leave the range of floating "
             f"point numbers. {remedy}"
         )
 
