@@ -65,6 +65,8 @@ def test_what_is_missing_in_a_table_of_pandas():
         assert tree.classes_.tolist() == ["1/1", "1/2", "2"]
     edges = pandas.Series([None, 0, 0, 1], index=[0, 1, 2, 3])
     assert ClassTree.from_dict(edges.to_dict()).classes_.tolist() == [2, 3]
+    with pytest.raises(ValueError, match="child of 'a' has no name"):
+        ClassTree.from_dict({"b": "a", np.nan: "a"})
 
 
 def test_one_tree_made_in_four_ways():

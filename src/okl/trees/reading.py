@@ -87,8 +87,18 @@ def parents_of(edges: Mapping[Any, Any]) -> tuple[list[Any], np.ndarray]:
     """Return the nodes of a mapping from child to parent, and their parents.
 
     The root may be a key with parent None, or only appear as a parent.
+
+    Raises
+    ------
+    ValueError
+        If a child has no name.
     """
     pairs = {_or_none(child): _or_none(parent) for child, parent in edges.items()}
+    if None in pairs:
+        raise ValueError(
+            f"A child of {pairs[None]!r} has no name (None or NaN); give each node "
+            "one. Only the parent of the root may be missing."
+        )
     nodes = list(
         dict.fromkeys(
             name

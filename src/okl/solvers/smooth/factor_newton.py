@@ -20,8 +20,7 @@ from okl.solvers.solution import Solution, certified
 # rounds also under a bound on the rank, where the gap need not close. Elsewhere it may
 # stay open for hundreds, at a small alpha: then the most.
 _ROUGH, _IMPUTED_ROUGH, _FEW_ROUNDS, _MOST_ROUNDS = 1e-2, 0.5, 12, 30
-# Under a bound on the rank the last step promises less than this part of the tolerance,
-# or none is lower.
+# Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
 # Steps without a smaller gap, after which rounding is in the way.
 _STAGNATION = 10
@@ -91,11 +90,9 @@ def factor_newton(
         limited = steps.is_limited(model)
         gap = monitor.add(model.primal, model.dual, model, limited=limited)
         if monitor.done:
-            rank_limited = limited and monitor.stalled
             break
         last, model = model, steps.lower(model, gap)
-        minimal = steps.promise <= _PROMISE * tol * last.objective
-        rank_limited = limited and (minimal or model is None)
+        rank_limited = limited and steps.promise <= _PROMISE * tol * last.objective
         if rank_limited:
             break
     best = monitor.best
