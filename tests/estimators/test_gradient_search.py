@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
@@ -12,6 +13,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -405,3 +407,22 @@ def test_alphas_that_cannot_be_learned(estimator, options, message):
     y = LABELS if is_classifier(estimator) else ROWS
     with pytest.raises(ValueError, match=message):
         GradientSearchCV(estimator, **options).fit(ROWS, y)
+
+
+def test_features_of_a_given_kernel_need_no_matrix():
+    rng = np.random.default_rng(0)
+    labels = np.arange(420) % 3
+    words = scipy.sparse.random_array((420, 3000), density=0.002, rng=rng).tocsr()
+    rows = scipy.sparse.csr_array((np.ones(420), (np.arange(420), labels)), words.shape)
+    words += rows
+    model = OutputKernelClassifier(
+        "linear", "identity", loss="softmax", alpha=0.1, fit_intercept=False, tol=1e-3
+    )
+    search = GradientSearchCV(model, ["alpha"], cv=2)
+    full = clone(search).set_params(estimator__kernel=linear_kernel)
+    # a matrix of 420 x 420 takes 1.3 MiB
+    search.set_params(estimator__max_memory=1.0).fit(words, labels)
+    found = search.best_params_["alpha"]
+    assert_allclose(found, full.fit(words, labels).best_params_["alpha"], rtol=0.02)
+    with pytest.raises(MemoryError, match="more than max_memory"):
+        full.set_params(estimator__max_memory=1.0).fit(words, labels)

@@ -14,7 +14,7 @@ from okl.losses import Softmax, Squared
 from okl.operators import Dense
 from okl.parameters import HyperparameterSpace, Learn, LogNormal, Tied
 from okl.problems import Observed
-from okl.selection.criteria import NAMES, choose_criterion
+from okl.selection.criteria import NAMES, FoldsLikelihood, choose_criterion
 from okl.selection.learning import learn
 from okl.structures import Frobenius, Graph, Identity, Mean
 from tests.samples import draw, draw_classes
@@ -326,3 +326,26 @@ def test_a_matrix_that_does_not_fit(monkeypatch):
     monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="fewer rows"):
         run(X, observed, Gaussian(1.0))
+
+
+class Watched(FoldsLikelihood):
+    """The likelihood of folds, and the alphas it was asked for."""
+
+    def evaluate(self, operator, alpha, structure, **options):
+        self.__dict__.setdefault("alphas", []).append(alpha)
+        return super().evaluate(operator, alpha, structure, **options)
+
+    def cold(self):
+        return self
+
+
+def test_the_first_step_stays_near_where_fits_take_long():
+    X, codes, _ = draw_classes(40, 3)
+    observed = Observed(np.eye(3)[codes], Softmax())
+    criterion = Watched(observed, folds_of(40), fit_intercept=False)
+    options = {"fit_intercept": False, "parameters": {"alpha": (1e-6, 1e3)}}
+    kernel = Linear().resolve(X)
+    learn(X, observed, kernel, Identity(), 300.0, criterion, max_iter=2, **options)
+    first, second = np.log(criterion.alphas[:2])
+    # one unit of the logarithm, and not one of the bounds
+    assert 0.0 < abs(second - first) < 1.0 + 1e-9

@@ -65,20 +65,9 @@ class SparseFeatures(KernelOperator):
         return bool(self._rows.sparse.shape[1] > self.n_samples)
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
-        """Return Phi (Phi' times a matrix), some of its columns at a time.
-
-        Phi' times a few columns stays in the cache, and is nowhere as large as all of
-        them; with many features that would be more than the product.
-        """
+        """Return Phi (Phi' times a matrix)."""
         count_product()
-        if right.ndim == 1 or right.shape[1] <= _COLUMNS:
-            return self._rows.forward(self._rows.adjoint(right))
-        product = np.empty_like(right)
-        for first in range(0, right.shape[1], _COLUMNS):
-            some = slice(first, first + _COLUMNS)
-            inside = self._rows.adjoint(np.ascontiguousarray(right[:, some]))
-            product[:, some] = self._rows.forward(inside)
-        return product
+        return _product(self._rows, self._rows, right)
 
     @property
     def work(self) -> float:
@@ -163,4 +152,20 @@ class _Cross:
     columns: CentredRows
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
-        return self.rows.forward(self.columns.adjoint(right))
+        return _product(self.rows, self.columns, right)
+
+
+def _product(left: CentredRows, inner: CentredRows, right: np.ndarray) -> np.ndarray:
+    """Return A (B' times a matrix), some of its columns at a time.
+
+    B' times a few columns stays in the cache, and is nowhere as large as all of them;
+    with many features that would be more than the product.
+    """
+    if right.ndim == 1 or right.shape[1] <= _COLUMNS:
+        return left.forward(inner.adjoint(right))
+    product = np.empty((left.sparse.shape[0], right.shape[1]))
+    for first in range(0, right.shape[1], _COLUMNS):
+        some = slice(first, first + _COLUMNS)
+        inside = inner.adjoint(np.ascontiguousarray(right[:, some]))
+        product[:, some] = left.forward(inside)
+    return product

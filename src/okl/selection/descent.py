@@ -18,6 +18,11 @@ Watch = Callable[[int, Record], None]
 # or where a step changes it by no more than this part of it: log likelihoods that
 # differ by less say nothing, and held-out ones are hardly known better.
 _GRADIENT, _CHANGE = 1e-2, 1e-8
+# Where values take fits with one kernel the gradient is known to some 1e-4, and the
+# objective is smooth: the first step changes no logarithm by more than this. Alone
+# L-BFGS-B begins at a corner of the bounds, where a fit may take minutes. With a kernel
+# that is learned there are several minima, and a corner is as good a place to look.
+_CHANGE_OF_FITS, _FIRST = 1e-6, 1.0
 _CORRECTIONS = 20
 # A line search that takes more evaluations looks for what rounding hides.
 _LINE_SEARCH = 8
@@ -57,17 +62,25 @@ class Descent:
 
     def run(self, max_iter: int) -> tuple[bool, str]:
         """Minimise; return whether the search ended by itself, and why."""
+        of_fits = self._objective.criterion.by_fits and not self._objective.moves_kernel
+        # the first step is the gradient, of the objective in these units
+        unit = max(self._slope(self._best) / _FIRST, 1.0) if of_fits else 1.0
+
+        def in_units(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self._value_and_gradient(theta)
+            return value / unit, gradient / unit
+
         options = {
             "maxiter": max_iter,
             "maxfun": 20 * max_iter,
             "maxcor": _CORRECTIONS,
-            "gtol": _GRADIENT,
-            "ftol": _CHANGE,
+            "gtol": _GRADIENT / unit,
+            "ftol": _CHANGE_OF_FITS if of_fits else _CHANGE,
             "maxls": _LINE_SEARCH,
         }
         try:
             result = minimize(
-                self._value_and_gradient,
+                in_units,
                 self._best.theta,
                 method="L-BFGS-B",
                 jac=True,

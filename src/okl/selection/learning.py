@@ -158,15 +158,16 @@ def learn(
     start = perf_counter()
     n_samples = X.shape[0]
     check_n_samples(n_samples)
-    _require_memory(kernel, n_samples, budget)
     if fit_intercept:
         kernel = kernel.centered(X, row_weights)
     model = Model(kernel, structure, alpha)
     space = HyperparameterSpace(
         _hyperparameters(model, X, observed, row_weights), parameters
     )
-    _check_space(space, model, X, observed.n_outputs)
     objective = Objective(X, model, criterion, space, priors)
+    if objective.forms_matrices:
+        _require_memory(kernel, n_samples, budget)
+    _check_space(space, model, X, observed.n_outputs)
     _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)

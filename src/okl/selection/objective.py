@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from okl.kernels import Kernel, PerOutput
-from okl.operators import Operator
+from okl.operators import Operator, operator_of
 from okl.parameters import HyperparameterSpace
 from okl.selection.criteria import Criterion
 from okl.selection.differences import central_differences
@@ -52,13 +52,27 @@ class Objective:
         return self.criterion.differentiates(self.model.structure)
 
     @property
-    def _moves_kernel(self) -> bool:
+    def moves_kernel(self) -> bool:
+        """Whether a parameter of the kernel is learned."""
         return any(name.startswith("kernel__") for name in self.space.names)
+
+    @property
+    def forms_matrices(self) -> bool:
+        """Whether arrays of the size of K are formed.
+
+        Fits with a kernel that is not learned multiply by its features, if it has any.
+        """
+        kernel = self.model.kernel
+        if self.moves_kernel or not self.criterion.by_fits:
+            return True
+        kernels = kernel.kernels if isinstance(kernel, PerOutput) else [kernel]
+        return any(one.features(self.X) is None for one in kernels)
 
     @cached_property
     def _operator(self) -> Operator:
         """The kernel matrix, where no parameter of the kernel is learned."""
-        return matrix_of(self.model.kernel, self.X)
+        of = matrix_of if self.forms_matrices else operator_of
+        return of(self.model.kernel, self.X)
 
     def at(self, theta: np.ndarray) -> Model:
         """Return new objects with the values that theta stands for."""
@@ -94,7 +108,7 @@ class Objective:
 
     def operator(self, kernel: Kernel | PerOutput) -> Operator:
         """Return the matrix of a kernel, the same one where none of it is learned."""
-        if not self._moves_kernel:
+        if not self.moves_kernel:
             return self._operator
         return matrix_of(kernel, self.X)
 
@@ -107,7 +121,7 @@ class Objective:
         """Return the criterion and its gradient."""
         kernel, structure, alpha = self.at(theta)
         derivatives: dict[str, Any] = {}
-        if self._moves_kernel:
+        if self.moves_kernel:
             operator, pullback = matrix_and_pullback(kernel, self.X)
             found = self.criterion.evaluate(operator, alpha, structure)
             derivatives = within("kernel", pullback(found))

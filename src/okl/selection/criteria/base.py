@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,17 @@ class Evaluation:
 
 
 class Criterion(ABC):
-    """Base of the criteria: they hold targets, and judge kernels."""
+    """Base of the criteria: they hold targets, and judge kernels.
+
+    Attributes
+    ----------
+    by_fits : bool
+        Whether a value takes fits, that multiply by K, and many times at an extreme
+        alpha or kernel. Without them K is decomposed as an array, and a value takes as
+        long everywhere.
+    """
+
+    by_fits: ClassVar[bool] = False
 
     @abstractmethod
     def evaluate(

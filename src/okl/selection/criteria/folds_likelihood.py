@@ -31,7 +31,7 @@ eigenvalue of L reaches zero; then there is the value, of the fits as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class FoldsLikelihood(Criterion):
     rtol : float, default=1e-4
         Relative residual of the solve for the derivative.
     """
+
+    by_fits: ClassVar[bool] = True
 
     def __init__(
         self,
