@@ -5,6 +5,10 @@ last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has, and the 
 of `okl.solvers.terms.term_newton` solve the problem. Its solution is the next L_q.
 Every one lowers the objective, whatever the weights, and the lower they are the fewer
 there are, of more steps each (Rockafellar 1976): they are lowered from one to the next.
+
+With a loss that has kinks the dual point is no function of the model, and that of one
+round may prove the model of another: the highest dual value goes with the lowest
+objective.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
+from okl.certificates.certificate import relative_gap
 from okl.certificates.terms import StructureTerms
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.smooth import symmetric
@@ -60,8 +65,8 @@ def proximal_points(
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
     start = start or _first(rounds, prepared, alpha)
     weights = start.weights
-    share, closer = _MOST, 1.0
-    while not monitor.done:
+    share, closer, proof = _MOST, 1.0, _Proof()
+    while not monitor.done and proof.gap(problem.reference) > SAFETY * tol:
         centred = _centred(problem.structure, start.last.matrices, weights)
         found = rounds(
             prepared.under(centred),
@@ -86,6 +91,7 @@ def proximal_points(
         certificate = solution.certificate
         fallen = monitor.lowest - certificate.primal > share * abs(certificate.primal)
         monitor.add(certificate.primal, certificate.dual, solution)
+        proof = proof.after(solution)
         # where rounding ended a round the weights were too low
         change = _EASY if found.n_iter <= _FEW else _LOWER
         change = change if found.certificate.relative_gap <= share else _HIGHER
@@ -97,6 +103,8 @@ def proximal_points(
         closer = 1.0 if progress else _CLOSER * closer
         share = max(min(closer * _SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
     best: Solution = monitor.best
+    if proof.gap(problem.reference) < monitor.smallest:
+        best = proof.certified(problem, alpha, tol)
     return replace(best, n_iter=monitor.n_iter, history=monitor.history.records)
 
 
@@ -105,6 +113,51 @@ class _Start(NamedTuple):
 
     last: TermStart
     weights: list[float]
+
+
+class _Proof(NamedTuple):
+    """The model of the lowest objective, and that of the highest dual value.
+
+    None without dual points of their own.
+    """
+
+    lowest: Solution | None = None
+    highest: Solution | None = None
+
+    def after(self, solution: Solution) -> _Proof:
+        """Return those after a further one."""
+        if solution.dual_point is None:
+            return self
+        lowest, highest = self.lowest or solution, self.highest or solution
+        found = solution.certificate
+        return _Proof(
+            solution if found.primal < lowest.certificate.primal else lowest,
+            solution if found.dual > highest.certificate.dual else highest,
+        )
+
+    def gap(self, reference: float) -> float:
+        """Return the relative gap between both."""
+        if self.lowest is None or self.highest is None:
+            return float("inf")
+        primal, dual = self.lowest.certificate.primal, self.highest.certificate.dual
+        return abs(relative_gap(primal, dual, reference))
+
+    def certified(self, problem: Any, alpha: float, tol: float) -> Solution:
+        """Return the model with the dual point of the other."""
+        assert self.lowest is not None
+        assert self.highest is not None
+        model = self.lowest
+        return certified(
+            problem,
+            model.dual_coef,
+            model.output_kernel,
+            alpha,
+            tol=tol,
+            history=History(problem.reference),
+            start=model.start,
+            intercept=model.intercept,
+            dual_point=self.highest.dual_point,
+        )
 
 
 class _Centred(Structure):
