@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as theirs
@@ -194,3 +195,23 @@ def test_searches_name_what_they_cannot_score():
             )
     with pytest.raises(ValueError, match="scoring must be one score, got"):
         OutputKernelRegressorCV(scoring=["r2"]).fit(X, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool])
+def test_integers_and_truth_values_are_numbers(dtype):
+    # differences of small integers wrap around
+    rng = np.random.default_rng(0)
+    y, p = (rng.integers(0, 2 if dtype is bool else 120, (40, 2)) for _ in "yp")
+    expected = theirs.r2_score(y, p, multioutput="raw_values")
+    found = ours.r2_score(y.astype(dtype), p.astype(dtype), multioutput="raw_values")
+    assert_allclose(found, expected, rtol=1e-12)
+    certain = np.array([[0, 1], [1, 1]])
+    assert_allclose(ours.log_loss(certain, certain), 0.0, atol=1e-12)
+
+
+def test_labels_of_pandas_may_be_complete():
+    y = pd.DataFrame({"a": [True, False, True], "b": [True, True, False]})
+    p = y.to_numpy().astype(int)
+    p[0] = 0
+    for dtype in ("boolean", "Int64"):
+        assert ours.accuracy_score(y.astype(dtype), p) == pytest.approx(2 / 3)

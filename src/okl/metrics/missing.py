@@ -122,6 +122,7 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
         If shapes differ, or no row has an observed label.
     """
     if not partly_observed(y_true):
+        y_true, y_pred = _without_objects(y_true), _without_objects(y_pred)
         return float(
             metrics.accuracy_score(y_true, y_pred, sample_weight=sample_weight)
         )
@@ -157,6 +158,17 @@ def partly_observed(y: Any) -> bool:
     except (TypeError, ValueError):  # text, for example
         return False
     return bool(np.isnan(numbers).any())
+
+
+def _without_objects(labels: Any) -> Any:
+    """Return indicators as integers, that pandas has as columns with missing values."""
+    found = None if issparse(labels) else np.asarray(labels)
+    if found is None or found.ndim != 2 or found.dtype != object:
+        return labels
+    try:
+        return found.astype(np.intp)
+    except (TypeError, ValueError):  # text, for example
+        return labels
 
 
 def _r2(
@@ -245,8 +257,13 @@ def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
     floats = type(values) is np.ndarray and values.dtype == np.float64
     if floats and values.ndim in (1, 2) and values.size and np.isfinite(values).all():
         return values
+    # differences of integers wrap around, and of truth values there are none
     return check_array(
-        values, ensure_2d=False, ensure_all_finite=finite, input_name=name
+        values,
+        dtype=[np.float64, np.float32],
+        ensure_2d=False,
+        ensure_all_finite=finite,
+        input_name=name,
     )
 
 
