@@ -10,7 +10,16 @@ from sklearn.gaussian_process.kernels import Matern as GaussianProcessMatern
 from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
-from okl.kernels import Constant, Gaussian, Laplacian, Linear, Matern, Polynomial
+from okl.kernels import (
+    Constant,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+)
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(9, 4))
@@ -159,3 +168,13 @@ def test_scaling_features_is_scaling_gamma(scale):
 def test_scale_makes_the_gaussian_ignore_units(scale):
     kernel, rescaled = Gaussian().resolve(X), Gaussian().resolve(scale * X)
     assert_allclose(rescaled(scale * X, scale * Z), kernel(X, Z), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.3), RationalQuadratic(1.5), Matern(1.5), Periodic(2.0)]
+)
+def test_a_row_far_away_leaves_the_others_as_they_are(kernel):
+    # as one that stands for unknown values does
+    rows = np.vstack([X, np.full(4, 1e9)])
+    assert_allclose(kernel(rows)[:-1, :-1], kernel(X), rtol=1e-12)
+    assert_allclose(kernel(Z, rows)[:, :-1], kernel(Z, X), rtol=1e-12)

@@ -20,6 +20,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl.kernels._checks import is_scale, positive_per_feature
 
+# So many rows tell where most of them are.
+_LOOKED_AT = 100
+
 
 def resolved_gamma(
     kernel: BaseEstimator, X: Any, weights: np.ndarray | None = None
@@ -62,6 +65,15 @@ def column_means(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray
         X, weights = X[weights > 0], weights[weights > 0]
     means = np.average(X, axis=0, weights=weights)
     return np.where(np.ptp(X, axis=0) == 0, X[0], means)
+
+
+def midst(X: np.ndarray) -> np.ndarray:
+    """Return a number of each column that most of its entries are around.
+
+    The median of some rows: a row far away, that stands for unknown values, say, would
+    draw the means away from all others.
+    """
+    return np.median(X[:: max(len(X) // _LOOKED_AT, 1)], axis=0)
 
 
 def column_variances(X: Any, weights: np.ndarray | None) -> np.ndarray:
@@ -110,7 +122,7 @@ def one_width(value: Any, n_features: int) -> list[np.ndarray]:
 def rescaled_differences(
     kernel: BaseEstimator, name: str, power: float, X: Any, Z: Any = None
 ) -> tuple[Any, Any]:
-    """Move both sets of rows to the means of the second one, then rescale the columns.
+    """Move both sets of rows to the midst of the second one, then rescale the columns.
 
     Parameters and result are those of `rescaled`. For kernels that see no more than
     the differences of rows: scikit-learn takes distances from norms and products,
@@ -120,10 +132,10 @@ def rescaled_differences(
     X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
     if sparse.issparse(X) or sparse.issparse(Z):
         return rescaled(kernel, name, power, X, None if Z is X else Z)
-    means = column_means(Z)
+    origin = midst(Z)
     factors = positive_per_feature(kernel, name, X.shape[1]) ** power
-    first = times(X - means, factors)
-    return first, first if Z is X else times(Z - means, factors)
+    first = times(X - origin, factors)
+    return first, first if Z is X else times(Z - origin, factors)
 
 
 def symmetrized(K: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import check_pairwise_arrays, euclidean_distances
 from okl.kernels._checks import positive_per_feature
 from okl.kernels._contractions import sums_of_products, sums_of_squares
 from okl.kernels._hyperparameters import OWN, SHARED, feature_parameter
-from okl.kernels._scaling import column_means, symmetrized
+from okl.kernels._scaling import midst, symmetrized
 from okl.kernels.base import Kernel, Matrix
 from okl.kernels.differentiable import Derivatives, Evaluated
 from okl.parameters.hyperparameter import Hyperparameter
@@ -123,9 +123,9 @@ class Periodic(Kernel):
             )
         X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
         period = positive_per_feature(self, "periodicity", X.shape[1])
-        means = column_means(Z)  # angles of large numbers would have no digits
-        first = (X - means) * (2.0 * np.pi / period)
-        return first, first if Z is X else (Z - means) * (2.0 * np.pi / period)
+        origin = midst(Z)  # angles of large numbers would have no digits
+        first = (X - origin) * (2.0 * np.pi / period)
+        return first, first if Z is X else (Z - origin) * (2.0 * np.pi / period)
 
     def _circles(self, angles: np.ndarray) -> np.ndarray:
         """Return the points on the circles: all first coordinates, then all second.
