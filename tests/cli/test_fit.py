@@ -350,3 +350,24 @@ def test_an_alpha_for_each_output(okl, related, tmp_path):
     )
     assert refused.exit_code == 2
     assert "'softmax' is one of all outputs together" in refused.stderr
+
+
+@pytest.mark.parametrize("others", [["1"], []], ids=["and 1", "alone"])
+def test_classes_and_tasks_keep_their_zeros(okl, tmp_path, others):
+    rng = np.random.default_rng(0)
+    names = np.array(["001", "02", *others])[np.arange(45) % (2 + len(others))]
+    table = pd.DataFrame(rng.normal(size=(45, 2)), columns=["a", "b"])
+    table["a"] += 4 * (names == "001")
+    path, out = tmp_path / "codes.csv", tmp_path / "fit"
+    table.assign(code=names).to_csv(path, index=False)
+    arguments = ("--target", "code", "--task", "classification", *FEWER_ALPHAS)
+    assert okl("fit", path, *arguments, "--out", out).exit_code == 0
+    okl("predict", out / "model.skops", path, "--out", tmp_path / "p.csv")
+    found = pd.read_csv(tmp_path / "p.csv", dtype=str)["code"]
+    assert set(found) <= set(names)
+    assert "001" in set(found)
+    table.assign(y=table["a"], code=names).to_csv(path, index=False)
+    arguments = ("--target", "y", "--task-column", "code", *FEWER_ALPHAS)
+    assert okl("fit", path, *arguments, "--out", out).exit_code == 0
+    model = load_model(out / "model.skops")
+    assert model.task_column == ("code", "text")

@@ -87,3 +87,20 @@ def test_the_table_is_not_overwritten(okl, holes, tmp_path):
     result = okl("impute", path, "--target", "y_*", "--out", path)
     assert result.exit_code == 2
     assert "would overwrite what is read" in result.stderr
+
+
+def test_other_cells_are_written_as_they_were(okl, holes, tmp_path):
+    table, _ = holes
+    table = table.assign(town=np.char.mod("%04d", np.arange(120)), flag="TRUE")
+    table["y_a"] = (10 * table["y_a"]).round().astype("Int64")
+    source, out = tmp_path / "codes.csv", tmp_path / "filled.csv"
+    table.to_csv(source, index=False)
+    arguments = ("--target", "y_*", "--out", out, "--no-inputs")
+    assert okl("impute", source, *arguments).exit_code == 0
+    before, after = (
+        pd.read_csv(path, dtype=str, na_filter=False) for path in (source, out)
+    )
+    empty = before == ""
+    assert empty.any(axis=None)
+    assert after.where(~empty).equals(before.where(~empty))
+    assert np.isfinite(after[TARGETS].astype(float)).all(axis=None)

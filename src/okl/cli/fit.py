@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from okl.cli.class_tree import classes_in_tree
@@ -29,8 +30,8 @@ from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
 from okl.cli.sureness import FILE as SURENESS_FILE
 from okl.cli.sureness import Sureness, check_resamples
-from okl.cli.tables import read_table, write_matrix
-from okl.cli.targets import Task
+from okl.cli.tables import read_table, with_names_as_text, write_matrix
+from okl.cli.targets import Task, choose_targets
 from okl.cli.verdict import by_likelihood, to_compare, to_keep
 from okl.selection.folds import N_FOLDS
 
@@ -116,17 +117,14 @@ def fit_table(
     UserError
         For anything that the user can mend; then nothing is written.
     """
-    settings = parse_settings(
-        kernels, structures, assignments, in_tree=tree is not None
-    )
+    in_tree = tree is not None
+    settings = parse_settings(kernels, structures, assignments, in_tree=in_tree)
     class_tree = None
     with staged_folder(out) as folder:
-        if tree is None:
-            data = take_apart(read_table(table), targets, task, task_column)
-        else:
-            cells = read_table(table, text_columns=targets)
-            task = task or "classification"
-            data = take_apart(cells, targets, task, task_column)
+        task = task or ("classification" if in_tree else None)
+        cells = _read(table, targets, task, task_column, in_tree=in_tree)
+        data = take_apart(cells, targets, task, task_column)
+        if tree is not None:
             class_tree, data = classes_in_tree(tree, data)
             settings.structures[0].set_params(class_tree=class_tree)
             settings.search.setdefault("loss", "softmax")
@@ -233,3 +231,22 @@ def name_of_score(data: Data, outcome: Outcome) -> str:
     if data.task == "regression":
         return "R^2 of the targets" if data.ids is None else "R^2 of all rows"
     return "accuracy" if data.single_classification else "accuracy of whole rows"
+
+
+def _read(
+    path: Path,
+    targets: Sequence[str],
+    task: Task | None,
+    task_column: str | None,
+    *,
+    in_tree: bool,
+) -> pd.DataFrame:
+    """Read a table, the ids of tasks and classes as they are written."""
+    if in_tree:
+        return read_table(path, text_columns=targets)
+    table = read_table(path)
+    names = [name for name in table if name == task_column]
+    if task == "classification":
+        classes = choose_targets(list(table), targets)
+        names += classes if len(classes) == 1 else []
+    return with_names_as_text(table, path, names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from okl import OutputKernelImputer
@@ -13,7 +14,7 @@ from okl.cli.deviations import with_deviations
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.preprocessing import encoder_for
 from okl.cli.staging import staged_file
-from okl.cli.tables import format_of, read_table, write_table
+from okl.cli.tables import format_of, read_cells, read_table, write_table
 from okl.cli.targets import check_observed, choose_targets
 from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
 
@@ -75,11 +76,28 @@ def impute_table(
             filled, deviations = OutputKernelImputer().fit_transform(
                 targets, X=encoded, return_std=True
             )
-        table[names] = filled
+        table = _with_filled(table, table_path, out, targets.isna(), filled)
         if std:
             table = with_deviations(table, names, deviations)
         write_table(table, file)
     return n_empty
+
+
+def _with_filled(
+    table: pd.DataFrame,
+    source: Path,
+    out: Path,
+    empty: pd.DataFrame,
+    filled: np.ndarray | pd.DataFrame,
+) -> pd.DataFrame:
+    """Return the table with its empty cells filled, all others as they are written."""
+    names = list(empty)
+    numbers = pd.DataFrame(np.asarray(filled), columns=names, index=table.index)
+    cells = None if format_of(out) == ".parquet" else read_cells(source)
+    if cells is None:
+        return table.assign(**numbers)
+    kept = {name: cells[name].where(~empty[name], numbers[name]) for name in names}
+    return cells.assign(**kept)
 
 
 def _numbers(targets: pd.DataFrame) -> pd.DataFrame:

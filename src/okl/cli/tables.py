@@ -2,8 +2,8 @@
 
 A table has named columns and at least one row. CSV knows no types, so they are read
 from the cells: a column of numbers is numbers, one of True and False is truth values,
-any other is text. Whoever knows better says which columns are text: "007" is then no
-number.
+any other is text. Whoever knows better says which columns are text, or names, which are
+text where a number would not be written as they are: "007" is then no 7.
 
 What is written may be opened in a spreadsheet, which runs text such as ``=A1`` as a
 formula, wherever the name or the class of that text came from. In CSV and TSV such text
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from okl.cli.columns import kind_of
 from okl.cli.encoding import check_encoding
 from okl.cli.errors import UserError, listing, refusing
 
@@ -38,6 +39,8 @@ _SEPARATORS = {
 # Text that a spreadsheet runs: a sign alone, or a number, is none. The wide signs are
 # those of East Asian keyboards.
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
+# What no whole number is written as, or what has more digits than a number keeps.
+_CODE = re.compile(r"\+.*|-?0\d.*|-?\d{16,}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 # What pandas, pyarrow and gzip raise for files that are not what their names say.
 _UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
@@ -81,12 +84,52 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
         if suffix == ".parquet":
             table = _with_named_index(pd.read_parquet(path, engine="pyarrow"))
         else:
-            table = _read_text(path, suffix, text_columns)
+            table = _read_text(
+                path, suffix, {"dtype": dict.fromkeys(text_columns, str)}
+            )
     table.columns = table.columns.map(str)
     _check_names(path, list(table.columns))
     if table.empty:
         raise UserError(f"{path} has no rows; expected a header and at least one row.")
     return table
+
+
+def read_cells(path: Path) -> pd.DataFrame | None:
+    """Return the cells of a text table as they are written; None for Parquet.
+
+    Parameters and errors are those of `read_table`, which was done before.
+    """
+    suffix = format_of(path)
+    if suffix == ".parquet":
+        return None
+    return _read_text(path, suffix, {"dtype": str, "na_filter": False})
+
+
+def with_names_as_text(
+    table: pd.DataFrame, path: Path, names: Sequence[str]
+) -> pd.DataFrame:
+    """Return a table that was read, with names such as "007" as they are written.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What `read_table` returned.
+    path : Path
+        Where it is from.
+    names : sequence of str
+        Columns of ids or classes. One of numbers stays so, unless a cell begins with a
+        zero or a plus sign, or has more digits than a number keeps.
+    """
+    numbers = [name for name in names if kind_of(table[name]) in ("number", None)]
+    cells = read_cells(path) if numbers else None
+    if cells is None:
+        return table
+    texts = {
+        name: cells[name].where(table[name].notna(), None)
+        for name in numbers
+        if cells[name].str.fullmatch(_CODE).any()
+    }
+    return table.assign(**texts)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
@@ -118,7 +161,7 @@ def _inert(table: pd.DataFrame) -> pd.DataFrame:
     return inert.set_axis([as_text(name) for name in table], axis="columns")
 
 
-def _read_text(path: Path, suffix: str, text_columns: Iterable[str]) -> pd.DataFrame:
+def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFrame:
     compressed = suffix.endswith(".gz")
     with gzip.open(path) if compressed else path.open("rb") as lines:
         check_encoding(path, lines)
@@ -137,9 +180,9 @@ def _read_text(path: Path, suffix: str, text_columns: Iterable[str]) -> pd.DataF
         try:
             return pd.read_csv(
                 path,
-                dtype=dict.fromkeys(text_columns, str),
                 low_memory=False,  # one type for the whole of a column
                 **how,
+                **types_of,
             )
         except pd.errors.ParserWarning:
             raise UserError(
