@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from okl import Certificate, OutputKernelRegressor, certify
 from okl.certificates import relative_gap
+from okl.losses import Huber
 from okl.structures import LowRank
 from tests import reference
 from tests.instances import STRUCTURES
@@ -370,7 +371,9 @@ class TestErrors:
 
     def test_nan_is_no_proof(self, good):
         good["dual_coef"][0, 0] = np.nan
-        assert certify(**good).status != "optimal"
+        with pytest.raises(ValueError, match="dual_coef has entries that are NaN"):
+            certify(**good)
+        assert Certificate.of(np.nan, 0.0, 0.0, tol=1e-6).status != "optimal"
 
 
 class TestVerdict:
@@ -496,3 +499,22 @@ def test_a_certificate_prints_as_a_paragraph(options, status, advice):
     for part in (f"{certificate.dual:.9g}", f"{certificate.gap:.2g}", advice):
         assert part in text
     assert eval(repr(certificate), {"Certificate": Certificate}) == certificate
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights": -np.ones((5, 1))}, "weights has a negative entry"),
+        ({"weights": np.full((5, 1), np.nan)}, "weights has entries that are NaN"),
+        ({"Y": np.full((5, 2), np.nan)}, "missing target as any number of weight"),
+        ({"dual_coef": np.full((5, 2), np.inf)}, "dual_coef has entries that are NaN"),
+        ({"intercept": [0.0, np.nan]}, "intercept has entries that are NaN"),
+        ({"scores": np.full((5, 2), np.nan)}, "scores has entries that are NaN"),
+        ({"loss": Huber(-1.0)}, "epsilon|delta|finite number"),
+    ],
+)
+def test_what_certifies_nothing_is_refused(changes, message):
+    _, Y, K = draw(5, 2)
+    given = {"K": K, "Y": Y, "dual_coef": 0.1 * Y, "alpha": 1.0} | changes
+    with pytest.raises(ValueError, match=message):
+        certify(**given, structure="identity")

@@ -1,6 +1,7 @@
 """Data in long form: one task, and one target, a row."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import sklearn
@@ -536,3 +537,25 @@ def test_sparse_rows_are_the_dense_ones(structure, intercept, n_features):
     assert_allclose(
         sparse.predict(scipy.sparse.csr_array(X)), dense.predict(X), atol=1e-3
     )
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.array(["NaT", "2020-01-01"] * 3, dtype="M8[D]"),
+        pd.Series(["a", pd.NA] * 3, dtype="string"),
+        np.array([1, pd.NA] * 3, dtype=object),
+        np.array([pd.NaT, pd.Timestamp(0)] * 3, dtype=object),
+    ],
+    ids=["NaT", "string", "object", "pandas NaT"],
+)
+def test_ids_that_pandas_and_numpy_take_for_missing(ids):
+    with pytest.raises(ValueError, match="task is missing in some rows"):
+        OutputKernelRegressor().fit(np.arange(6.0)[:, None], np.arange(6.0), task=ids)
+
+
+def test_a_task_without_targets_is_named():
+    ids, y = np.repeat(["left", "right"], 3), np.arange(6.0)
+    weights = np.where(ids == "right", 0.0, 1.0)
+    with pytest.raises(ValueError, match="task 'right' has no observed target"):
+        OutputKernelRegressor().fit(y[:, None], y, sample_weight=weights, task=ids)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from okl import OutputKernelRegressor
 from okl.kernels import Gaussian, Linear, PerOutput
@@ -344,3 +345,24 @@ def test_a_quantile_is_that_of_the_rows_and_of_all_outputs_where_they_are_few():
     wide = OutputKernelRegressor(KERNEL, "identity", 0.3, tol=1e-12).fit(X, Y)
     expected = [bound[:, 1] for bound in wide.predict_interval(NEW, 0.9)]
     assert_allclose(own, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_arrays_that_change_after_the_fit_change_nothing(normalize):
+    X, Y, _ = draw(20, 2)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 20)
+    model = OutputKernelRegressor(
+        KERNEL, "mean", fit_intercept=normalize, normalize_y=normalize
+    )
+    model.fit(X, Y, sample_weight=weights)
+    expected = pickle.loads(pickle.dumps(model)).predict(NEW, return_std=True)[1]
+    Y[:], weights[:] = 100.0, 3.0
+    assert_allclose(model.predict(NEW, return_std=True)[1], expected, rtol=1e-12)
+
+
+def test_the_interval_of_one_row_is_that_of_a_normal_distribution():
+    model = OutputKernelRegressor(KERNEL, "identity").fit([[0.0]], [[1.0, 2.0]])
+    mean, std = model.predict([[1.0]], return_std=True, include_noise=True)
+    low, high = model.predict_interval([[1.0]], 0.95)
+    assert_allclose(high - mean, norm.ppf(0.975) * std, rtol=1e-12)
+    assert_allclose(mean - low, high - mean, rtol=1e-12)

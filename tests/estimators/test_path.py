@@ -173,3 +173,10 @@ def test_what_is_kept_is_small():
     path = output_kernel_path(X, Y, structure="low_rank", alphas=10)
     size = len(pickle.dumps(path))
     assert size < 10 * Y.nbytes
+
+
+def test_the_alphas_of_the_models_stay():
+    X, Y, _ = draw(9, 2)
+    path = output_kernel_path(X, Y, alphas=3)
+    with pytest.raises(ValueError, match="read-only"):
+        path.alphas[0] = 1.0

@@ -92,13 +92,15 @@ def certify(
     ValueError
         If shapes do not match, K is not symmetric, L is missing, given twice or given
         to a structure that fixes it, there are several K and a structure that is not
-        the identity, or a loss with kinks has no dual point.
+        the identity, a loss with kinks has no dual point, numbers are not finite,
+        weights negative, or a parameter of the loss is out of range.
     """
     check_alpha(alpha)
     check_tolerance(tol)
     structure, loss = as_structure(structure), as_loss(loss)
-    Y, dual_coef = _as_columns(_as_float(Y)), _as_columns(_as_float(dual_coef))
-    matrices = [_as_float(matrix) for matrix in each_of(K)]
+    loss.validate()
+    Y, dual_coef = _columns(Y, "Y"), _columns(dual_coef, "dual_coef")
+    matrices = [_as_float(matrix, "K") for matrix in each_of(K)]
     for matrix in matrices:
         check_gram(matrix, "K")
         if dual_coef.shape != Y.shape or matrix.shape[0] != Y.shape[0]:
@@ -116,21 +118,27 @@ def certify(
     offset: Array | float = 0.0
     if free:
         offset = xp.reshape(xp.asarray(intercept, dtype=Y.dtype), (-1, 1))
+        _check_finite(offset, "intercept")
         _check_outputs(offset, n_outputs, "intercept")
         offset = offset[:, 0]
     if weights is not None:
-        weights = _as_columns(_as_float(weights))
+        weights = _columns(weights, "weights")
         if weights.shape[0] != Y.shape[0] or weights.shape[1] not in (1, n_outputs):
             raise ValueError(
                 f"weights must have the shape of Y, {tuple(Y.shape)}, or "
                 f"({Y.shape[0]}, 1); got {tuple(weights.shape)}."
+            )
+        if xp.any(weights < 0):
+            raise ValueError(
+                f"weights has a negative entry, {float(xp.min(weights)):.3g}; weights "
+                "must be >= 0, zero for what was not observed."
             )
     dual_point = _checked_dual_point(dual_point, Y, loss)
     pairs = [positive_gram(matrix, centered=free) for matrix in matrices]
     if scores is None:
         products = _operator([matrix for matrix, _ in pairs]) @ dual_coef
     else:
-        products = _as_columns(_as_float(scores)) - offset
+        products = _columns(scores, "scores") - offset
     return judge(
         _operator([seen for _, seen in pairs]),
         Y,
@@ -203,12 +211,12 @@ def output_kernel_of(
             f"{structure}."
         )
     if output_kernel is not None:
-        matrix = _as_float(output_kernel)
+        matrix = _as_float(output_kernel, "output_kernel")
         check_gram(matrix, "output_kernel")
         _check_outputs(matrix, n_outputs, "output_kernel")
         return SpectralKernel.from_matrix(matrix)
     if factor is not None:
-        factor = _as_float(factor)
+        factor = _as_float(factor, "output_kernel_factor")
         _check_outputs(factor, n_outputs, "output_kernel_factor")
         # its singular values keep twice the digits of their squares
         basis, values, _ = namespace(factor).linalg.svd(factor, full_matrices=False)
@@ -247,7 +255,7 @@ def _checked_dual_point(dual_point: Any, Y: Array, loss: Loss) -> Array | None:
             f"The loss {loss} has kinks, where its gradient implies no dual point: "
             "give dual_point, for instance dual_point_ of a fitted estimator."
         )
-    dual_point = _as_columns(_as_float(dual_point))
+    dual_point = _columns(dual_point, "dual_point")
     if dual_point.shape != Y.shape:
         raise ValueError(
             f"dual_point must have the shape of Y, {tuple(Y.shape)}; got "
@@ -264,15 +272,26 @@ def _check_outputs(array: Array, n_outputs: int, name: str) -> None:
         )
 
 
-def _as_float(array: Any) -> Array:
+def _as_float(given: Any, name: str) -> Array:
     """Keep an array of any namespace; make anything else a float64 NumPy array."""
-    if hasattr(array, "__array_namespace__"):
-        xp = namespace(array)
-        if xp.isdtype(array.dtype, "real floating"):
-            return array
-        return xp.astype(array, xp.float64)
-    return np.asarray(array, dtype=np.float64)
+    array = given
+    if not hasattr(array, "__array_namespace__"):
+        array = np.asarray(array, dtype=np.float64)
+    xp = namespace(array)
+    if not xp.isdtype(array.dtype, "real floating"):
+        array = xp.astype(array, xp.float64)
+    _check_finite(array, name)
+    return array
 
 
-def _as_columns(array: Array) -> Array:
+def _check_finite(array: Array, name: str) -> None:
+    if not namespace(array).all(namespace(array).isfinite(array)):
+        raise ValueError(
+            f"{name} has entries that are NaN or infinite; give finite ones, and a "
+            "missing target as any number of weight zero."
+        )
+
+
+def _columns(given: Any, name: str) -> Array:
+    array = _as_float(given, name)
     return array[:, None] if array.ndim == 1 else array

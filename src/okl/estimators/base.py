@@ -122,6 +122,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
             dtype=np.float64,
             ensure_2d=False,
             ensure_all_finite="allow-nan",
+            copy=True,  # uncertainty is computed later, from the targets of the fit
             input_name="y",
         )
         if issparse(y):

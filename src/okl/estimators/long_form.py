@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from okl.coding.tasks import Tasks
+from okl.numerics.missing import is_missing
 
 # Unknown ids that a message lists.
 _LISTED = 5
@@ -59,20 +59,13 @@ def checked_ids(task: Any, rows: Any) -> np.ndarray:
     """
     ids = column_or_1d(np.asarray(task), input_name="task")
     check_consistent_length(rows, ids)
-    if ids.dtype.kind == "O":
-        missing = any(
-            value is None or (isinstance(value, float) and isnan(value))
-            for value in ids
-        )
-        if not missing and len({isinstance(value, str) for value in ids}) > 1:
-            raise ValueError(
-                "task mixes strings with other ids, which cannot be sorted; convert "
-                "all of them to strings."
-            )
-    else:
-        missing = ids.dtype.kind == "f" and bool(np.any(np.isnan(ids)))
-    if missing:
+    if ids.dtype.kind in "OfmM" and any(map(is_missing, ids)):
         raise ValueError("task is missing in some rows; every row needs its task.")
+    if ids.dtype.kind == "O" and len({isinstance(value, str) for value in ids}) > 1:
+        raise ValueError(
+            "task mixes strings with other ids, which cannot be sorted; convert all of "
+            "them to strings."
+        )
     return ids
 
 

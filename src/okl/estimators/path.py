@@ -166,6 +166,7 @@ def output_kernel_path(
     inputs = observed.inputs(training.operator, fit_intercept=fit_intercept)
     formulation = observed.formulate(inputs, resolved)
     grid = alpha_grid(formulation.problem, alphas, eps)
+    grid.flags.writeable = False  # models are of these
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
     # those of the models, which need not be built for them
     certificates = [

@@ -131,10 +131,10 @@ def observed_targets(
     if weights is not None and tasks is not None:
         unweighted = np.flatnonzero(tasks.sums(weights) == 0)
         if len(unweighted):
+            task = unweighted[0] if names is None else f"'{names[unweighted[0]]}'"
             raise ValueError(
-                f"The task number {unweighted[0]}, in the order of the sorted ids, has "
-                "no observed target whose sample_weight is not zero; leave such tasks "
-                "out."
+                f"The task {task} has no observed target whose sample_weight is not "
+                "zero; leave such tasks out."
             )
     elif weights is not None:
         unweighted = np.flatnonzero(~(weights > 0).any(axis=0))

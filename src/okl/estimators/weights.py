@@ -37,8 +37,13 @@ def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | 
     n_samples = shape[0]
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, float(sample_weight))
+    # a copy: uncertainty is computed later, from the weights of the fit
     weights = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+        sample_weight,
+        dtype=np.float64,
+        ensure_2d=False,
+        copy=True,
+        input_name="sample_weight",
     )
     if weights.shape not in ((n_samples,), shape):
         allowed = " or ".join(map(str, dict.fromkeys(((n_samples,), shape))))

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.numerics.memory import require_memory
@@ -76,7 +77,8 @@ class Calibration:
         """Return what the size of standardised residuals rarely exceeds, (n_outputs,).
 
         The smallest number that at least ``coverage (n + 1)`` of the n rows of an
-        output do not exceed; with fewer rows than that takes, of all outputs together.
+        output do not exceed; with fewer rows than that takes, of all outputs together;
+        with one row that of a normal distribution.
         """
         sizes = np.abs(self.standardised)
         if tasks is None:
@@ -96,8 +98,8 @@ class Calibration:
 
 def _quantile(sizes: np.ndarray, coverage: float) -> float:
     """Return a quantile of sizes; the largest at most."""
-    if len(sizes) == 0:
-        return float("nan")
+    if len(sizes) == 0:  # one row: nothing is left out
+        return float(norm.ppf((1.0 + coverage) / 2.0))
     wanted = math.ceil(coverage * (len(sizes) + 1.0) - _EXACT)
     return float(np.sort(sizes)[min(max(wanted, 1), len(sizes)) - 1])
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from okl.numerics.missing import is_missing
+
 
 def plain(name: Any) -> Any:
     """Return a name as Python's own text or integer where NumPy has one."""
@@ -121,11 +123,10 @@ def _or_none(parent: Any) -> Any:
     And an integer for a number that pandas made of it, in a column where some miss.
     """
     name = plain(parent)
-    if name is None or type(name).__name__ in ("NAType", "NaTType"):
+    if is_missing(name):
         return None
-    if isinstance(name, float):
-        return None if np.isnan(name) else int(name) if name.is_integer() else name
-    return name
+    whole = isinstance(name, float) and name.is_integer()
+    return int(name) if whole else name
 
 
 def parts_of_paths(paths: Any, separator: str) -> list[tuple[str, ...]]:
