@@ -408,6 +408,18 @@ class TestVerdict:
         assert Certificate.of(1.0, 2.0, 0.0, tol=1e-6).status != "optimal"
         assert Certificate.of(1.0, 1.0 + 1e-12, 0.0, tol=1e-6).status == "optimal"
 
+    def test_a_dual_value_above_by_rounding_of_the_loss_is_no_error(self):
+        # of a loss of 80 at f = 0 a model that interpolates leaves 2e-11, of which
+        # rounding is more than the tolerance, to either side
+        small, reference = 2e-11, 80 * 2.0**-52
+        for dual, status in ((1e-15, "optimal"), (1e-13, "unproved")):
+            found = Certificate.of(small, small + dual, reference, tol=1e-6)
+            assert found.relative_gap < -1e-6
+            assert found.status == status
+        assert Certificate.of(small + 1e-15, small, reference, tol=1e-6).status == (
+            "unproved"
+        )
+
     @pytest.mark.parametrize(
         ("primal", "dual", "reference_value", "expected"),
         [

@@ -111,6 +111,25 @@ def test_regression(kernel):
     sweep(kernel, FEW, FEW[:2], ["identity", "low_rank"], ["squared"], 30)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "structure", "loss", "free", "column", "target"),
+    [
+        ("precomputed", "identity", "huber", True, (1e9, 1), (1e9, 1e-3)),
+        ("precomputed", "frobenius", "squared", False, (1e6, 1), (0, 1e7)),
+        ("sum", FIXED, "squared", False, (1e6, 1), (0, 1e-6)),
+    ],
+)
+def test_kernel_values_without_digits(kernel, structure, loss, free, column, target):
+    # the entries of K were rounded by more than the proof has room for, which was
+    # said only of models whose predictions are those that were certified
+    X, Y = data(column, target)
+    K = X @ X.T if kernel == "precomputed" else X
+    model = OutputKernelRegressor(
+        KERNELS[kernel], structure, loss=loss, fit_intercept=free, max_iter=100
+    )
+    assert check(model, K, Y)[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -112,8 +112,9 @@ class Certificate:
         """Judge a pair of values; ``reference`` is what rounding leaves of zero."""
         gap = primal - dual
         relative = relative_gap(primal, dual, reference)
-        # a dual value above the primal one proves nothing but rounding
-        if abs(relative) <= tol:
+        # a dual value above the primal one is rounding, and proves nothing if it is
+        # above by more than rounding of so large a loss
+        if abs(relative) <= tol or -reference <= gap < 0:
             status = "optimal"
         else:
             status = "rank_limited" if rank_limited else "unproved"

@@ -35,6 +35,10 @@ from okl.solvers import Solution
 _ROWS, _PART = 32, 0.1
 # Of more scores than this fewer rows are looked at, down to so many.
 _SCORES, _FEWEST = 10**6, 8
+# The size of what rounding of entries does is an estimate. Where all scores of
+# `predict` were certified, which show a part of it, that has to be so much above the
+# tolerance.
+_EVALUATED = 10.0
 # A model without a proof is not worse for a relative difference below this.
 _NOTICED = 1e-8
 
@@ -67,18 +71,20 @@ def certified_function(
         own = function.of_own_tasks(X, asked)
         return own if units is None else units.scores(own, asked)
 
-    certificate = agreement.solution.certificate
+    certificate, tol = agreement.solution.certificate, agreement.tol
     rounding = agreement.rounding(scores)
     mended = agreement.mended(training)
-    if mended is not None:
+    if mended is not None:  # coefficients of features need no kernel matrix
         agreement, function = mended[0], mended[1].in_units(units)
-    elif rounding.of_predictions <= _PART * agreement.tol:
-        if rounding.of_entries > agreement.tol and not certificate.failed:
-            certificate = certificate.limited_by_rounding(
-                agreement.tol, rounding.of_entries
-            )
-        return function, certificate
-    return function, agreement.certificate(scores(slice(None)))
+        return function, agreement.certificate(scores(slice(None)))
+    if rounding.of_predictions > _PART * tol:
+        certificate = agreement.certificate(scores(slice(None)))
+        proved, most = certificate.status == "optimal", _EVALUATED * tol
+    else:
+        proved, most = not certificate.failed, tol
+    if proved and rounding.of_entries > most:
+        certificate = certificate.limited_by_rounding(tol, rounding.of_entries)
+    return function, certificate
 
 
 class Rounding(NamedTuple):
