@@ -52,8 +52,7 @@ from okl.solvers.solution import Solution
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # Newton's equations are solved to the root of the gap, or to this, more roughly where
-# targets are imputed and a step costs little beside its products; by at most so many
-# of these.
+# targets are imputed and a step costs little beside its products, at most so many.
 _FORCING, _IMPUTED_FORCING, _PRODUCTS = 1e-2, 0.1, 400
 # Shares of a step that are tried, and where the model need not be convex.
 _TRIALS, _MORE_TRIALS = 8, 20
@@ -65,8 +64,8 @@ _POLISH = 5
 _INNER = 1e-6
 # The rank grows where a step closes less than this part of the gap.
 _SLOW = 0.3
-# What is not seen in a value.
-_UNSEEN = 1e-14
+# What is not seen in a value, and by how much two best f for one L may differ in it.
+_UNSEEN, _ROUNDED = 1e-14, 1e-11
 
 
 class FactorIterate(NamedTuple):
@@ -104,10 +103,11 @@ class FactorIterate(NamedTuple):
 
     def is_better_than(self, other: FactorIterate) -> bool:
         """Tell whether it is lower, or seems as low and has a smaller gap."""
-        unseen = _UNSEEN * abs(other.objective)
-        if abs(self.objective - other.objective) <= unseen:
-            return self.dual > other.dual + unseen
-        return self.objective < other.objective
+        size, rise = abs(other.objective), self.objective - other.objective
+        gain = self.dual - other.dual
+        if abs(rise) <= _UNSEEN * size:
+            return gain > _UNSEEN * size
+        return rise < 0 or rise <= _ROUNDED * size < gain
 
     def is_slow_after(self, other: FactorIterate) -> bool:
         """Tell whether it is hardly better than another model, and its gap as large."""
