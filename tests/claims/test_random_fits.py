@@ -48,7 +48,7 @@ def test_random_fits_end_with_a_proof(outcomes, capsys):
 @pytest.mark.slow
 @pytest.mark.xfail(
     strict=True,
-    reason="1.0 % take longer: the hinge with a learned output kernel, above all of "
+    reason="1.2 % take longer: the hinge with a learned output kernel, above all of "
     "bounded rank, and the logistic loss with a tiny alpha",
 )
 def test_random_fits_end_soon(outcomes):
