@@ -369,6 +369,26 @@ class TestErrors:
             certify(**{**good, **change})
         assert "shape" in str(caught.value)
 
+    @pytest.mark.parametrize(
+        ("loss", "wrong", "right", "message"),
+        [
+            ("logistic", [[0.0], [1.0]], [[-1.0], [1.0]], r"-1 and \+1.*got 0"),
+            ("squared_hinge", [[3.0], [1.0]], [[-1.0], [1.0]], r"-1 and \+1.*got 3"),
+            ("softmax", [[-1.0, 1.0]] * 2, [[0.3, 0.7]] * 2, "sum 1"),
+        ],
+    )
+    def test_labels_must_be_coded_as_the_loss_wants(self, loss, wrong, right, message):
+        def judged(Y, **options):
+            dual_coef, options = 0.0 * np.asarray(Y), {"loss": loss, **options}
+            K = np.eye(2)
+            return certify(K, Y, dual_coef, alpha=1.0, structure="identity", **options)
+
+        with pytest.raises(ValueError, match=message):
+            judged(wrong)
+        assert judged(right).gap > 0
+        seen = [[0.0], [1.0]]  # what has no weight may be anything
+        assert judged([wrong[0], right[1]], weights=seen).gap > 0
+
     def test_nan_is_no_proof(self, good):
         good["dual_coef"][0, 0] = np.nan
         with pytest.raises(ValueError, match="dual_coef has entries that are NaN"):

@@ -21,6 +21,7 @@ from okl import (
     OutputKernelClassifier,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    certify,
     output_kernel_path,
 )
 from okl.kernels import Columns, Gaussian, Laplacian, Linear
@@ -431,3 +432,11 @@ def test_a_precomputed_kernel_is_symmetric_up_to_rounding_only(structure):
     one = model.fit(noisy, Y).dual_coef_
     assert_array_equal(one, model.fit(noisy.T, Y).dual_coef_)
     assert_allclose(one, model.fit(K, Y).dual_coef_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_certify_takes_data_frames_without_a_warning():
+    X, Y, _ = draw(12, 2)
+    frame = pd.DataFrame(X).add_prefix("column_")
+    model = OutputKernelRegressor(structure="frobenius").fit(frame, pd.DataFrame(Y))
+    assert certify(model, frame, pd.DataFrame(Y)).status == "optimal"

@@ -546,12 +546,33 @@ def test_sparse_rows_are_the_dense_ones(structure, intercept, n_features):
         pd.Series(["a", pd.NA] * 3, dtype="string"),
         np.array([1, pd.NA] * 3, dtype=object),
         np.array([pd.NaT, pd.Timestamp(0)] * 3, dtype=object),
+        ["a", float("nan")] * 3,
     ],
-    ids=["NaT", "string", "object", "pandas NaT"],
+    ids=["NaT", "string", "object", "pandas NaT", "list"],
 )
 def test_ids_that_pandas_and_numpy_take_for_missing(ids):
     with pytest.raises(ValueError, match="task is missing in some rows"):
         OutputKernelRegressor().fit(np.arange(6.0)[:, None], np.arange(6.0), task=ids)
+
+
+def test_ids_of_several_parts_are_to_be_joined():
+    ids = [("a", 2020), ("b", 2020)] * 3
+    with pytest.raises(ValueError, match=r"one id for each row.*\(6, 2\).*Join"):
+        OutputKernelRegressor().fit(np.eye(6), np.arange(6.0), task=ids)
+
+
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_dates_are_the_same_ids_whatever_their_unit(unit):
+    X, y, ids = sample()
+    days = np.where(
+        ids == "a", np.datetime64("2020-01-01"), np.datetime64("2021-05-05")
+    )
+    model = OutputKernelRegressor().fit(X, y, task=days)
+    wanted = model.predict(X, task=days)
+    assert_array_equal(model.predict(X, task=days.astype(f"M8[{unit}]")), wanted)
+    later = days.astype("M8[us]") + 1
+    with pytest.raises(ValueError, match="were there in the fit"):
+        model.predict(X, task=later)
 
 
 def test_a_task_without_targets_is_named():

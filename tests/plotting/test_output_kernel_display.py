@@ -207,6 +207,10 @@ class TestErrors:
         with pytest.raises(ValueError, match="NaN or infinity"):
             display([[1, np.nan], [np.nan, 1]])
 
+    def test_negative_variance(self, display):
+        with pytest.raises(ValueError, match="negative variance -1"):
+            display([[-1, 0.5], [0.5, 1]])
+
     def test_asymmetric(self, display):
         with pytest.raises(ValueError, match=r"differs from its transpose by 0\.5"):
             display([[1, 0.5], [0, 1]])

@@ -93,7 +93,8 @@ def certify(
         If shapes do not match, K is not symmetric, L is missing, given twice or given
         to a structure that fixes it, there are several K and a structure that is not
         the identity, a loss with kinks has no dual point, numbers are not finite,
-        weights negative, or a parameter of the loss is out of range.
+        weights negative, labels not coded as the loss wants, or a parameter of it is
+        out of range.
     """
     check_alpha(alpha)
     check_tolerance(tol)
@@ -133,6 +134,8 @@ def certify(
                 f"weights has a negative entry, {float(xp.min(weights)):.3g}; weights "
                 "must be >= 0, zero for what was not observed."
             )
+    if loss.coding is not None and "regression" not in loss.capabilities:
+        loss.coding.check(Y, weights)
     dual_point = _checked_dual_point(dual_point, Y, loss)
     pairs = [positive_gram(matrix, centered=free) for matrix in matrices]
     if scores is None:

@@ -17,6 +17,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from okl.numerics.arrays import Array, namespace
+
+# How far from one the probabilities of a row may sum to.
+_ROUNDING = 1e-9
+
 Kind = Literal["binary", "multiclass", "multilabel"]
 
 
@@ -60,6 +65,21 @@ class LabelCoding(ABC):
             "These scores have no probabilities; use loss='logistic' or loss='softmax'."
         )
 
+    @abstractmethod
+    def check(self, targets: Array, weights: Array | None = None) -> None:
+        """Refuse targets that `encode` does not make.
+
+        Parameters
+        ----------
+        targets : array (n_samples, n_outputs)
+        weights : array (n_samples, n_outputs) or (n_samples, 1), optional
+            Where they are zero a target may be anything.
+
+        Raises
+        ------
+        ValueError
+        """
+
 
 class Signs(LabelCoding):
     """-1 and +1: one column for two classes, else one per class or label."""
@@ -72,6 +92,18 @@ class Signs(LabelCoding):
         elif kind == "binary":
             labels = labels[:, None]
         return np.where(labels > 0, 1.0, -1.0)
+
+    def check(self, targets: Array, weights: Array | None = None) -> None:
+        """Refuse what is neither -1 nor +1."""
+        xp = namespace(targets)
+        wrong = xp.abs(targets) != 1.0
+        wrong = wrong if weights is None else wrong & (weights > 0)
+        if xp.any(wrong):
+            raise ValueError(
+                "Targets of this loss are -1 and +1, one column for two classes; got "
+                f"{float(targets[wrong][0]):g}. Indicators of 0 and 1 become such by "
+                "2 * Y - 1."
+            )
 
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
         """Return the largest column, or the sign as 0 or 1."""
@@ -118,6 +150,18 @@ class OneHot(LabelCoding):
                 "row; use loss='logistic'."
             )
         return (np.asarray(labels)[:, None] == np.arange(n_classes)).astype(float)
+
+    def check(self, targets: Array, weights: Array | None = None) -> None:
+        """Refuse rows that are no probabilities, those of expected classes are some."""
+        xp = namespace(targets)
+        wrong = xp.abs(xp.sum(targets, axis=1, keepdims=True) - 1.0) > _ROUNDING
+        wrong = wrong | (targets < 0.0)
+        wrong = wrong if weights is None else wrong & (weights > 0)
+        if xp.any(wrong):
+            raise ValueError(
+                "Targets of this loss are 0 and 1, one column for each class, or "
+                "probabilities: each row has the sum 1. Got a row that has not."
+            )
 
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
         """Return the largest column."""

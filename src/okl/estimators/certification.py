@@ -130,7 +130,7 @@ def _of_one(
         "dual_coef": model.dual_coef_.reshape(Y.shape) / units.scale,
         "output_kernel": output_kernel_of(matrix, factor, Y, structure),
         "structure": structure,
-        "scores": units.scores(model._scores(X).reshape(Y.shape)),
+        "scores": units.scores(model._function(X).reshape(Y.shape)),
     }
 
 

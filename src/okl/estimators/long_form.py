@@ -57,11 +57,21 @@ def checked_ids(task: Any, rows: Any) -> np.ndarray:
     ValueError
         For ids of another shape, missing ones, or some that cannot be sorted.
     """
-    ids = column_or_1d(np.asarray(task), input_name="task")
+    ids = np.asarray(task)
+    if ids.ndim > 1 and ids.shape[1:] != (1,):
+        raise ValueError(
+            "task must have one id for each row, a number or a text; got an array of "
+            f"shape {ids.shape}. Join ids of several parts, for instance as "
+            "f'{school}/{year}'."
+        )
+    ids = column_or_1d(ids, input_name="task")
     check_consistent_length(rows, ids)
-    if ids.dtype.kind in "OfmM" and any(map(is_missing, ids)):
+    # NumPy makes text of all that is listed beside text
+    listed = isinstance(task, list | tuple)
+    given = np.fromiter(task, dtype=object, count=len(task)) if listed else ids
+    if given.dtype.kind in "OfmM" and any(map(is_missing, given)):
         raise ValueError("task is missing in some rows; every row needs its task.")
-    if ids.dtype.kind == "O" and len({isinstance(value, str) for value in ids}) > 1:
+    if given.dtype.kind == "O" and len({isinstance(one, str) for one in given}) > 1:
         raise ValueError(
             "task mixes strings with other ids, which cannot be sorted; convert all of "
             "them to strings."
@@ -78,6 +88,9 @@ def codes_of(names: np.ndarray, task: Any, rows: Any) -> np.ndarray:
         If an id was not there in the fit, or ids cannot be used.
     """
     ids = checked_ids(task, rows)
+    if names.dtype.kind in "mM" and ids.dtype.kind in "mM":  # days, or nanoseconds
+        unit = np.result_type(names, ids)
+        names, ids = names.astype(unit), ids.astype(unit)
     numbers = {name: code for code, name in enumerate(names.tolist())}
     codes = np.array([numbers.get(name, -1) for name in ids.tolist()], dtype=np.intp)
     if np.any(codes < 0):

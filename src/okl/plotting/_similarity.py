@@ -53,6 +53,12 @@ def check_output_kernel(output_kernel: Any) -> np.ndarray:
             f"output_kernel differs from its transpose by {asymmetry:.3g}; expected a "
             "symmetric matrix: pass (L + L.T) / 2 if that is what you mean."
         )
+    variance = np.diagonal(L).min()
+    if variance < -ASYMMETRY * scale:
+        raise ValueError(
+            f"output_kernel has the negative variance {variance:.3g} on its diagonal; "
+            "expected a covariance of the outputs, whose diagonal is not negative."
+        )
     return L
 
 
