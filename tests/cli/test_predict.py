@@ -61,6 +61,27 @@ def test_codes_stay_text_in_a_table_where_all_look_like_numbers(okl, tmp_path):
     np.testing.assert_allclose(pd.read_csv(out)["y"], [2.0, 1.0], atol=0.01)
 
 
+def test_values_that_the_fit_has_not_seen_are_named(okl, tmp_path):
+    towns, numbers = ["a", "b", "c"] * 10, np.arange(30.0)
+    table = pd.DataFrame(
+        {"town": towns, "old": [True] * 30, "x": numbers, "y": numbers}
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    fit = ["fit", tmp_path / "table.csv", "--target", "y", "--kernel", "rbf"]
+    okl(*fit, "--out", tmp_path / "out")
+    new = pd.DataFrame({"town": ["a", "z", "?"], "old": [True, True, False], "x": 1.0})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    predict = ["predict", tmp_path / "out" / "model.skops", tmp_path / "new.csv"]
+    result = okl(*predict, "--out", tmp_path / "predictions.csv")
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert len(lines) == 2
+    assert "warning: the column town has values" in lines[0]
+    assert "'z' in row 2 and 1 more" in lines[0]
+    assert "the column old has values" in lines[1]
+    assert "'False' in row 3;" in lines[1]
+
+
 @pytest.fixture
 def refused(okl, tmp_path):
     """Run a prediction that must fail; return its one line."""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from okl.cli.columns import kinds_of
 from okl.cli.errors import UserError
 from okl.cli.tables import as_text, read_table, write_matrix, write_table
 
@@ -70,6 +71,30 @@ def test_nul_in_names_of_parquet(tmp_path):
 def test_columns_of_one_name_are_named(tmp_path, name, content):
     with pytest.raises(UserError, match="several columns named a, x; give"):
         read_table(write(tmp_path / name, content.encode()))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("t.csv", "a;b;y\n1;2;3\n", "semicolons"),
+        ("t.csv", "a;b;y\n0,1;0,2;0,3\n", "semicolons"),
+        ("t.csv", "a\tb\n1\t2\n", "tabs"),
+        ("t.tsv", "a,b\n1,2\n", "commas"),
+    ],
+)
+def test_another_separator_is_named(tmp_path, name, content, found):
+    with pytest.raises(UserError, match=f"has {found} between the names of columns"):
+        read_table(write(tmp_path / name, content.encode()))
+
+
+def test_whole_numbers_of_more_than_64_bits_are_numbers(tmp_path):
+    table = read_table(
+        write(tmp_path / "t.csv", b"a,b\n12345678901234567890123,1\n,2\n7,3\n")
+    )
+    assert table["a"].tolist()[::2] == [12345678901234567890123.0, 7.0]
+    assert kinds_of(table) == {"a": "number", "b": "number"}
+    cells = b"a\n12345678901234567890123\n-5\n"
+    assert kinds_of(read_table(write(tmp_path / "t.csv", cells))) == {"a": "number"}
 
 
 def test_a_name_that_looks_missing_is_a_name(tmp_path):

@@ -100,6 +100,17 @@ def test_many_values():
         warn_of_many_values(repeated)
 
 
+@pytest.mark.parametrize("form", ["{:.2f}", "{:,.2f}", "{:,.0f}"])
+def test_numbers_with_commas_are_refused(form):
+    numbers = [form.format(1234.5 * number) for number in range(60)]
+    if form == "{:.2f}":
+        numbers = [number.replace(".", ",") for number in numbers]
+    with pytest.raises(UserError, match=r"have commas in the columns width \('0"):
+        check_text_is_meant(pd.DataFrame({"width": numbers}))
+    few = pd.DataFrame({"rooms": ["1,2", "1,3", "2,3"] * 20})  # lists of two
+    check_text_is_meant(few)
+
+
 def test_features_and_targets():
     table = numbers_with(["n.d."]).drop(columns="fine").assign(x=np.arange(100.0))
     for target in ("width", "x"):

@@ -7,12 +7,15 @@ during the fit becomes zeros. Nothing is dropped.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
+import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from okl.cli.columns import Kind
+from okl.cli.errors import shown
 
 
 def encoder_for(kinds: Mapping[str, Kind]) -> ColumnTransformer:
@@ -31,3 +34,28 @@ def encoded_names(encoder: ColumnTransformer) -> list[str]:
     """Name the columns of numbers: after their column, and its value if one-hot."""
     names = encoder.get_feature_names_out()
     return [name.partition("__")[2] for name in names]
+
+
+def warn_of_new_values(encoder: ColumnTransformer, table: pd.DataFrame) -> None:
+    """Warn of values of text that were not there during the fit.
+
+    Parameters
+    ----------
+    encoder : ColumnTransformer
+        That of the fit.
+    table : DataFrame
+        With the columns of the fit.
+    """
+    one_hot = encoder.named_transformers_.get("values")
+    if one_hot is None:
+        return
+    for name, known in zip(one_hot.feature_names_in_, one_hot.categories_, strict=True):
+        new = (~table[name].isin(known)).to_numpy().nonzero()[0]
+        if len(new):
+            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+            warnings.warn(
+                f"the column {shown(name)} has values that the table of the fit did "
+                f"not have, '{shown(table[name].iloc[new[0]])}' in row {new[0] + 1}"
+                f"{more}; they are taken as none of those",
+                stacklevel=2,
+            )

@@ -29,6 +29,7 @@ from okl.cli.columns import Kind, plain
 from okl.cli.deviations import with_deviations
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
+from okl.cli.preprocessing import warn_of_new_values
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.process import Process
@@ -88,7 +89,7 @@ class TableModel:
             raise UserError(
                 "--std is for numbers; this model predicts classes. Leave it out."
             )
-        features = plain(table, self.features)
+        features = self._features_of(table)
         ids: dict[str, Any] = {}
         if self.task_column is not None:
             ids["task"] = ids_in(table, *self.task_column)
@@ -116,10 +117,16 @@ class TableModel:
         UserError
             If a column of features is missing or unlike the one of the fit.
         """
-        features = plain(table, self.features)
+        features = self._features_of(table)
         with refusing("cannot predict", ValueError):
             probabilities: np.ndarray = self.pipeline.predict_proba(features)
         return probabilities
+
+    def _features_of(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of features, as those of the fit were."""
+        features = plain(table, self.features)
+        warn_of_new_values(self.pipeline[0], features)
+        return features
 
 
 def save_model(model: TableModel, path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from okl.cli.columns import kind_of
 from okl.cli.encoding import check_encoding
@@ -174,11 +175,12 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
     # if they were cells. Columns without a name are numbered, and may be several.
     names = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **how)
     _check_names(path, list(filter(None, names.iloc[0])))
+    _check_separator(path, names.iloc[0].tolist())
     with warnings.catch_warnings():
         # Cells beyond the header would be left out, with no more than this warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return pd.read_csv(
+            table = pd.read_csv(
                 path,
                 low_memory=False,  # one type for the whole of a column
                 **how,
@@ -189,6 +191,10 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
                 f"{path} has rows with more cells than its first line has names; name "
                 "every column there."
             ) from None
+    # whole numbers of more than 64 bits
+    long = [name for name in table if infer_dtype(table[name]) == "integer"]
+    long = [name for name in long if table[name].dtype == object]
+    return table.astype(dict.fromkeys(long, np.float64))
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
@@ -205,6 +211,18 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
             f"{path} has NUL characters in the names of columns, {listing(nul)}; "
             "rename them."
         )
+
+
+def _check_separator(path: Path, names: Sequence[str]) -> None:
+    """Refuse a single name that is several, with another separator between them."""
+    for separator, other in {";": "semicolons", "\t": "tabs", ",": "commas"}.items():
+        if len(names) == 1 and separator in names[0]:
+            raise UserError(
+                f"{path} has {other} between the names of columns; files called .csv "
+                "have commas, files called .tsv tabs. Rename it, or write it again: "
+                f"pandas.read_csv(path, sep={separator!r}) reads it, with decimal=',' "
+                "if numbers have commas."
+            )
 
 
 def _with_named_index(table: pd.DataFrame) -> pd.DataFrame:

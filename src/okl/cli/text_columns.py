@@ -25,6 +25,8 @@ _ALMOST_ALL, _MOST = 0.9, 0.5  # shares of cells
 _LOOKED_AT = 100  # different cells, for dates
 _LONGEST = 30  # characters of a cell that is quoted
 
+_WITH_COMMA = r"[+-]?\d+(\.\d{3})*,\d+|[+-]?\d{1,3}(,\d{3})+(\.\d+)?"
+
 # A text with many values: more than this, each in few rows on average, or very many.
 _MANY, _ROWS_EACH, _VERY_MANY = 20, 5, 200
 
@@ -40,7 +42,7 @@ def check_text_is_meant(table: pd.DataFrame) -> None:
     UserError
         Naming the columns, the first cell that is no number, and its row.
     """
-    numbers, dates = [], []
+    numbers, commas, dates = [], [], []
     for name, cells in _texts(table):
         if isinstance(cells.dtype, pd.CategoricalDtype):
             continue
@@ -58,20 +60,11 @@ def check_text_is_meant(table: pd.DataFrame) -> None:
                 f"numbers, but {strays(table[name])}",
                 stacklevel=2,
             )
+        elif _have_commas(cells):
+            commas.append(f"{shown(name)} ({_quoted(cells, 0)})")
         elif _are_dates(cells):
             dates.append(f"{shown(name)} ({_quoted(cells, 0)})")
-    if numbers:
-        raise UserError(
-            f"there is text among the numbers of {listing(numbers)}; rows count from 1 "
-            "below the names. Write numbers there, or remove these rows or columns. If "
-            "the numbers are codes, begin each with a letter."
-        )
-    if dates:
-        raise UserError(
-            f"cannot use dates as they are, in the columns {listing(dates)}: each "
-            "would be a value of its own. Write the days since one of them, the month "
-            "or the day of the week, as numbers, or remove the columns."
-        )
+    _refuse(numbers, commas, dates)
 
 
 def warn_of_many_values(table: pd.DataFrame) -> None:
@@ -86,6 +79,27 @@ def warn_of_many_values(table: pd.DataFrame) -> None:
                 "rows (an identifier, a time), remove it",
                 stacklevel=2,
             )
+
+
+def _refuse(numbers: list[str], commas: list[str], dates: list[str]) -> None:
+    """Refuse columns, described, if there are any."""
+    if numbers:
+        raise UserError(
+            f"there is text among the numbers of {listing(numbers)}; rows count from 1 "
+            "below the names. Write numbers there, or remove these rows or columns. If "
+            "the numbers are codes, begin each with a letter."
+        )
+    if commas:
+        raise UserError(
+            f"numbers have commas in the columns {listing(commas)}, and would be text. "
+            "Write 1.5 for 1,5 and 1234 for 1,234."
+        )
+    if dates:
+        raise UserError(
+            f"cannot use dates as they are, in the columns {listing(dates)}: each "
+            "would be a value of its own. Write the days since one of them, the month "
+            "or the day of the week, as numbers, or remove the columns."
+        )
 
 
 def strays(column: pd.Series) -> str:
@@ -106,6 +120,13 @@ def _texts(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
 
 def _are_numbers(cells: pd.Series) -> pd.Series:
     return pd.to_numeric(cells.astype(object), errors="coerce").notna()
+
+
+def _have_commas(cells: pd.Series) -> bool:
+    """Tell whether almost all cells are numbers with a comma, or without."""
+    texts = cells.astype(str).str.strip()
+    written = texts.str.fullmatch(_WITH_COMMA) | _are_numbers(cells)
+    return bool(written.mean() >= _ALMOST_ALL and texts.nunique() > _MANY)
 
 
 def _are_dates(cells: pd.Series) -> bool:
