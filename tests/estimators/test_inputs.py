@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from okl import (
     KernelAutoencoder,
     OutputKernelClassifier,
+    OutputKernelExtension,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
     certify,
@@ -440,3 +441,6 @@ def test_certify_takes_data_frames_without_a_warning():
     frame = pd.DataFrame(X).add_prefix("column_")
     model = OutputKernelRegressor(structure="frobenius").fit(frame, pd.DataFrame(Y))
     assert certify(model, frame, pd.DataFrame(Y)).status == "optimal"
+    later = OutputKernelExtension(model).fit(frame[:9], Y[:9, 0] + Y[:9, 1])
+    again = certify(later, frame[:9], Y[:9, 0] + Y[:9, 1])
+    assert again.status == later.certificate_.status == "optimal"

@@ -108,7 +108,7 @@ def certify_extension(
             f"{given.targets.shape[1]} outputs that are not these."
         )
     units, rows = given.units, given.rows
-    scores = units.scores(extension.predict(rows).reshape(given.targets.shape))
+    scores = units.scores(extension.predict(X).reshape(given.targets.shape))
     K, functions = kept.kernel(rows), kept.functions(rows)
     loadings = (extension.coef_ * kept.scale / units.scale[:, None]) @ kept.axes
     variances = extension.own_variance_ / units.scale**2
