@@ -112,7 +112,9 @@ class ClassTreeScorer:
     ``neg_reject_curve_area``  minus the area under the reject curve of the error
     ========================== =========================================================
 
-    The first six are the columns of Table 1 of Seeger (2006).
+    The first six are the columns of Table 1 of Seeger (2006). All but ``accuracy`` take
+    a truth that is an inner node for that node, and the classes below it for errors:
+    leave such rows out where these scores are to be compared.
 
     Parameters
     ----------
