@@ -72,7 +72,7 @@ def test_the_sparse_matrix_near_a_far_one_is_the_nearest(weight):
     outside = ~np.eye(m, dtype=bool)
     for _ in range(20):
         S = np.eye(m) / 2 + outside * symmetric(rng.uniform(-0.3, 0.3, size=(m, m)))
-        L = nearest_sparse(S / weight, weight, off, eps).matrix
+        L = nearest_sparse(S / weight, weight, off, eps).output_kernel
         inverse, free = np.linalg.inv(L), L != 0
         gradient = weight * L - S + (np.eye(m) - eps * inverse @ inverse) / 2
         held = gradient + off / 2 * np.sign(L) * outside

@@ -12,6 +12,8 @@ L moves with Z follows from divided differences of g, less what keeps the sum.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 from scipy.optimize import brentq
 
@@ -25,10 +27,26 @@ _NEWTON_STEPS = 100
 _EQUAL = 1e3
 
 
-def nearest(
-    matrix: Array, weight: float, allowed: Interior
-) -> tuple[Array, Callable[[Array], Array]]:
-    """Return L, and what a change of Z changes of it.
+class Near(NamedTuple):
+    """The L that minimises R(L) + w ||L - Z||^2 / 2.
+
+    Attributes
+    ----------
+    output_kernel : array (m, m)
+        L.
+    penalty : float
+        R(L).
+    derivative : callable
+        From a change of Z to that of L, both symmetric.
+    """
+
+    output_kernel: Array
+    penalty: float
+    derivative: Callable[[Array], Array]
+
+
+def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
+    """Return L, where R(L) = eps tr L^-1 / 2.
 
     Parameters
     ----------
@@ -41,7 +59,7 @@ def nearest(
     """
     xp = namespace(matrix)
     if matrix.shape[0] == 0:
-        return matrix, lambda change: change
+        return Near(matrix, 0.0, lambda change: change)
     values, vectors = eigh(symmetric(matrix))
     found = _within(values, allowed, weight)
     over = float(xp.sum(found)) - allowed.budget
@@ -58,27 +76,31 @@ def nearest(
             rtol=1e-15,
         )
         found = _within(values - shift, allowed, weight)
-    slopes = _slopes(found, values - shift, allowed, weight)
-    total = float(xp.sum(slopes))
-    rows, columns = values[:, None], values[None, :]
-    apart = xp.abs(rows - columns) > _EQUAL * epsilon(values) * xp.max(xp.abs(values))
-    quotients = xp.where(
-        apart,
-        (found[:, None] - found[None, :])
-        / xp.where(apart, rows - columns, xp.ones_like(rows)),
-        xp.minimum(slopes[:, None], slopes[None, :]),
-    )
-    identity = xp.eye(values.shape[0], dtype=values.dtype)
+
+    @cache  # a line search asks for L alone
+    def quotients() -> tuple[Array, Array, float]:
+        slopes = _slopes(found, values - shift, allowed, weight)
+        rows, columns = values[:, None], values[None, :]
+        close = _EQUAL * epsilon(values) * xp.max(xp.abs(values))
+        apart = xp.abs(rows - columns) > close
+        differences = xp.where(apart, rows - columns, xp.ones_like(rows))
+        equal = xp.minimum(slopes[:, None], slopes[None, :])
+        ratios = (found[:, None] - found[None, :]) / differences
+        return xp.where(apart, ratios, equal), slopes, float(xp.sum(slopes))
 
     def derivative(change: Array) -> Array:
+        divided, slopes, total = quotients()
         inside = vectors.T @ change @ vectors
-        moved = quotients * inside
+        moved = divided * inside
         if shared and total > 0:
             kept = float(xp.sum(slopes * xp.linalg.diagonal(inside))) / total
+            identity = xp.eye(values.shape[0], dtype=values.dtype)
             moved = moved - identity * (kept * slopes)
         return vectors @ moved @ vectors.T
 
-    return symmetric((vectors * found) @ vectors.T), derivative
+    eps = allowed.inverse
+    penalty = eps / 2 * float(xp.sum(1 / found)) if eps > 0 else 0.0
+    return Near(symmetric((vectors * found) @ vectors.T), penalty, derivative)
 
 
 def _excess(values: Array, shift: float, allowed: Interior, weight: float) -> float:

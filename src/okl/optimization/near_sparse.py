@@ -15,7 +15,7 @@ from collections.abc import Callable
 from okl.numerics.arrays import Array, eigh, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.interior import Interior
-from okl.optimization.near import nearest
+from okl.optimization.near import Near, nearest
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
@@ -29,12 +29,12 @@ _BARRIER = 1e-3
 _MAX_STEPS, _IDLE, _FORCING = 300, 3, 1e-8
 # What rounding hides of the objective, as a part of it.
 _UNSEEN = 1e-12
-# That of what L moves by where entries are zero.
+# The relative residual of what L moves by.
 _FOLLOWING = 1e-10
 
 
-def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Decomposed:
-    """Return L, as far as rounding lets it.
+def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near:
+    """Return L as far as rounding lets it; where it follows Z, zeros stay so.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Deco
 
     def dense(inverse: float) -> tuple[Array, Array, Array]:
         allowed = Interior(0.0, float("inf"), float("inf"), inverse=inverse)
-        found, _ = nearest(smooth, weight, allowed)
+        found = nearest(smooth, weight, allowed).output_kernel
         return *eigh(found), found
 
     barrier = max(eps, _BARRIER * float(dense(eps)[0][-1]) ** 2)
@@ -68,30 +68,19 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Deco
         least = min(least, value)
         if idle == _IDLE or n_steps == _MAX_STEPS:
             break
-    return iterate.kernel
+    best = iterate.kernel.matrix
+    assert best is not None
+    return Near(best, held.value(iterate), _following(iterate.kernel, weight, held))
 
 
-def following(
-    kernel: Decomposed, weight: float, inverse: float
+def _following(
+    kernel: Decomposed, weight: float, penalty: Orthant
 ) -> Callable[[Array], Array]:
-    """Return how L follows S where entries that are zero stay so.
-
-    For an L that minimises eps tr L^-1 / 2 + w ||L||^2 / 2 - <S, L> and something
-    linear in the entries that are not zero.
-
-    Parameters
-    ----------
-    kernel : Decomposed
-        L, with its entries.
-    weight, inverse : float
-        w, and eps.
-    """
+    """Return how L follows Z, entry by entry but for those that are zero."""
     values, vectors, matrix = kernel
     assert matrix is not None
     free = namespace(matrix).astype(matrix != 0, matrix.dtype)
-    powers = 1 / values
-    crossed = powers[:, None] * powers * (powers[:, None] + powers) / 2
-    second = weight + inverse * crossed
+    second = weight + penalty.barrier_curvature(values)
 
     def rotated(scale: Array, change: Array) -> Array:
         return free * (vectors @ (scale * (vectors.T @ change @ vectors)) @ vectors.T)
@@ -100,7 +89,7 @@ def following(
         return symmetric(
             conjugate_gradient(
                 lambda moved: rotated(second, moved),
-                free * change,
+                weight * free * change,
                 lambda right: rotated(1 / second, right),
                 rtol=_FOLLOWING,
             )

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import Array
+from okl.numerics.arrays import Array, inner
+from okl.optimization.near import Near
 from okl.optimization.regions import Free, Region
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
@@ -214,7 +215,20 @@ class Structure(NamedOutputs, ABC):
         ``"proximal"`` alone it is that of R(L) + weight ||L - centre||^2 / 2, for a
         PSD centre and a weight > 0.
         """
-        raise TypeError(f"The conjugate of {self} has no second derivative.")
+        if centre is None:
+            raise TypeError(f"The conjugate of {self} has no second derivative.")
+        best, penalty, follow = self.near(centre + matrix / weight, weight)
+        away = best - centre
+        value = inner(matrix, best) - penalty - weight / 2 * inner(away, away)
+        return Response(value, best, lambda change: follow(change) / weight)
+
+    def near(self, matrix: Array, weight: float) -> Near:
+        """Return the L that minimises R(L) + weight ||L - Z||^2 / 2.
+
+        For a symmetric matrix Z (m, m) and a weight > 0. Needed for ``"proximal"``
+        without ``"response"``.
+        """
+        raise TypeError(f"The proximal points of {self} are not known.")
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return how to scale a dual point C, and what R* then is at most.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
-from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.optimization.interior import Interior
+from okl.optimization.near import Near, nearest
 from okl.output_kernels import OutputKernel
-from okl.structures.base import DualBound, Response, Structure
+from okl.structures.base import DualBound, Structure
 
 
 class LowRank(Structure):
@@ -65,35 +67,12 @@ class LowRank(Structure):
         """Return zero, for eigenvalues of S scaled to 1/2 or below."""
         return DualBound(0.0, directions=scaled_below(matrix, 0.5))
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
-        """Return (centre + (S - I/2) / weight)_+, and its derivative."""
-        if centre is None:
-            return super().response(matrix)
-        xp = namespace(matrix)
-        values, vectors = eigh(centre + matrix / weight)
-        kept = xp.clip(values - 0.5 / weight, 0.0, None)
-        best = (vectors * kept) @ vectors.T
-        away = best - centre
-        value = inner(matrix, best) - float(xp.sum(kept)) / 2
-        rows, columns = values[:, None], values[None, :]
-        active = xp.astype(values > 0.5 / weight, values.dtype)
-        apart = xp.abs(rows - columns) > _ROUNDING * epsilon(values) * xp.max(
-            xp.abs(values)
-        )
-        safe = xp.where(apart, rows - columns, xp.ones_like(rows))
-        slopes = xp.where(
-            apart,
-            (kept[:, None] - kept[None, :]) / safe,
-            xp.minimum(active[:, None], active[None, :]),
-        )
-
-        def derivative(change: Array) -> Array:
-            inside = vectors.T @ change @ vectors
-            return vectors @ (slopes * inside) @ vectors.T / weight
-
-        return Response(value - weight / 2 * inner(away, away), best, derivative)
+    def near(self, matrix: Array, weight: float) -> Near:
+        """Return (Z - I / (2 weight))_+."""
+        identity = namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype)
+        below = matrix - identity / (2 * weight)
+        found = nearest(below, weight, Interior(0.0, _INF, _INF))
+        return found._replace(penalty=self.penalty(found.output_kernel))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return P^(1/2), the bound on the rank aside.

@@ -9,7 +9,8 @@ import numpy as np
 
 from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.numerics.validation import check_positive
-from okl.optimization.near_sparse import following, nearest_sparse
+from okl.optimization.near import Near
+from okl.optimization.near_sparse import nearest_sparse
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
@@ -17,7 +18,7 @@ from okl.optimization.smooth import InverseTrace, LinearTerm, symmetric
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures._hyperparameters import inverse_parameter, share_parameter
-from okl.structures.base import DualBound, Response, Structure
+from okl.structures.base import DualBound, Structure
 
 # A matrix P + eps I whose smallest eigenvalue is below this part of its largest is
 # approached from a larger eps.
@@ -168,22 +169,9 @@ class Sparse(Structure):
         threshold = weight * off / 2
         return xp.sign(shifted) * xp.clip(xp.abs(shifted) - threshold, 0.0, None)
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
-        """Return the L near centre + S / weight, and how it follows S.
-
-        By Newton's method, as far as rounding lets it. Entries that are zero stay so.
-        """
-        if centre is None:
-            return super().response(matrix)
-        off, eps = self._numbers
-        found = nearest_sparse(centre + matrix / weight, weight, off, eps)
-        best: Array = found.matrix
-        away = best - centre
-        value = inner(matrix, best) - weight / 2 * inner(away, away)
-        value -= self.penalty(best)
-        return Response(value, best, following(found, weight, eps))
+    def near(self, matrix: Array, weight: float) -> Near:
+        """Return the L near Z by Newton's method, as far as rounding lets it."""
+        return nearest_sparse(matrix, weight, *self._numbers)
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the minimiser of tr(L^-1 P) / 2 + R(L) to a relative gap of tol.

@@ -28,11 +28,11 @@ from collections.abc import Callable
 
 from scipy.optimize import brentq
 
-from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.optimization.interior import Interior, reflect
-from okl.optimization.near import nearest
+from okl.optimization.near import Near, nearest
 from okl.optimization.smooth import symmetric
-from okl.structures.base import Response, Structure
+from okl.structures.base import Structure
 
 _INF = float("inf")
 # What rounding may add to a bound, relative to the largest eigenvalue allowed.
@@ -98,46 +98,32 @@ class SpectralSet(Structure):
         values, _ = eigh(symmetric(inside))
         return total + _support(values, allowed)
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
-        """Return the L near centre + S / weight, and how it follows S."""
-        if centre is None:
-            return super().response(matrix)
-        xp, m = namespace(matrix), matrix.shape[0]
-        allowed, target = self.region(m), centre + matrix / weight
+    def near(self, matrix: Array, weight: float) -> Near:
+        """Return the L near Z."""
+        allowed = self.region(matrix.shape[0])
         if allowed.mean is None:
-            best, derivative = nearest(target, weight, allowed)
-        else:
-            inside, follow = nearest(reflect(target)[1:, 1:], weight, allowed)
-
-            def whole(inside: Array, mean: float) -> Array:
-                padded = mean * xp.eye(m, dtype=matrix.dtype)
-                padded[1:, 1:] = inside
-                return symmetric(reflect(padded))
-
-            best = whole(inside, allowed.mean)
-
-            def derivative(change: Array) -> Array:
-                return whole(follow(reflect(change)[1:, 1:]), 0.0)
-
-        values = eigh(best)[0] if allowed.inverse > 0 else xp.ones_like(best[0, :])
-        away = best - centre
-        value = inner(matrix, best) - weight / 2 * inner(away, away)
-        value -= allowed.inverse / 2 * float(xp.sum(1 / values))
-        return Response(value, best, lambda change: derivative(change) / weight)
+            return nearest(matrix, weight, allowed)
+        best, penalty, follow = nearest(reflect(matrix)[1:, 1:], weight, allowed)
+        return Near(
+            _whole(best, allowed.mean),
+            penalty,
+            lambda change: _whole(follow(reflect(change)[1:, 1:]), 0.0),
+        )
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L with eigenvalues clip(z sqrt(p_i + eps), lower, upper)."""
-        m = matrix.shape[0]
-        allowed = self.region(m)
+        allowed = self.region(matrix.shape[0])
         if allowed.mean is None:
             return _update(symmetric(matrix), allowed)
-        xp = namespace(matrix)
         inside = _update(symmetric(reflect(matrix)[1:, 1:]), allowed)
-        padded = allowed.mean * xp.eye(m, dtype=matrix.dtype)
-        padded[1:, 1:] = inside
-        return symmetric(reflect(padded))
+        return _whole(inside, allowed.mean)
+
+
+def _whole(inside: Array, mean: float) -> Array:
+    """Return a matrix with the direction 1 put back, of an eigenvalue of its own."""
+    padded = mean * namespace(inside).eye(inside.shape[0] + 1, dtype=inside.dtype)
+    padded[1:, 1:] = inside
+    return symmetric(reflect(padded))
 
 
 def _update(matrix: Array, allowed: Interior) -> Array:
