@@ -15,9 +15,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.optimization.crossing import crossing
 from okl.optimization.interior import Interior
 from okl.optimization.smooth import symmetric
 
@@ -68,13 +67,7 @@ def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
         low, high = 0.0, float(xp.max(xp.abs(values))) + allowed.budget
         while _excess(values, high, allowed, weight) > 0:
             high = 2 * high
-        shift = brentq(
-            lambda by: _excess(values, by, allowed, weight),
-            low,
-            high,
-            xtol=1e-300,
-            rtol=1e-15,
-        )
+        shift = crossing(lambda by: _excess(values, by, allowed, weight), low, high)
         found = _within(values - shift, allowed, weight)
 
     @cache  # a line search asks for L alone

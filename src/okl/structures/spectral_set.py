@@ -24,11 +24,9 @@ A structure of this kind is a file that says what its bounds are.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-
-from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.optimization.crossing import crossing
 from okl.optimization.interior import Interior, reflect
 from okl.optimization.near import Near, nearest
 from okl.optimization.smooth import symmetric
@@ -151,7 +149,7 @@ def _update(matrix: Array, allowed: Interior) -> Array:
         positive = roots[roots > 0]
         most = allowed.budget if allowed.upper == _INF else allowed.upper
         weights = weights_at(
-            _crossing(
+            crossing(
                 lambda scale: float(xp.sum(weights_at(scale))) - allowed.budget,
                 0.0,
                 most * largest / float(positive[0]),
@@ -197,12 +195,4 @@ def _support(values: Array, allowed: Interior) -> float:
     low = largest + allowed.inverse / (2 * allowed.budget**2)
     high = largest + allowed.inverse * size**2 / (2 * allowed.budget**2)
     spent = lambda multiplier: float(xp.sum(best(multiplier))) - allowed.budget  # noqa: E731
-    return bound(_crossing(spent, low, high))
-
-
-def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a monotone function crosses zero, or the end nearest to it."""
-    at_low, at_high = function(low), function(high)
-    if at_low * at_high >= 0:
-        return low if abs(at_low) <= abs(at_high) else high
-    return float(brentq(function, low, high, xtol=1e-300, rtol=1e-15))
+    return bound(crossing(spent, low, high))
