@@ -195,12 +195,10 @@ def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
     start = xp.asarray(start)
     coefficients = kernel.multiply(start)
     primal, dual = rotated.bounds(coefficients, kernel, 0.5)
-    whole = problem.certificate(
-        rotated.lift(coefficients, kernel, 0.5), kernel, 0.5, tol=1e-6
-    )
+    whole = problem.certificate(rotated.lift(coefficients), kernel, 0.5, tol=1e-6)
     assert primal == pytest.approx(whole.primal, rel=1e-12)
     assert dual == pytest.approx(whole.dual, rel=1e-9)
-    F = np.asarray(problem.operator @ rotated.lift(coefficients, kernel, 0.5))
+    F = np.asarray(problem.operator @ rotated.lift(coefficients))
     U = np.asarray(problem.operator.spectrum.vectors)
     assert U.shape == (12, rank)
     scaled = np.asarray(rotated.eigenvalues * coefficients)

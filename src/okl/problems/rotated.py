@@ -40,7 +40,7 @@ class Rotated:
     problem: Problem
     eigenvalues: Array
     targets: Array
-    _outside: Array | None
+    _outside: Array | None  # orthonormal columns, of what U misses of Y
 
     @classmethod
     def of(cls, problem: Problem) -> Rotated:
@@ -53,13 +53,13 @@ class Rotated:
         total = inner(problem.targets, problem.targets)
         if inner(outside, outside) <= rounding**2 * total:
             return cls(problem, values[:, None], targets, None)
-        _, triangle = xp.linalg.qr(outside, mode="reduced")
+        basis, triangle = xp.linalg.qr(outside, mode="reduced")
         zeros = xp.zeros((triangle.shape[0],), dtype=values.dtype)
         return cls(
             problem,
             xp.concat([values, zeros])[:, None],
             xp.concat([targets, triangle], axis=0),
-            outside,
+            basis,
         )
 
     @property
@@ -97,17 +97,16 @@ class Rotated:
             loss=self.problem.loss,
         )
 
-    def lift(
-        self, coefficients: Array, output_kernel: SpectralKernel, alpha: float
-    ) -> Array:
-        """Return Theta (n_samples, n_outputs) from U'Theta (k, n_outputs).
+    def lift(self, rows: Array) -> Array:
+        """Return an array (n_samples, p), as Theta, from its rows here (k, p).
 
         Outside the range of K the dual variables are C = Y / alpha: they change no
         prediction, and make alpha C the residual of the model in every direction.
         Where K was clipped they would change predictions, and are left out.
         """
         vectors = self.problem.spectrum.vectors
-        lifted = vectors @ coefficients[: vectors.shape[1], :]
+        rank = vectors.shape[1]
+        lifted = vectors @ rows[:rank, :]
         if self._outside is not None and not self.problem.operator.clipped:
-            lifted = lifted + output_kernel.multiply(self._outside) / alpha
+            lifted = lifted + self._outside @ rows[rank:, :]
         return self.problem.balanced(lifted)

@@ -138,7 +138,7 @@ def conclude(
     """Lift U'Theta (k, n_outputs) out of the eigenbasis and certify the model."""
     return certified(
         rotated.problem,
-        rotated.lift(coefficients, output_kernel, alpha),
+        rotated.lift(coefficients),
         output_kernel,
         alpha,
         tol=tol,

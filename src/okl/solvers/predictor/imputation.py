@@ -72,7 +72,7 @@ class Imputation(Solver):
         completed, predictions = _impute(prepared, alpha, start, monitor)
         rotated = Rotated.of(problem.completed(completed))
         coefficients = best_coefficients(rotated, known, alpha)
-        dual_coef = rotated.lift(coefficients, known, alpha)
+        dual_coef = rotated.lift(coefficients)
         intercept = None
         if problem.centered:
             intercept = problem.loss.best_intercept(

@@ -25,13 +25,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
-from okl.problems import Problem
+from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
-from okl.solvers.terms.term_eigenbasis import TermEigenbasis
+from okl.solvers.terms.term_eigenbasis import in_eigenbasis
 from okl.solvers.terms.term_iterate import UNDAMPED, TermIterate
 from okl.solvers.terms.term_start import TermStart, best_part
 from okl.structures import Structure
@@ -80,12 +80,11 @@ class TermNewton(Solver):
             f"A fit of {len(operator.terms)} kernels to {n_outputs} outputs",
             "Use one kernel, or fewer outputs at a time.",
         )
-        eigenbasis = TermEigenbasis.of(problem)
-        if eigenbasis is not None:
-            operator = eigenbasis.problem.operator
-        rank = self.columns if eigenbasis is None else 0
+        inside, rotated = in_eigenbasis(problem) or (problem, None)
+        operator = inside.operator
+        rank = self.columns if rotated is None else 0
         columns = TermColumns(operator, rank, n_outputs)
-        return PreparedTerms(problem, columns, eigenbasis)
+        return PreparedTerms(problem, columns, inside, rotated)
 
     def solve(
         self,
@@ -173,8 +172,8 @@ def _descent(
         damped = max(_LOWER * damped, least) if full else min(_HIGHER * damped, 1.0)
     best, intercept = monitor.best
     dual = best.dual
-    if prepared.eigenbasis is not None:
-        dual = prepared.eigenbasis.lift(dual)
+    if prepared.rotated is not None:
+        dual = prepared.rotated.lift(dual)
     return certified(
         prepared.problem,
         prepared.problem.balanced_theta(dual, best.kernel),
@@ -195,24 +194,20 @@ class PreparedTerms(NamedTuple):
     problem : Problem
     columns : TermColumns
         A few columns of each K_q.
-    eigenbasis : TermEigenbasis or None
-        Where all K_q are diagonal, if they are anywhere.
+    inside : Problem
+        The one that is solved: where all K_q are diagonal, if they are anywhere.
+    rotated : Rotated or None
+        The way back from there.
     """
 
     problem: Problem
     columns: TermColumns
-    eigenbasis: TermEigenbasis | None
+    inside: Problem
+    rotated: Rotated | None
 
     def under(self, structure: Structure) -> PreparedTerms:
         """Return the same problem with other penalties."""
-        eigenbasis = self.eigenbasis
-        if eigenbasis is not None:
-            inside = replace(eigenbasis.problem, structure=structure)
-            eigenbasis = replace(eigenbasis, problem=inside)
-        problem = replace(self.problem, structure=structure)
-        return PreparedTerms(problem, self.columns, eigenbasis)
-
-    @property
-    def inside(self) -> Problem:
-        """The problem that is solved: in the eigenbasis if there is one."""
-        return self.problem if self.eigenbasis is None else self.eigenbasis.problem
+        return self._replace(
+            problem=replace(self.problem, structure=structure),
+            inside=replace(self.inside, structure=structure),
+        )
