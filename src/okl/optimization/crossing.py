@@ -1,10 +1,15 @@
-"""Where a function of one number is zero."""
+"""Where functions of one number are zero."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from scipy.optimize import brentq
+
+from okl.numerics.arrays import Array, namespace
+
+# Most trials; and how much longer a length is tried where none is too long.
+_TRIALS, _LEAST_GROWTH, _MOST_GROWTH = 60, 1.5, 10.0
 
 
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:
@@ -13,3 +18,47 @@ def crossing(function: Callable[[float], float], low: float, high: float) -> flo
     if at_low * at_high >= 0:
         return low if abs(at_low) <= abs(at_high) else high
     return float(brentq(function, low, high, xtol=1e-300, rtol=1e-15))
+
+
+def increasing_root(
+    value: Callable[[Array], Array], first: Array, *, flat: float
+) -> Array:
+    """Return zeros of increasing functions that are negative at zero.
+
+    A zero is looked for between two lengths where the straight line between their
+    values has its own, and of an end that stays half of the value counts (the Illinois
+    method: Dowell and Jarratt 1971).
+
+    Parameters
+    ----------
+    value : callable
+        Of an array of lengths, one for each function.
+    first : array
+        The values at zero.
+    flat : float
+        The part of these that is small enough.
+    """
+    xp = namespace(first)
+    zero, one = xp.zeros_like(first), xp.ones_like(first)
+    infinite = xp.full_like(first, float("inf"))
+    low, below, high, above = zero, first, infinite, -first
+    last, length = zero, one
+    for _ in range(_TRIALS):
+        here = value(length)
+        done = xp.abs(here) <= flat * xp.abs(first)
+        if bool(xp.all(done)):
+            break
+        short, kept = here < 0, xp.where(xp.sign(here) == last, one / 2, one)
+        low, high = xp.where(short, length, low), xp.where(short, high, length)
+        below = xp.where(short, here, below * kept)
+        above = xp.where(short, above * kept, here)
+        last = xp.sign(here)
+        bracketed = high < infinite
+        width = xp.where(bracketed, high - low, zero)
+        between = low - width * below / xp.where(above > below, above - below, one)
+        # without an end beyond the zero: on the line from the beginning
+        rise = here - first
+        ahead = xp.where(rise > 0, -first / xp.where(rise > 0, rise, one), infinite)
+        beyond = length * xp.clip(ahead, _LEAST_GROWTH, _MOST_GROWTH)
+        length = xp.where(done, length, xp.where(bracketed, between, beyond))
+    return length

@@ -7,16 +7,14 @@ other depends on has a length of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from okl.numerics.arrays import Array, namespace
+from okl.optimization.crossing import increasing_root
 from okl.solvers.predictor.approximation import Prepared
 
-# What is left of the slope, and most trials; and how much longer a length is tried
-# where none is too long.
-_FLAT, _TRIALS = 1e-3, 60
-_LEAST_GROWTH, _MOST_GROWTH = 1.5, 10.0
+# What is left of the slope.
+_FLAT = 1e-3
 
 
 class StepDirection(NamedTuple):
@@ -62,37 +60,4 @@ def best_length(
         there = loss.negative_gradient(targets, scores + length * moved, weights)
         return constant + length * linear - total(there * moved)
 
-    return _increasing_root(slope, xp.zeros_like(constant))
-
-
-def _increasing_root(value: Callable[[Array], Array], zero: Array) -> Array:
-    """Return zeros of increasing functions that are negative at zero.
-
-    A zero is looked for between two lengths where the straight line between their
-    values has its own, and of an end that stays half of the value counts (the Illinois
-    method: Dowell and Jarratt 1971).
-    """
-    xp = namespace(zero)
-    one, infinite = xp.ones_like(zero), xp.full_like(zero, float("inf"))
-    first = value(zero)
-    low, below, high, above = zero, first, infinite, -first
-    last, length = zero, one
-    for _ in range(_TRIALS):
-        here = value(length)
-        done = xp.abs(here) <= _FLAT * xp.abs(first)
-        if bool(xp.all(done)):
-            break
-        short, kept = here < 0, xp.where(xp.sign(here) == last, one / 2, one)
-        low, high = xp.where(short, length, low), xp.where(short, high, length)
-        below = xp.where(short, here, below * kept)
-        above = xp.where(short, above * kept, here)
-        last = xp.sign(here)
-        bracketed = high < infinite
-        width = xp.where(bracketed, high - low, zero)
-        between = low - width * below / xp.where(above > below, above - below, one)
-        # without an end beyond the zero: on the line from the beginning
-        rise = here - first
-        ahead = xp.where(rise > 0, -first / xp.where(rise > 0, rise, one), infinite)
-        beyond = length * xp.clip(ahead, _LEAST_GROWTH, _MOST_GROWTH)
-        length = xp.where(done, length, xp.where(bracketed, between, beyond))
-    return length
+    return increasing_root(slope, slope(xp.zeros_like(constant)), flat=_FLAT)

@@ -21,13 +21,13 @@ best t costs no product at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import NystroemFactor
+from okl.optimization.crossing import increasing_root
 from okl.optimization.smooth import symmetric
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Approximation, Prepared
@@ -41,10 +41,11 @@ from okl.solvers.terms.term_point import Answering, TermPoint
 _FORCING, _CLOSEST, _CLOSER, _SHORT, _EASY = 0.1, 1e-8, 0.1, 0.3, 80
 # What is left out of a start: nothing, or entries of less weight than this.
 _LIGHT = (0.0, 1e-6)
-# Newton steps for one model, and halvings and doublings along a line.
-_STEPS, _SEARCH = 100, 60
-# The slope along a line is small enough at this part of the first.
-_FLAT = 1e-2
+# Newton steps for one model.
+_STEPS = 100
+# The slope along a line is small enough at this part of the first, and a step so short
+# is none.
+_FLAT, _NONE = 1e-2, 1e-9
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,7 @@ class TermModel:
     ) -> tuple[Array, TermPoint, float] | None:
         """Return g and its point where the slope of psi is about zero, and how far.
 
-        None where rounding leaves no way down.
-        The slope grows along the line: it is bracketed, and the bracket made smaller.
+        None where rounding leaves no way down. The slope grows along the line.
         """
         joint: Any = system.prepared.joint
         change = self.curvature.factor(direction)
@@ -167,42 +167,23 @@ class TermModel:
         linear = alpha * inner(inside, direction) - inner(change, self.predictions)
         quadratic = alpha * inner(direction, direction)
 
-        def slope(step: float) -> float:
+        def slope(length: Array) -> Array:
+            step = float(length)
             grams = point.grams + step * mixed + step**2 * squares
             best = structure.response(grams).output_kernel
-            return linear + step * quadratic + inner(best, mixed + 2 * step * squares)
+            value = linear + step * quadratic
+            value += inner(best, mixed + 2 * step * squares)
+            return value + 0.0 * length
 
         first = inner(residual, direction)
         if not first < 0:
             return None
-        step = _root(slope, first)
-        if step == 0:
+        start = xp.asarray(first, dtype=change.dtype)
+        step = float(increasing_root(slope, start, flat=_FLAT))
+        if step <= _NONE:
             return None
         moved = tuple(
             old + step * new for old, new in zip(point.products, products, strict=True)
         )
         there = TermPoint.at(self.problem, point.dual + step * change, moved)
         return inside + step * direction, there, step
-
-
-def _root(slope: Callable[[float], float], first: float) -> float:
-    """Return about where an increasing function is zero, negative at zero."""
-    low, at_low, high = 0.0, first, 1.0
-    for _ in range(_SEARCH):
-        at_high = slope(high)
-        if abs(at_high) <= -_FLAT * first:
-            return high
-        if at_high > 0:
-            break
-        low, at_low, high = high, at_high, 2 * high
-    for _ in range(_SEARCH):
-        share = min(max(-at_low / (at_high - at_low), 0.1), 0.9)
-        step = low + share * (high - low)
-        here = slope(step)
-        if abs(here) <= -_FLAT * first:
-            return step
-        if here > 0:
-            high, at_high = step, here
-        else:
-            low, at_low = step, here
-    return low
