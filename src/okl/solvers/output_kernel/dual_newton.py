@@ -79,9 +79,9 @@ def dual_newton(
     while True:
         metric = _Metric.of(basis, scales)
         moment = symmetric(model.T @ (d * model))
-        matching = 2 * metric.inverse(
-            _diagonal(weights)
-        )  # the S of which L is the best
+        identity = xp.eye(weights.shape[0], dtype=weights.dtype)
+        # the S of which L is the best
+        matching = 2 * metric.inverse(identity * weights)
         squares = inner(weights, xp.linalg.diagonal(matching)) / 2
         primal = alpha / 2 * (inner(model, targets) + squares)
         defect = moment - matching
@@ -187,11 +187,6 @@ def _root(constant: float, linear: float, quadratic: float, cubic: float) -> flo
     while missing(high) > 0:
         high = 2 * high
     return crossing(missing, 0.0, high)
-
-
-def _diagonal(values: Array) -> Array:
-    xp = namespace(values)
-    return xp.eye(values.shape[0], dtype=values.dtype) * values
 
 
 class _Metric(NamedTuple):
