@@ -120,6 +120,7 @@ def model_of(method: str, name: str, split: Split, folds: list[Any]) -> Any:
             alphas=ALPHAS[name],
             cv=folds,
             scoring="neg_log_loss",
+            temperature=1.0,
             fit_intercept=False,
             tol=1e-3,
         )

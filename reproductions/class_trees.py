@@ -85,6 +85,7 @@ def ours(kernels: list[Any], structures: list[Any], folds: Any) -> Any:
         alphas=ALPHAS,
         cv=folds,
         scoring="neg_log_loss",
+        temperature=1.0,
         fit_intercept=False,
         tol=1e-3,
     )

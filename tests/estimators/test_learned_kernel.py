@@ -155,12 +155,12 @@ def test_the_grid_reaches_below_the_noise():
 
 def test_the_grid_of_classes_reaches_no_further_unless_asked_to():
     counted = np.where(np.arange(N) % 7 == 0, 0.0, 1.0)
-    model = classifier().fit(X, LABELS, sample_weight=counted)
+    model = classifier(temperature=1.0).fit(X, LABELS, sample_weight=counted)
     learned = learning_of(classifier(), X[counted > 0], LABELS[counted > 0]).run()
     ratio = model.alphas_.min() / model.alphas_.max()
     assert ratio > 1e-4
     assert_allclose(ratio, 0.1 * learned.smallest, rtol=1e-3)
-    asked = classifier(eps=1e-5).fit(X, LABELS)
+    asked = classifier(eps=1e-5, temperature=1.0).fit(X, LABELS)
     assert_allclose(asked.alphas_.min() / asked.alphas_.max(), 1e-5)
 
 
@@ -273,7 +273,7 @@ def test_the_kernel_is_learned_by_default():
 
 
 def test_classifiers_have_probabilities_by_default():
-    model = OutputKernelClassifierCV(alphas=3, cv=3, tol=1e-8)
+    model = OutputKernelClassifierCV(alphas=3, cv=3, tol=1e-8, temperature=1.0)
     for y, loss, structure in (
         (LABELS, "softmax", "identity"),
         (LABELS == "a", "logistic", "identity"),

@@ -153,6 +153,7 @@ def test_search_with_a_scorer_of_probabilities():
         cv=3,
         scoring="neg_log_loss",
         tol=1e-9,
+        temperature=1.0,
     ).fit(X, Y)
     assert search.best_score_ > -0.3
     assert search.predict_proba(X).shape == (150, 3)

@@ -14,18 +14,24 @@ from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
 from okl.estimators.search.candidates import given_structures
 from okl.estimators.search.judge import StandIn
+from okl.estimators.search.trial import Trial
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
+from okl.numerics.validation import check_positive
 from okl.structures import Frobenius, Identity, Structure
 
 
 class _HeldOutClassifier(ClassifierMixin, StandIn):
     """Stands for a fitted classifier in front of a scorer: X holds its scores."""
 
-    def __init__(self, coder: LabelCoder, loss: Loss) -> None:
+    def __init__(self, coder: LabelCoder, loss: Loss, tempered: bool = False) -> None:
         self.coder = coder
         self.loss = loss
+        self.tempered = tempered
+
+    def at(self, temperature: float) -> _HeldOutClassifier:
+        return _HeldOutClassifier(self.coder.at(temperature), self.loss)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -76,12 +82,20 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As there. Most losses of classes take a fit for each of them and each fold.
     eps : float or None, default=None
         The smallest alpha relative to the largest. None is 1e-5 for a kernel that is
-        given; for one that is learned a tenth of what it was learned with, below which
-        there is little to find and fits take longest.
+        given; for one that is learned a thousandth of what it was learned with, below
+        which there is little to find and fits take longest, and a tenth without a
+        temperature to choose.
     alpha_per_output : bool, default=False
         Whether each label, task or class has an alpha of its own, as in
         `OutputKernelRegressorCV`; not with a loss of all classes together, the softmax.
         With two classes there is one output.
+    temperature : "auto" or float, default="auto"
+        What scores are divided by before the softmax, or the logistic function, makes
+        probabilities of them, > 0. With ``"auto"`` each alpha has the temperature at
+        which its held-out rows are likeliest (with a weak prior around one), and is
+        scored at it; 1.0 is the probabilities that the loss stands for. Classes and
+        `decision_function` do not depend on it, nor does the certificate, but for the
+        alpha chosen. Of no effect for losses without probabilities.
     structures : str, Structure or list of them, default=None
         The structures to try. None is ``"identity"`` where each row has one class, as
         relations between classes that are all observed hardly help and take several
@@ -102,6 +116,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelRegressorCV`.
     loss_ : Loss
         The loss of the fit.
+    temperature_ : float
+        What scores are divided by for `predict_proba`, with a loss that has it.
     classes_, dual_coef_, intercept_, output_kernel_, certificate_, ...
         Those of `OutputKernelClassifier` refitted on all rows.
 
@@ -124,6 +140,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         alphas: int | Sequence[float] = 13,
         eps: float | None = None,
         alpha_per_output: bool = False,
+        temperature: float | str = "auto",
         cv: Any = None,
         scoring: Any = None,
         search: str = "staged",
@@ -154,10 +171,13 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             max_memory=max_memory,
         )
         self.alpha_per_output = alpha_per_output
+        self.temperature = temperature
         self.class_weight = class_weight
 
     def _loss_for_the_task(self) -> Loss:
         """Return the loss, that of one class a row until labels were seen."""
+        if self.temperature != "auto":
+            check_positive(self.temperature, "temperature")
         return Softmax() if self.loss is None else super()._loss_for_the_task()
 
     def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:
@@ -176,4 +196,17 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
         """Return a classifier with the classes of this one."""
-        return _HeldOutClassifier(self._coder, loss)
+        likely = "probabilities" in loss.capabilities
+        if likely and self.temperature == "auto":
+            return _HeldOutClassifier(self._coder, loss, tempered=True)
+        given = float(self.temperature) if likely else 1.0
+        return _HeldOutClassifier(self._coder.at(given), loss)
+
+    def _keep_temperature(self, trial: Trial) -> None:
+        """Set ``temperature_``, if the loss has probabilities."""
+        self.__dict__.pop("temperature_", None)  # of an earlier fit
+        if "probabilities" not in trial.targets.observed.loss.capabilities:
+            return
+        chosen = trial.temperature
+        self.temperature_ = float(self.temperature if chosen is None else chosen)
+        self._coder = self._coder.at(self.temperature_)

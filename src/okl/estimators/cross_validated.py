@@ -38,6 +38,7 @@ from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
 from okl.estimators.search.to_be_learned import has_kernel
+from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms
@@ -181,6 +182,9 @@ class CrossValidated(OutputKernelModel):
     def _stand_in(self, y: np.ndarray, loss: Loss) -> StandIn:
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
+    def _keep_temperature(self, trial: Trial) -> None:
+        """Keep that of the probabilities, where there are any."""
+
     def _given_structures(self) -> list[Structure]:
         return given_structures(self.structures, self.kernel)
 
@@ -276,6 +280,7 @@ class CrossValidated(OutputKernelModel):
         self.best_score_ = trial.best
         overall = float(trial.alphas[row, column])
         self.alpha_ = trial.alpha(overall)
+        self._keep_temperature(trial)
 
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)

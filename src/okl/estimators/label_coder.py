@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,11 +23,14 @@ class LabelCoder:
     kind : {"binary", "multiclass", "multilabel"}
     coding : LabelCoding
         That of the loss.
+    temperature : float
+        What scores are divided by before they stand for probabilities.
     """
 
     classes: np.ndarray
     kind: Kind
     coding: LabelCoding
+    temperature: float = 1.0
 
     @classmethod
     def of(
@@ -91,11 +94,16 @@ class LabelCoder:
 
     def log_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the logarithms of the probabilities that scores stand for."""
-        return self.coding.log_probabilities(_columns(scores), self.kind)
+        scores = _columns(scores) / self.temperature
+        return self.coding.log_probabilities(scores, self.kind)
+
+    def at(self, temperature: float) -> LabelCoder:
+        """Return the coder whose probabilities are at a temperature."""
+        return replace(self, temperature=temperature)
 
     def of_every_task(self) -> LabelCoder:
         """Return the coder of scores with one column a task, each of two classes."""
-        return _OfTasks(self.classes, "multilabel", self.coding)
+        return _OfTasks(self.classes, "multilabel", self.coding, self.temperature)
 
 
 class _OfTasks(LabelCoder):

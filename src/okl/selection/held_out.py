@@ -32,7 +32,7 @@ from okl.structures import Structure
 # take longest, end at so many times the tolerance, up to the second number.
 _LOOSER, _LOOSEST = 100.0, 1e-4
 
-# Of held-out scores and row numbers: a number, or one for each output.
+# Of held-out scores and row numbers: a number, or an array of one shape.
 Judge = Callable[[np.ndarray, np.ndarray], Any]
 
 
@@ -42,8 +42,9 @@ class FoldScores:
 
     Attributes
     ----------
-    scores : array (n_structures, n_alphas), or (n_structures, n_alphas, n_outputs)
-        Of the held-out rows; the latter of a judge of each output.
+    scores : array (n_structures, n_alphas, ...)
+        Of the held-out rows: what the judge says at each structure and alpha, a number,
+        one for each output, or an array that it makes of the predictions.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
     """
@@ -79,9 +80,9 @@ def score_fold(
     train, test : array of int
         Row numbers.
     judge : callable
-        From held-out scores (n_test, n_outputs) and row numbers to one number, or one
-        for each output, the larger the better; in long form they are (n_test, 1), of
-        each row's own task.
+        From held-out scores (n_test, n_outputs) and row numbers to one number, the
+        larger the better, or an array; in long form they are (n_test, 1), of each row's
+        own task.
     fit_intercept, tol, max_iter
         As in the estimators.
     """

@@ -223,6 +223,8 @@ def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:
     if not decomposes and _FLOAT * matrix > experiment.budget:
         matrices = experiment.budget / (_FLOAT * matrix)  # evaluated in blocks
     others = n * (_TARGETS * m + min(_COLUMNS, 2 * m * _n_alphas(experiment)))
+    if experiment.tempered:  # held-out scores, kept until all folds are fitted
+        others += n * m * _n_alphas(experiment) * len(search.structures)
     if not decomposes:
         others += 2 * n * min(sizes[-1], _RANK) + _WORKSPACE
     if any(

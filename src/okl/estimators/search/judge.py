@@ -23,7 +23,19 @@ from okl.selection.folds import Folds
 
 
 class StandIn(BaseEstimator):
-    """What a scorer takes for a fitted estimator: its X holds held-out scores."""
+    """What a scorer takes for a fitted estimator: its X holds held-out scores.
+
+    Attributes
+    ----------
+    tempered : bool
+        Whether its probabilities are to be at the best temperature.
+    """
+
+    tempered = False
+
+    def at(self, temperature: float) -> StandIn:
+        """Return one whose probabilities, if it has any, are at a temperature."""
+        return self
 
     def for_folds(self, y: np.ndarray, folds: Folds) -> StandIn:
         """Return one whose ``score`` can be had of all folds of these targets."""
@@ -70,6 +82,10 @@ class Judge:
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
+
+    def at(self, temperature: float) -> Judge:
+        """Return a judge of the probabilities at a temperature."""
+        return replace(self, stand_in=self.stand_in.at(temperature))
 
     def of_folds(self, folds: Folds) -> Judge:
         """Return a judge who scores all of these folds alike."""

@@ -16,7 +16,8 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from okl.estimators.search.stages import Search
-from okl.estimators.search.trials import Experiment, Trial
+from okl.estimators.search.trial import Trial
+from okl.estimators.search.trials import Experiment
 from okl.kernels import KernelTerms
 
 
@@ -53,7 +54,7 @@ def notes(
             "alphas tried; other kernels might.",
         )
     else:
-        yield from _edge(trial)
+        yield from _edge(trial, low_enough=_low_enough(model))
     yield from _unseen(model, search.second, y)
     if search.unlearned and len(search.kernels) > 1:
         yield (
@@ -63,11 +64,18 @@ def notes(
         )
 
 
-def _edge(trial: Trial) -> Iterator[tuple[type[Warning], str]]:
+def _low_enough(model: Any) -> bool:
+    """Tell whether the grid ends where a kernel that was learned says it may."""
+    return model.eps is None and hasattr(model, "feature_relevances_")
+
+
+def _edge(trial: Trial, *, low_enough: bool) -> Iterator[tuple[type[Warning], str]]:
     row, column = trial.chosen
     means, alphas = trial.means[row], trial.alphas[row]
     last = len(alphas) - 1
     if last == 0 or column not in (0, last):
+        return
+    if column == last and low_enough:
         return
     rows = isinstance(trial.kernel, KernelTerms) and trial.kernel.has_rows
     if rows and column == last:  # the L of rows is that of noise, whatever alpha is

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from okl.estimators.search.trials import Trial
+from okl.estimators.search.trial import Trial
 from okl.kernels import KernelTerms
 from okl.structures import Structure
 
@@ -24,10 +24,13 @@ class Results:
     def __init__(self) -> None:
         self.largest_gap = 0.0
         self._rows: list[tuple[int, Any, Any, Any, np.ndarray]] = []
+        self._temperatures: list[np.ndarray] = []
 
     def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
         """Add every structure and alpha of a trial."""
         self.largest_gap = max(self.largest_gap, trial.largest_gap)
+        if trial.temperatures is not None:
+            self._temperatures.append(trial.temperatures.ravel())
         kernel: Any = trial.kernel
         shown: list[Any] = list(structures)
         if isinstance(kernel, KernelTerms):
@@ -47,7 +50,8 @@ class Results:
 
         A candidate has as many splits as its stage had folds, one where rows were left
         out one by one; the others are NaN. Candidates of the last stage have a rank,
-        those of the first come after all of them.
+        those of the first come after all of them. Where probabilities were scored at
+        a temperature of their own, there is a column of these.
         """
         stages, kernels, structures, alphas, splits = zip(*self._rows, strict=True)
         n_splits = max(len(scores) for scores in splits)
@@ -60,6 +64,7 @@ class Results:
         rank = np.full(len(stage), int(last.sum()) + 1)
         filled = np.where(np.isnan(mean[last]), -np.inf, mean[last])
         rank[last] = rankdata(-filled, method="min")
+        tempered = self._temperatures
         return {
             "stage": stage,
             "param_kernel": _objects(kernels),
@@ -71,6 +76,7 @@ class Results:
                 {"kernel": kernel, "structure": structure, "alpha": alpha}
                 for _, kernel, structure, alpha, _ in self._rows
             ],
+            **({"temperature": np.concatenate(tempered)} if tempered else {}),
             **{f"split{j}_test_score": scores[:, j] for j in range(n_splits)},
             "mean_test_score": mean,
             "std_test_score": np.array([own.std() for own in splits]),

@@ -22,7 +22,8 @@ from sklearn.utils import check_random_state
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
 from okl.estimators.search.to_be_learned import with_learned
-from okl.estimators.search.trials import Experiment, Step, Trial
+from okl.estimators.search.trial import Trial
+from okl.estimators.search.trials import Experiment, Step
 from okl.selection.learned_kernel import LearnedKernel
 from okl.structures import Identity, Structure
 
@@ -31,8 +32,9 @@ _FINALISTS, _ADDED = 2, 3
 # The rows that the first stage looks at, and its alphas where every one of them takes a
 # fit for each fold.
 FIRST_ROWS, FIRST_ALPHAS = 2000, 9
-# How far below the noise that a kernel was learned with the grid of alphas reaches.
-_BELOW = 0.1
+# How far below the noise that a kernel was learned with the grid of alphas reaches, and
+# where too sure probabilities are made less so by a temperature.
+_BELOW, _BELOW_TEMPERED = 0.1, 0.001
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class Search:
             return self, None
         with step("kernel"):
             found = self.learning.run()
-        given, eps = self.second.eps, _BELOW * found.smallest
+        below = _BELOW_TEMPERED if self.second.tempered else _BELOW
+        given, eps = self.second.eps, below * found.smallest
         eps = eps if given is None else min(given, eps)
         search = replace(
             self,

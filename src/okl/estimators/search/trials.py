@@ -22,12 +22,13 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
 )
 from okl.estimators.search.judge import Judge
+from okl.estimators.search.temperatures import judged, kept
+from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.validation import check_flag
 from okl.problems import (
-    Formulation,
     Inputs,
     Observed,
     OutputAlphas,
@@ -48,61 +49,6 @@ _DECOMPOSED = 3
 Folds = list[tuple[np.ndarray, np.ndarray]]
 # Of a piece of work, from its name: what is told when it begins and ends.
 Step = Callable[[str], AbstractContextManager[None]]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """The held-out scores of one kernel.
-
-    Attributes
-    ----------
-    kernel : Kernel, PerOutput or "precomputed"
-        As it was given, resolved.
-    training : Training
-        The kernel on the training rows.
-    formulations : list of Formulation
-        One per structure, of all training rows.
-    alphas : array (n_structures, n_alphas)
-        Decreasing.
-    scores : array (n_structures, n_alphas, n_folds)
-        One fold where rows are left out one by one.
-    largest_gap : float
-        The largest relative gap among the fits that ended at ``max_iter``, else 0.
-    targets : TrainingTargets
-        As they were fitted.
-    ratios : array (n_outputs,) or None
-        Of the alpha of each output to that of the grid, None for ones.
-    """
-
-    kernel: Any
-    training: Training
-    formulations: list[Formulation]
-    alphas: np.ndarray
-    scores: np.ndarray
-    largest_gap: float
-    targets: TrainingTargets
-    ratios: np.ndarray | None = None
-
-    def alpha(self, overall: float) -> Any:
-        """Return the alpha, or that of each output, at one of the grid."""
-        return float(overall) if self.ratios is None else overall * self.ratios
-
-    @property
-    def means(self) -> np.ndarray:
-        """The mean scores (n_structures, n_alphas)."""
-        return self.scores.mean(axis=-1)
-
-    @property
-    def chosen(self) -> tuple[int, int]:
-        """Structure and alpha of the best mean score; there must be one."""
-        row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
-        return int(row), int(column)
-
-    @property
-    def best(self) -> float:
-        """The best mean score, minus infinity where all are NaN."""
-        means = self.means
-        return -float("inf") if np.all(np.isnan(means)) else float(np.nanmax(means))
 
 
 @dataclass(frozen=True)
@@ -144,6 +90,11 @@ class Experiment:
         """Check that outputs have a loss each, where they are to have an alpha each."""
         if check_flag(self.alpha_per_output, "alpha_per_output"):
             check_sum_over_outputs(self.targets.observed.loss)
+
+    @property
+    def tempered(self) -> bool:
+        """Whether each alpha is judged at the temperature that suits it best."""
+        return self.folds is not None and self.judge.stand_in.tempered
 
     @property
     def n_steps(self) -> int:
@@ -224,19 +175,28 @@ class Experiment:
                     )
                 )
         else:
-            results = self._of_folds(inputs, observed, structures, grids, judge)
+            of_fold = kept if self.tempered else judge
+            results = self._of_folds(inputs, observed, structures, grids, of_fold)
             for _ in self.folds:
                 with step("fold"):
                     outcomes.append(next(results))
+        temperatures = None
+        if self.tempered:
+            tests = [test for _, test in self.folds or []]
+            observed = self.targets.observed
+            scores, temperatures = judged(outcomes, tests, observed, judge)
+        else:
+            scores = np.stack([outcome.scores for outcome in outcomes], axis=-1)
         return Trial(
             kernel,
             training,
             formulations,
             grids,
-            np.stack([outcome.scores for outcome in outcomes], axis=-1),
+            scores,
             max(outcome.largest_gap for outcome in outcomes),
             targets,
             ratios,
+            temperatures,
         )
 
     def _of_folds(

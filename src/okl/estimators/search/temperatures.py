@@ -1,0 +1,58 @@
+"""Held-out scores judged at the temperature that suits them best.
+
+A temperature is that of one structure at one alpha, and of all folds: their held-out
+scores are kept until the last of them is fitted, and judged then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from okl.estimators.search.judge import Judge
+from okl.problems import Observed
+from okl.selection.held_out import FoldScores
+from okl.selection.temperature import best_temperature
+
+
+def kept(predictions: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Keep held-out predictions, in the place of a judge."""
+    return predictions
+
+
+def judged(
+    folds: Sequence[FoldScores],
+    tests: Sequence[np.ndarray],
+    observed: Observed,
+    judge: Judge,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of all folds, and the temperatures that they were judged at.
+
+    Parameters
+    ----------
+    folds : sequence of FoldScores
+        With the predictions that were kept (n_structures, n_alphas, n_test, n_outputs).
+    tests : sequence of arrays
+        The numbers of the rows of each.
+    observed : Observed
+        Of all rows.
+    judge : Judge
+
+    Returns
+    -------
+    scores : array (n_structures, n_alphas, n_folds)
+    temperatures : array (n_structures, n_alphas)
+    """
+    held_out = observed.restrict(np.concatenate(tests))
+    shape = folds[0].scores.shape[:2]
+    scores, temperatures = np.empty((*shape, len(folds))), np.empty(shape)
+    for at in np.ndindex(shape):
+        predictions = [fold.scores[at] for fold in folds]
+        temperature = best_temperature(held_out, np.concatenate(predictions))
+        there = judge.at(temperature)
+        scores[at] = [
+            there(p, rows) for p, rows in zip(predictions, tests, strict=True)
+        ]
+        temperatures[at] = temperature
+    return scores, temperatures

@@ -1,0 +1,76 @@
+"""What comes out for one kernel that was tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from okl.estimators.targets import TrainingTargets
+from okl.estimators.training import Training
+from okl.problems import Formulation
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The held-out scores of one kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel, PerOutput or "precomputed"
+        As it was given, resolved.
+    training : Training
+        The kernel on the training rows.
+    formulations : list of Formulation
+        One per structure, of all training rows.
+    alphas : array (n_structures, n_alphas)
+        Decreasing.
+    scores : array (n_structures, n_alphas, n_folds)
+        One fold where rows are left out one by one.
+    largest_gap : float
+        The largest relative gap among the fits that ended at ``max_iter``, else 0.
+    targets : TrainingTargets
+        As they were fitted.
+    ratios : array (n_outputs,) or None
+        Of the alpha of each output to that of the grid, None for ones.
+    temperatures : array (n_structures, n_alphas) or None
+        Those of the probabilities that were scored, where they were chosen.
+    """
+
+    kernel: Any
+    training: Training
+    formulations: list[Formulation]
+    alphas: np.ndarray
+    scores: np.ndarray
+    largest_gap: float
+    targets: TrainingTargets
+    ratios: np.ndarray | None = None
+    temperatures: np.ndarray | None = None
+
+    def alpha(self, overall: float) -> Any:
+        """Return the alpha, or that of each output, at one of the grid."""
+        return float(overall) if self.ratios is None else overall * self.ratios
+
+    @property
+    def temperature(self) -> float | None:
+        """That of the structure and alpha chosen, None where none were chosen."""
+        chosen = self.temperatures
+        return None if chosen is None else float(chosen[self.chosen])
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean scores (n_structures, n_alphas)."""
+        return self.scores.mean(axis=-1)
+
+    @property
+    def chosen(self) -> tuple[int, int]:
+        """Structure and alpha of the best mean score; there must be one."""
+        row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
+        return int(row), int(column)
+
+    @property
+    def best(self) -> float:
+        """The best mean score, minus infinity where all are NaN."""
+        means = self.means
+        return -float("inf") if np.all(np.isnan(means)) else float(np.nanmax(means))

@@ -1,0 +1,58 @@
+"""What scores are divided by before they stand for probabilities.
+
+The loss of a fit is that of the rows it was fitted to, where scores are as sure as the
+penalty lets them be: too sure of other rows where alpha is small, not sure enough where
+it is large. The temperature that makes rows that were held out likeliest repairs
+that, and changes no order of the scores (Guo et al., 2017; Platt, 1999). Minus the log
+likelihood is convex in one over the temperature.
+
+References
+----------
+Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks. ICML.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+
+from okl.problems import Observed
+
+# The standard deviation of the logarithm of a temperature, as a prior has it: without
+# one the probabilities of scores that make no error would be zero and one.
+_DEVIATION = 0.25
+# How far its logarithm may be from zero, and how exactly it is found.
+_FARTHEST, _EXACT = 10.0, 1e-8
+
+
+def best_temperature(observed: Observed, scores: np.ndarray) -> float:
+    """Return the temperature that is likeliest for rows that were held out.
+
+    The product of their likelihood and of that of the temperature, whose logarithm is
+    normal with mean zero and standard deviation 0.25, is largest.
+
+    Parameters
+    ----------
+    observed : Observed
+        Of those rows, of a loss with probabilities; their weights count.
+    scores : array (n_samples, n_outputs)
+        In long form (n_samples, 1).
+    """
+    if not np.all(np.isfinite(scores)):
+        return 1.0  # of a fit that failed
+
+    def slope(log: float) -> float:
+        """Return the derivative of minus the log likelihood in the log of 1 / T."""
+        scaled = math.exp(log) * scores
+        gradient = observed.loss.negative_gradient(
+            observed.targets, scaled, observed.weights
+        )
+        return log / _DEVIATION**2 - float(np.sum(gradient * scaled))
+
+    if slope(-_FARTHEST) >= 0:
+        return math.exp(_FARTHEST)
+    if slope(_FARTHEST) <= 0:
+        return math.exp(-_FARTHEST)
+    return math.exp(-brentq(slope, -_FARTHEST, _FARTHEST, xtol=_EXACT))
