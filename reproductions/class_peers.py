@@ -20,7 +20,9 @@ standardised on the training rows. A dash: not run, as too slow. The kernel that
 learned, linear plus the mean of Matern and Laplacian rather than Matern alone, was
 chosen by what it did on these sets, on 25 of the splits of iris and wine. That there is
 a temperature, its prior and the smallest alpha were chosen on seven other sets and on
-other splits of these.
+other splits of usps, digits, iris and wine. Not reached on usps is the accuracy of
+support vectors that vote by pairs of classes: on three other splits up to 93.0 with the
+kernel that okl learned, where okl has 92.3, and each class against the rest 92.7.
 """
 
 from __future__ import annotations
@@ -221,7 +223,8 @@ In percent; in the last column how far okl is behind the best.
 
 {table(["set", *PEERS, "behind"], right)}
 
-Seconds of a processor for one fit, on a machine that others used as well:
+Seconds of a processor for one fit, on machines that others used as well: okl on the one
+named below, its peers on an Intel Xeon.
 
 {table(["set", *PEERS], times)}
 
