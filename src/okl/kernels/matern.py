@@ -128,5 +128,5 @@ def _slope(r: np.ndarray) -> np.ndarray:
     Those have no derivative to speak of: it is r for any r near zero. But 1 / r would
     blow up the rounding of the squares that it multiplies.
     """
-    near = r <= 1e-8 * r.max(initial=0.0)
-    return np.where(near, 0.0, 1.0 / np.where(near, 1.0, r))
+    apart = r > 1e-8 * r.max(initial=0.0)
+    return np.divide(1.0, r, out=np.zeros_like(r), where=apart)
