@@ -1,4 +1,4 @@
-"""Which cases of a product are fast, and one thread for linear algebra.
+"""Which cases are fast, and one thread for linear algebra.
 
 The problems here are small, NumPy and SciPy bring a pool of threads each, and on a few
 cores the two wait for each other; so do the workers of pytest-xdist. `make test-cpus`
@@ -9,16 +9,32 @@ import os
 from collections import defaultdict
 
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from tests.covering import MARKER, covering
 
+# How many examples hypothesis draws in `make test` and in all others, where a test does
+# not say it. No deadline, as a busy processor takes any time.
+settings.register_profile("fast", max_examples=25, deadline=None)
+settings.register_profile("full", max_examples=100, deadline=None)
+
+
+def pytest_configure(config):
+    """Choose how many examples hypothesis draws."""
+    fast = f"not {MARKER}" in config.option.markexpr
+    settings.load_profile("fast" if fast else "full")
+
 
 def pytest_collection_modifyitems(items):
-    """Mark the cases that `make test` leaves out; see `tests.covering`."""
+    """Mark the cases that `make test` leaves out; see `tests.covering`.
+
+    Those that a test marks itself, values that are for `make test-all` only, cover no
+    pair for `make test`.
+    """
     products = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec"):
+        if hasattr(item, "callspec") and not item.get_closest_marker(MARKER):
             products[item.nodeid.partition("[")[0]].append(item)
     for cases in products.values():
         # a value is the same object in all cases that have it

@@ -3,16 +3,36 @@
 A test over three structures, four alphas and two ways with the intercept has 24 cases.
 Most mistakes show at one value of one parameter or at a pair of values of two, so that
 `make test` runs as many cases as it takes to have every pair (of two parameters: every
-value of both), and `make test-all` runs all of them.
+value of both), and `make test-all` runs all of them. Of a single parameter all values
+are run, but for those that a test gives by `later`: more seeds, larger data.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import settings
 
 # The marker of what `make test` leaves out.
 MARKER = "product"
+
+
+def later(*values: Any) -> list[Any]:
+    """Return values of a parameter that `make test` leaves out."""
+    return [pytest.param(value, marks=getattr(pytest.mark, MARKER)) for value in values]
+
+
+def examples(number: int, **options: Any) -> settings:
+    """Return the settings of a test with so many random examples, a quarter at first.
+
+    A quarter is what `make test` draws.
+    """
+    part = settings().max_examples / settings.get_profile("full").max_examples
+    return settings(max_examples=math.ceil(part * number), deadline=None, **options)
 
 
 def covering(cases: Sequence[Sequence[Hashable]]) -> set[int]:

@@ -4,11 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from okl import ClassTree
 from okl.decisions import as_cost, decide, deepest_nodes
+from tests.covering import examples
 from tests.trees.random_trees import (
     ancestors,
     parent_matrix,
@@ -28,7 +29,7 @@ def cost_matrices(tree, nodes):
     }
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**31), n_nodes=st.integers(3, 40), some=st.booleans())
 def test_expected_costs_are_products_with_the_matrix_of_all_pairs(seed, n_nodes, some):
     rng = np.random.default_rng(seed)
@@ -101,7 +102,7 @@ def test_rejected_are_the_rows_above_the_threshold():
     )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     seed=st.integers(0, 2**31),
     n_nodes=st.integers(3, 40),

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
@@ -18,6 +18,7 @@ from okl.kernels import Constant, Gaussian, Gram, Kernel, Linear, PerOutput
 from okl.output_kernels import SpectralKernel
 from okl.posterior import PredictiveVariance, systems
 from okl.structures import Cluster, Fixed, Graph, Sparse, TraceBall
+from tests.covering import examples
 from tests.samples import draw, gaussian, psd
 
 NEW = np.random.default_rng(9).normal(size=(7, 3))
@@ -236,7 +237,7 @@ def test_off_the_range_of_the_output_kernel_nothing_varies():
 
 
 @given(seed=st.integers(0, 2**16), n_more=st.integers(1, 6), missing=st.booleans())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_more_rows_never_add_variance(seed, n_more, missing):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(8 + n_more, 3))

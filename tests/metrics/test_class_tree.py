@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, label_ranking_average_precision_score
@@ -25,12 +25,13 @@ from okl.metrics import (
     reject_curve_area,
     taxo_loss,
 )
+from tests.covering import examples
 from tests.trees.random_trees import ancestors, random_tree
 
 TREE = ClassTree.from_paths(["animal/cat", "animal/dog", "plant/oak", "rock"])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**31), n_nodes=st.integers(2, 30), weighted=st.booleans())
 def test_scores_of_answers_by_sets(seed, n_nodes, weighted):
     rng = np.random.default_rng(seed)
@@ -68,7 +69,7 @@ def test_scores_of_answers_by_sets(seed, n_nodes, weighted):
     assert hierarchical_f1_score(**given) == pytest.approx(f1)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 2**31), n_nodes=st.integers(3, 30))
 def test_accuracy_of_levels_by_nodes_above(seed, n_nodes):
     rng = np.random.default_rng(seed)

@@ -5,8 +5,9 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.covering import examples
 
 from okl import OutputKernelRegressor
 from okl.plotting import OutputGraphDisplay
@@ -74,7 +75,7 @@ def sparse_kernels(draw):
     return L * np.outer(scale, scale), {p for p in pairs if L[p] != 0}
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     sparse_kernels(),
     st.sampled_from(["correlation", "covariance"]),

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 from okl.posterior import RowDistribution, incomplete_rows
+from tests.covering import examples
 
 
 def rows_with_holes(n=60, m=4, share=0.3, seed=0):
@@ -67,7 +68,7 @@ def test_it_is_the_most_likely_distribution(monkeypatch):
 
 
 @given(seed=st.integers(0, 2**16), share=st.floats(0.1, 0.9))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_what_is_filled_in_is_the_conditional_mean(seed, share):
     _, rows = rows_with_holes(20, 4, share, seed)
     distribution = RowDistribution.of(rows)

@@ -106,12 +106,12 @@ def test_a_known_output_kernel_is_a_linear_system(case, intercept, alpha):
 
 @each
 @pytest.mark.parametrize(
-    ("intercept", "rank"),
+    "setting",
     [(False, None), (True, 3), (False, 3), (True, None)],
     ids=["no-b", "b-3", "no-b-3", "b"],
 )
-def test_any_array_namespace(case, intercept, rank):
-    structure, (_, Y, K) = case.make(4), draw(8, 4)
+def test_any_array_namespace(case, setting):
+    (intercept, rank), structure, (_, Y, K) = setting, case.make(4), draw(8, 4)
     K = K if rank is None else psd(8, rank=rank)
     for solver in fitting(structure, K, Y):
         if crawls(solver, structure, 0.3):

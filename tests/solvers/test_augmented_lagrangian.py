@@ -1,5 +1,7 @@
 """The proximal method of multipliers, and the Newton method inside."""
 
+from itertools import product
+
 import array_api_strict as strict
 import numpy as np
 import pytest
@@ -64,22 +66,26 @@ def test_conjugate_gradients_find_the_same_steps(structure, intercept, monkeypat
 
 
 @pytest.mark.parametrize("structure", [*KNOWN, Frobenius(), TraceBall()], ids=repr)
-@intercepts
-def test_any_array_namespace(structure, intercept):
-    n = 8
+@pytest.mark.parametrize(
+    "setting",
+    [*product([False, True], repeat=2)],
+    ids=["no-b", "no-b-weights", "b", "b-weights"],
+)
+def test_any_array_namespace(structure, setting):
+    n, (intercept, weighted) = 8, setting
     K, Y = targets_for(Hinge(), n, M)
-    for weights in (None, weights_for(Hinge(), n, M)):
-        options = {"loss": Hinge(), "intercept": intercept, "weights": weights}
-        here = solve(K, Y, structure, 0.1, **options)
-        there = solve(K, Y, structure, 0.1, xp=strict, **options)
-        assert there.dual_coef.__array_namespace__() is strict
-        assert there.solution.dual_point.__array_namespace__() is strict
-        assert there.solution.certificate.status == "optimal"
-        assert_allclose(
-            there.solution.certificate.primal,
-            here.solution.certificate.primal,
-            rtol=2e-6,
-        )
+    weights = weights_for(Hinge(), n, M) if weighted else None
+    options = {"loss": Hinge(), "intercept": intercept, "weights": weights}
+    here = solve(K, Y, structure, 0.1, **options)
+    there = solve(K, Y, structure, 0.1, xp=strict, **options)
+    assert there.dual_coef.__array_namespace__() is strict
+    assert there.solution.dual_point.__array_namespace__() is strict
+    assert there.solution.certificate.status == "optimal"
+    assert_allclose(
+        there.solution.certificate.primal,
+        here.solution.certificate.primal,
+        rtol=2e-6,
+    )
 
 
 @pytest.mark.parametrize("structure", [Mean(2.0), Frobenius()], ids=repr)

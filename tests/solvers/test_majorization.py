@@ -1,5 +1,7 @@
 """Rounds of squared-loss problems, for a learned output kernel and any loss."""
 
+from itertools import product
+
 import array_api_strict as strict
 import numpy as np
 import pytest
@@ -27,21 +29,23 @@ structures = pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 
 
+# one for each inner solver and way of its; these have tests of their own
 @each
-@pytest.mark.parametrize("weighted", [False, True])
-def test_any_array_namespace(loss, weighted):
+@pytest.mark.parametrize(
+    "setting", [*product([Frobenius(), LowRank(), Cluster(2)], [False, True])], ids=str
+)
+def test_any_array_namespace(loss, setting):
+    structure, weighted = setting
     K, Y = targets_for(loss, N, M)
     weights = weights_for(loss, N, M) if weighted else None
-    # one for each inner solver and way of its; these have tests of their own
-    for structure in (Frobenius(), LowRank(), Cluster(2)):
-        options = {"loss": loss, "intercept": True, "weights": weights, "tol": 1e-5}
-        here = solve(K, Y, structure, 0.3, **options)
-        there = solve(K, Y, structure, 0.3, xp=strict, **options)
-        assert there.dual_coef.__array_namespace__() is strict
-        assert there.output_kernel.eigenvalues.__array_namespace__() is strict
-        one, two = here.solution.certificate, there.solution.certificate
-        assert one.status == two.status
-        assert_allclose(two.primal, one.primal, rtol=2e-5)
+    options = {"loss": loss, "intercept": True, "weights": weights, "tol": 1e-5}
+    here = solve(K, Y, structure, 0.3, **options)
+    there = solve(K, Y, structure, 0.3, xp=strict, **options)
+    assert there.dual_coef.__array_namespace__() is strict
+    assert there.output_kernel.eigenvalues.__array_namespace__() is strict
+    one, two = here.solution.certificate, there.solution.certificate
+    assert one.status == two.status
+    assert_allclose(two.primal, one.primal, rtol=2e-5)
 
 
 @each

@@ -1,5 +1,7 @@
 """Newton's method by products with K, for a known output kernel and any loss."""
 
+from itertools import product
+
 import array_api_strict as strict
 import numpy as np
 import pytest
@@ -75,10 +77,11 @@ def test_the_preconditioner_does_not_change_the_optimum(
 
 
 @each
-@pytest.mark.parametrize("columns", [0, N])
-@intercepts
-def test_any_array_namespace(loss, columns, intercept):
-    K, Y = targets_for(loss, N, M)
+@pytest.mark.parametrize(
+    "setting", [*product([0, N], [False, True])], ids=["0", "0-b", "N", "N-b"]
+)
+def test_any_array_namespace(loss, setting):
+    (columns, intercept), (K, Y) = setting, targets_for(loss, N, M)
     for structure in STRUCTURES:
         for weights in (None, weights_for(loss)):
             options = {

@@ -164,7 +164,11 @@ def test_the_rank_is_that_of_the_outputs_not_of_the_reduced_problem():
 
 @pytest.mark.parametrize(
     ("seed", "alpha"),
-    [(0, 0.1), (2, 0.1), pytest.param(1, 0.01, marks=pytest.mark.slow)],
+    [
+        (0, 0.1),
+        pytest.param(2, 0.1, marks=pytest.mark.product),
+        pytest.param(1, 0.01, marks=pytest.mark.slow),
+    ],
 )
 def test_a_hinge_under_a_bound_returns_the_lowest_model_that_it_saw(seed, alpha):
     rng = np.random.default_rng(seed)

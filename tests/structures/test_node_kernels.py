@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -11,6 +11,7 @@ from okl import ClassTree
 from okl.output_kernels import TreeKernel
 from okl.structures import Tree, TreeTerm
 from okl.structures.node_kernels import NodeKernels
+from tests.covering import examples
 
 TREE = ClassTree.from_paths(["a/x/p", "a/x/q", "a/y", "b/z"])
 
@@ -81,7 +82,7 @@ def test_terms_know_the_order_of_outputs():
     assert whole.kernels == {"a": "u"}
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**31), n_nodes=st.integers(2, 30))
 def test_a_singular_kernel_has_the_pseudoinverse_of_its_matrix(seed, n_nodes):
     rng = np.random.default_rng(seed)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl import ClassTree
 from okl.output_kernels import TreeKernel
 from okl.structures import Tree
+from tests.covering import examples
 from tests.instances import comb
 
 # 4 leaves; levels 3, subtrees 2, nodes 7
@@ -25,7 +26,7 @@ def random_kernel(seed, n_nodes):
     return TreeKernel(tree.levels, variances)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**31), n_nodes=st.integers(2, 40))
 def test_products_are_those_with_the_matrix(seed, n_nodes):
     kernel = random_kernel(seed, n_nodes)

@@ -5,10 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from okl import ClassTree
+from tests.covering import examples
 from tests.trees.random_trees import random_parents
 
 PATHS = ["animal/dog/poodle", "animal/dog/boxer", "animal/cat", "plant/oak", "rock"]
@@ -108,7 +109,7 @@ def test_a_tree_can_be_called_as_labels_are():
     assert twice.called_as(["x"]) is twice
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**31), n_nodes=st.integers(2, 40))
 def test_sums_are_products_with_phi(seed, n_nodes):
     rng = np.random.default_rng(seed)
