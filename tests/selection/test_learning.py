@@ -14,7 +14,12 @@ from okl.losses import Softmax, Squared
 from okl.operators import Dense
 from okl.parameters import HyperparameterSpace, Learn, LogNormal, Tied
 from okl.problems import Observed
-from okl.selection.criteria import NAMES, FoldsLikelihood, choose_criterion
+from okl.selection.criteria import (
+    NAMES,
+    FoldsLikelihood,
+    TermDerivative,
+    choose_criterion,
+)
 from okl.selection.learning import learn
 from okl.structures import Frobenius, Graph, Identity, Mean
 from tests.samples import draw, draw_classes
@@ -255,7 +260,9 @@ def test_rounding_of_the_value_is_an_end_and_a_wrong_gradient_is_not():
     rounded = search(lambda found: replace(found, value=round(found.value, 3)))
     assert rounded.success
     assert_allclose(rounded.objective, exact.objective, atol=0.01)
-    wrong = search(lambda found: replace(found, left=-found.left))
+    wrong = search(
+        lambda found: replace(found, terms=(TermDerivative(-found.term.left, None),))
+    )
     assert not wrong.success
 
 

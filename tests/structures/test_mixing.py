@@ -69,7 +69,7 @@ def test_criteria_follow_the_entries(name, own):
         return criterion.evaluate(Dense(K.copy()), 0.3, Mixing(RANK, mixing, own))
 
     found = evaluate(B)
-    slopes = found.of_structure["mixing"]
+    slopes = found.term.of_structure["mixing"]
     for seed in range(3):
         step, change = 1e-4, np.random.default_rng(seed).normal(size=B.shape)
         up, down = (evaluate(B + t * change).value for t in (step, -step))

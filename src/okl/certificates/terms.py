@@ -103,6 +103,11 @@ class StructureTerms(Structure):
         return common & {"known", "update", "response", "proximal"}
 
     @property
+    def of_terms(self) -> tuple[Structure, ...]:
+        """The structures."""
+        return self.structures
+
+    @property
     def class_tree(self) -> ClassTree | None:  # type: ignore[override]
         """That of the first that has one."""
         trees = (structure.class_tree for structure in self.structures)

@@ -40,13 +40,13 @@ def matrix_and_pullback(
     if isinstance(kernel, PerOutput):
 
         def of_each(found: Evaluation) -> dict[str, Any]:
-            assert found.right is not None
-            return kernel.gradient(X, found.left, found.right)
+            assert found.term.right is not None
+            return kernel.gradient(X, found.term.left, found.term.right)
 
         return matrix_of(kernel, X), of_each
     K, pullback = kernel.value_and_pullback(X)
     operator = Dense(K, owned=False, trusted=kernel.is_psd)
-    return operator, lambda found: pullback(found.weights())
+    return operator, lambda found: pullback(found.term.weights())
 
 
 def _dense(kernel: Kernel, X: Any) -> Dense:

@@ -130,7 +130,7 @@ class Objective:
                 self._operator, alpha, structure, of_kernel=False
             )
         derivatives["alpha"] = found.log_alpha
-        derivatives |= within("structure", found.of_structure)
+        derivatives |= within("structure", found.term.of_structure)
         return found.value, self.space.gradient(derivatives)
 
 

@@ -116,6 +116,11 @@ class Structure(NamedOutputs, ABC):
     capabilities: ClassVar[frozenset[str]] = frozenset()
     trace_and_square: ClassVar[tuple[float, float] | None] = None
 
+    @property
+    def of_terms(self) -> tuple[Structure, ...]:
+        """Those of the terms of a model: itself, if it is for one kernel."""
+        return (self,)
+
     def validate(self, n_outputs: int) -> None:
         """Check the parameters against the number of outputs, before any work.
 

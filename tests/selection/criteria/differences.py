@@ -49,13 +49,15 @@ def assert_derivatives(
         return (at(step) - at(-step)) / (2 * step)
 
     scale = abs(found.value)
-    assert found.of_structure.keys() <= structure.gradient(np.eye(M)).keys()
+    assert found.term.of_structure.keys() <= structure.gradient(np.eye(M)).keys()
     for seed in range(2):
         change = psd(len(K), seed) if seed else np.cos(np.add.outer(K[0], K[0]))
         expected = difference(
             lambda t, D=change: value(criterion, K + t * D, alpha, structure)
         )
-        assert_allclose(found.along(change), expected, rtol=rtol, atol=atol * scale)
+        assert_allclose(
+            found.term.along(change), expected, rtol=rtol, atol=atol * scale
+        )
     slopes = np.atleast_1d(found.log_alpha)
     for j, slope in enumerate(slopes):
         axis = (np.arange(len(slopes)) == j) if np.ndim(alpha) else 1.0
@@ -66,9 +68,9 @@ def assert_derivatives(
     known = structure.known(np.zeros((1, M)))
     found = criterion.evaluate(Dense(K.copy()), alpha, recording(structure))
     if known is None or not known.couples:
-        assert not found.of_structure
+        assert not found.term.of_structure
         return
     L, change = known.matrix(), psd(M, 9)
     expected = difference(lambda t: value(criterion, K, alpha, Fixed(L + t * change)))
-    along = np.vdot(found.of_structure["weights"], change)
+    along = np.vdot(found.term.of_structure["weights"], change)
     assert_allclose(along, expected, rtol=rtol, atol=atol * scale)

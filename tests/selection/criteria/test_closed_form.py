@@ -123,8 +123,8 @@ def test_a_row_of_weight_zero_is_not_there(make):
         some = made(make, Y[rest])
     expected = some.evaluate(Dense(K[np.ix_(rest, rest)]), ALPHA, Mean())
     assert_allclose(found.value, expected.value, rtol=1e-9)
-    assert_allclose(found.left[np.ix_(rest, rest)], expected.left, atol=1e-9)
-    assert np.all(found.left[4] == 0)
+    assert_allclose(found.term.left[np.ix_(rest, rest)], expected.term.left, atol=1e-9)
+    assert np.all(found.term.left[4] == 0)
 
 
 @every
@@ -138,7 +138,7 @@ def test_equal_eigenvalues_of_a_coupled_structure_are_the_identity(make):
     change = psd(N, 5)
     a = criterion.evaluate(Dense(K.copy()), ALPHA, Identity())
     b = criterion.evaluate(Dense(K.copy()), ALPHA, almost)
-    assert_allclose(a.along(change), b.along(change), rtol=1e-7)
+    assert_allclose(a.term.along(change), b.term.along(change), rtol=1e-7)
     assert_allclose(a.log_alpha, b.log_alpha, rtol=1e-7)
 
 
@@ -151,14 +151,14 @@ def test_a_singular_output_kernel_is_a_limit(make):
     small = 1e-9 * np.eye(M)
     near = recording(Fixed(singular + small))
     b = criterion.evaluate(Dense(K.copy()), ALPHA, near)
-    of_a, of_b = (one.of_structure["weights"] for one in (a, b))
+    of_a, of_b = (one.term.of_structure["weights"] for one in (a, b))
     ahead = a.value + np.vdot(of_a, small)
     assert_allclose(ahead, b.value, rtol=1e-9, atol=1e-11)
-    assert_allclose(a.left, b.left, rtol=1e-6, atol=1e-7)
+    assert_allclose(a.term.left, b.term.left, rtol=1e-6, atol=1e-7)
     assert_allclose(a.log_alpha, b.log_alpha, rtol=1e-6)
     assert_allclose(of_a, of_b, rtol=1e-5, atol=1e-6)
     nothing = criterion.evaluate(Dense(K.copy()), ALPHA, Fixed(np.zeros((M, M))))
-    assert np.all(nothing.left == 0)
+    assert np.all(nothing.term.left == 0)
 
 
 @every
@@ -188,7 +188,7 @@ def test_invariances(make, structure):
         permuted = make(other, fit_intercept=True)
     found = permuted.evaluate(Dense(K[np.ix_(order, order)]), ALPHA, structure)
     assert_allclose(found.value, here.value)
-    assert_allclose(found.left, here.left[np.ix_(order, order)], atol=1e-10)
+    assert_allclose(found.term.left, here.term.left[np.ix_(order, order)], atol=1e-10)
 
 
 @every
@@ -197,7 +197,7 @@ def test_the_units_of_an_output_say_nothing_about_the_kernel(make):
     here = made(make, Y).evaluate(Dense(K.copy()), ALPHA, Identity())
     scaled = made(make, Y * [1e3, 1.0, 1e-3])
     found = scaled.evaluate(Dense(K.copy()), ALPHA, Identity())
-    assert_allclose(found.left, here.left, rtol=1e-8, atol=1e-10)
+    assert_allclose(found.term.left, here.term.left, rtol=1e-8, atol=1e-10)
 
 
 @every
@@ -207,7 +207,7 @@ def test_a_constant_output_says_nothing(make):
     here = made(make, Y).evaluate(Dense(K.copy()), ALPHA, Identity())
     found = made(make, with_one).evaluate(Dense(K.copy()), ALPHA, Identity())
     assert_allclose(found.value, here.value)
-    assert_allclose(found.left, here.left)
+    assert_allclose(found.term.left, here.term.left)
     # where L couples it, it is a target like others, whose scale is one
     zero = np.column_stack([Y[:, :2], np.zeros(N)])
     assert_derivatives(made(make, zero), K, ALPHA, Mean())

@@ -76,7 +76,7 @@ def test_derivatives_by_the_kernel_of_each_output(loss, intercept):
     found = at(0, 0.0)
     for j in range(M):
         expected = (at(j, step).value - at(j, -step).value) / (2 * step)
-        along = np.vdot(found.left[:, j::M] @ found.right[:, j::M].T, change)
+        along = np.vdot(found.term.left[:, j::M] @ found.term.right[:, j::M].T, change)
         assert_allclose(along, expected, rtol=1e-5, atol=1e-6 * abs(found.value))
 
 
@@ -192,10 +192,10 @@ def test_the_next_evaluation_starts_where_the_last_ended():
 def test_the_derivative_is_thin_and_balanced():
     K, Y = targets_for(Softmax(), N, M)
     found = made(Y, Softmax()).evaluate(Dense(K.copy()), ALPHA, Identity())
-    assert found.left.shape == found.right.shape == (N, 3 * M)
+    assert found.term.left.shape == found.term.right.shape == (N, 3 * M)
     # constants in K are the intercept's
-    assert_allclose(found.left.sum(axis=0), 0.0, atol=1e-10)
-    assert_allclose(found.right.sum(axis=0), 0.0, atol=1e-8)
+    assert_allclose(found.term.left.sum(axis=0), 0.0, atol=1e-10)
+    assert_allclose(found.term.right.sum(axis=0), 0.0, atol=1e-8)
 
 
 def test_features_and_dense_kernels_agree():
@@ -206,7 +206,7 @@ def test_features_and_dense_kernels_agree():
     b = made(Y, Softmax(), rtol=1e-6).evaluate(Dense(X @ X.T), ALPHA, mean)
     assert_allclose(a.value, b.value, rtol=1e-7)
     assert_allclose(a.log_alpha, b.log_alpha, rtol=1e-3)
-    of_a, of_b = (one.of_structure["weights"] for one in (a, b))
+    of_a, of_b = (one.term.of_structure["weights"] for one in (a, b))
     assert_allclose(of_a, of_b, rtol=1e-3, atol=1e-4)
 
 
@@ -221,8 +221,8 @@ def test_rows_and_outputs_may_be_permuted():
     here = made(Y, Softmax(), rtol=1e-6).evaluate(Dense(K.copy()), ALPHA, Mean())
     assert_allclose(found.value, here.value, rtol=1e-7)
     change = psd(N, 3)
-    along = found.along(change[np.ix_(order, order)])
-    assert_allclose(along, here.along(change), rtol=1e-3, atol=1e-3)
+    along = found.term.along(change[np.ix_(order, order)])
+    assert_allclose(along, here.term.along(change), rtol=1e-3, atol=1e-3)
 
 
 def test_what_cannot_be_judged_by_folds():

@@ -41,14 +41,14 @@ def test_a_gradient_by_the_parameters_of_a_kernel(name):
 
     kernel = kernel_at(here)
     found = criterion.evaluate(Dense(kernel(X)), 0.3, Identity())
-    gradient = kernel.gradient(X, found.left, found.right)
+    gradient = kernel.gradient(X, found.term.left, found.term.right)
     names = [parameter.name for parameter in kernel.hyperparameters(X)]
     assert len(names) == 3
     steps = 1e-4 * np.eye(3)
     expected = [(value(here + e) - value(here - e)) / 2e-4 for e in steps]
     # one by refits is as good as the gap of the fits and the residual of the solves
     along = [float(gradient[name]) for name in names]
-    rtol = 2e-3 if found.right is not None else 1e-5
+    rtol = 2e-3 if found.term.right is not None else 1e-5
     assert_allclose(along, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
     # K and alpha count by their ratio, and both weights scale K
     of_weights = [a for name, a in zip(names, along, strict=True) if "value" in name]

@@ -45,16 +45,16 @@ def test_it_is_the_same(make, intercept, structure, alpha, weights, monkeypatch)
     one, each = evaluated(0), evaluated(99)
     assert_allclose(one.value, each.value, rtol=1e-9)
     assert_allclose(one.log_alpha, each.log_alpha, rtol=1e-7)
-    G = each.weights()
+    G = each.term.weights()
     if intercept:  # what constants are added to rows and columns does not count
         centring = np.eye(len(K)) - 1 / len(K)
         G = centring @ G @ centring
-        assert_allclose(centring @ one.weights() @ centring, G, atol=1e-8)
+        assert_allclose(centring @ one.term.weights() @ centring, G, atol=1e-8)
     else:
-        assert_allclose(one.weights(), G, atol=1e-8)
-    assert one.of_structure.keys() == each.of_structure.keys()
-    for name, found in each.of_structure.items():
-        assert_allclose(one.of_structure[name], found, atol=1e-8)
+        assert_allclose(one.term.weights(), G, atol=1e-8)
+    assert one.term.of_structure.keys() == each.term.of_structure.keys()
+    for name, found in each.term.of_structure.items():
+        assert_allclose(one.term.of_structure[name], found, atol=1e-8)
 
 
 @every

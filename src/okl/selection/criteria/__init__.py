@@ -12,14 +12,16 @@ class                    what it judges                      needs
                                                              ``"frobenius"``
 =======================  ==================================  ========================
 
-All are minimised. Where L is given and relates no outputs, targets may be missing; the
-likelihood of folds takes them with any L.
+All are minimised. Several kernels, each with an L of its own, are judged by the
+likelihood of folds. Where L is given and relates no outputs, targets may be missing;
+the likelihood of folds takes them with any L.
 """
 
 from okl.selection.criteria.automatic import NAMES as NAMES
 from okl.selection.criteria.automatic import choose_criterion as choose_criterion
 from okl.selection.criteria.base import Criterion as Criterion
 from okl.selection.criteria.base import Evaluation as Evaluation
+from okl.selection.criteria.base import TermDerivative as TermDerivative
 from okl.selection.criteria.folds_error import FoldsError as FoldsError
 from okl.selection.criteria.folds_likelihood import (
     FoldsLikelihood as FoldsLikelihood,

@@ -10,7 +10,7 @@ scores (Seeger 2006, section 5).
 
 *A learned L.* For the squared Frobenius norm the best L is C'KC / 2: then the map from
 C to scores that is differentiated has a second term, K C sym(C'K dC), and is symmetric
-still.
+still. With several kernels this holds for each L_q by itself.
 """
 
 from __future__ import annotations
@@ -22,10 +22,18 @@ import numpy as np
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import inner
-from okl.operators import JointOperator, Kronecker, NystroemFactor, Operator
-from okl.output_kernels import OutputKernel
-from okl.problems import Problem, TargetMatrix
+from okl.operators import (
+    JointOperator,
+    JointSum,
+    Kronecker,
+    NystroemFactor,
+    Operator,
+    OperatorTerms,
+)
+from okl.output_kernels import OutputKernel, OutputKernelTerms
+from okl.problems import Problem, TargetMatrix, TermMatrix
 from okl.selection.criteria.fold_fit import FoldFit
+from okl.selection.criteria.fold_term import FoldTerm
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 
@@ -55,18 +63,24 @@ class Adjoint:
     def of(cls, fit: FoldFit) -> Adjoint:
         """Return the equations of a fit."""
         observed, kernel = fit.observed, fit.output_kernel
+        operator = fit.operator
+        entries: TargetMatrix
+        joint: JointOperator
+        if isinstance(operator, OperatorTerms):
+            assert isinstance(kernel, OutputKernelTerms)
+            entries, joint = TermMatrix(operator), _JointSum(fit, operator, kernel)
+        else:
+            entries = TargetMatrix(operator)
+            joint = _joint_of(fit.terms[0], fit.dual_images[0])
         problem = Problem(
             observed.loss,
             observed.targets,
-            TargetMatrix(fit.operator),
+            entries,
             fit.structure,
-            fit.means is not None,
+            fit.free_intercept,
             0.0,
             observed.weights,
         )
-        joint: JointOperator = problem.entries.joint(kernel)
-        if not fit.known:
-            joint = _Learned(fit.operator, kernel, fit.dual_image)
         approximation = Approximation(joint, _COLUMNS, problem.centered)
         there = observed.targets, fit.scores, observed.weights
         prepared = Prepared(problem, kernel, joint, approximation)
@@ -162,6 +176,24 @@ class _Learned(Kronecker):
 
     def roots(self) -> None:
         """Return None: the second term has others."""
+
+
+class _JointSum(JointSum):
+    """The sum of what the terms of a fit map dual variables to."""
+
+    def __init__(
+        self, fit: FoldFit, operator: OperatorTerms, kernel: OutputKernelTerms
+    ) -> None:
+        super().__init__(operator, kernel)
+        pairs = zip(fit.terms, fit.dual_images, strict=True)
+        self.terms = tuple(_joint_of(term, image) for term, image in pairs)
+
+
+def _joint_of(term: FoldTerm, image: np.ndarray) -> Kronecker:
+    """Return what a term maps dual variables to, L held or following C."""
+    if term.known:
+        return Kronecker(term.operator, term.output_kernel)
+    return _Learned(term.operator, term.output_kernel, image)
 
 
 def _size(system: HessianSystem, residual: np.ndarray) -> float:

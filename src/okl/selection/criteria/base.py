@@ -8,7 +8,8 @@ a matrix G with
     dJ = tr(G dK),
 
 which a kernel contracts with its own derivatives (`Kernel.gradient`). They are computed
-once, at about the cost of J itself, however many hyperparameters there are.
+once, at about the cost of J itself, however many hyperparameters there are. Several
+kernels, each with an output kernel of its own, have a G each.
 """
 
 from __future__ import annotations
@@ -31,35 +32,25 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """The value of a criterion, to be minimised, and its derivatives.
+class TermDerivative:
+    """The derivatives of a criterion by a kernel matrix, and by what gives its L.
 
     Attributes
     ----------
-    value : float
-        J.
     left : array (n_samples, p), or (n_samples, n_samples)
         With ``right`` the derivative along a change of K is sum_q left_q' dK right_q;
         without it ``left`` is G itself, symmetric.
     right : array (n_samples, p) or None
         With a kernel for each output the columns stand in blocks of n_outputs, in each
         of which column j goes with K_j.
-    log_alpha : float, or array (n_outputs,)
-        The derivative with respect to log alpha; one for each alpha that was given.
     of_structure : dict
-        The derivatives by the logs of the parameters of a structure whose L is given
-        and couples outputs, as `Structure.gradient` has them.
-    largest_gap : float
-        The largest relative gap among fits that did not end at their tolerance; 0 where
-        all did, or nothing was fitted.
+        The derivatives by the logs of the parameters of a structure whose L is given,
+        as `Structure.gradient` has them; of one kernel only where L couples outputs.
     """
 
-    value: float
     left: np.ndarray
     right: np.ndarray | None
-    log_alpha: float | np.ndarray
     of_structure: dict[str, Any] = field(default_factory=dict)
-    largest_gap: float = 0.0
 
     def weights(self) -> np.ndarray:
         """Return the weights of the entries of K (n_samples, n_samples)."""
@@ -68,6 +59,35 @@ class Evaluation:
     def along(self, change: np.ndarray) -> float:
         """Return the derivative along a symmetric change of K."""
         return float(np.vdot(self.weights(), change))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The value of a criterion, to be minimised, and its derivatives.
+
+    Attributes
+    ----------
+    value : float
+        J.
+    terms : tuple of TermDerivative
+        One for each kernel that has an L of its own, so most often one.
+    log_alpha : float, or array (n_outputs,)
+        The derivative with respect to log alpha; one for each alpha that was given.
+    largest_gap : float
+        The largest relative gap among fits that did not end at their tolerance; 0 where
+        all did, or nothing was fitted.
+    """
+
+    value: float
+    terms: tuple[TermDerivative, ...]
+    log_alpha: float | np.ndarray
+    largest_gap: float = 0.0
+
+    @property
+    def term(self) -> TermDerivative:
+        """The derivatives by the only kernel."""
+        (only,) = self.terms
+        return only
 
 
 class Criterion(ABC):

@@ -32,7 +32,7 @@ from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
-from okl.selection.criteria.base import Criterion, Evaluation
+from okl.selection.criteria.base import Criterion, Evaluation, TermDerivative
 from okl.selection.criteria.decoupled import (
     Decoupled,
     Derivative,
@@ -150,10 +150,8 @@ class ClosedFormCriterion(Criterion):
             log_alpha += (units.mean() - units) / 2
         return Evaluation(
             found.value,
-            left,
-            None if of_kernel else left,
+            (TermDerivative(left, None if of_kernel else left, of_structure),),
             log_alpha if alpha.ndim else float(log_alpha.sum()),
-            of_structure,
         )
 
     def mean_squares(self, sums: np.ndarray) -> np.ndarray:

@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from okl.operators import Operator
-from okl.output_kernels import OutputKernel
-from okl.problems import Observed, Problem
+from okl.output_kernels import OutputKernel, OutputKernelTerms
+from okl.problems import Inputs, Observed, Problem
+from okl.selection.criteria.fold_term import (
+    FoldTerm,
+    HeldOutTerm,
+    kernels_of,
+)
 from okl.solvers import Solver, choose_solver
 from okl.structures import Structure
 
@@ -47,15 +52,14 @@ class FoldFit:
     observed : Observed
         Of these rows.
     operator : Operator
-        K, centred if the intercept is free.
-    means : array (n_train, 1) or (n_train, n_outputs), or None
-        The means of the rows of K, or of that of each output; None without intercept.
+        K, or all of them, centred if the intercept is free.
+    free_intercept : bool
     structure : Structure
     alpha : float
-    theta : array (n_train, n_outputs)
-        C L.
+    terms : tuple of FoldTerm
+        One for each kernel that has an L of its own.
     output_kernel : OutputKernel
-        L.
+        L, or all of them.
     start : FoldStart
     gap : float
         The relative gap, if the fit did not end at its tolerance, else 0.
@@ -63,10 +67,10 @@ class FoldFit:
 
     observed: Observed
     operator: Operator
-    means: np.ndarray | None
+    free_intercept: bool
     structure: Structure
     alpha: float
-    theta: np.ndarray
+    terms: tuple[FoldTerm, ...]
     output_kernel: OutputKernel
     start: FoldStart
     gap: float
@@ -96,16 +100,17 @@ class FoldFit:
         solution = solver.solve(
             solver.prepare(problem), alpha, tol=tol, max_iter=max_iter, start=at
         ).ended(tol=tol, max_iter=max_iter)
-        means = inputs.kernel_means
         certificate, known = solution.certificate, problem.known() is not None
+        theta = formulation.coefficients(solution.dual_coef)
+        output_kernel = formulation.output_kernel(solution.output_kernel)
         return cls(
             observed,
             inputs.plain,
-            None if means is None else means.reshape(len(means), -1),
+            fit_intercept,
             structure,
             alpha,
-            formulation.coefficients(solution.dual_coef),
-            formulation.output_kernel(solution.output_kernel),
+            _terms(inputs, structure, theta, output_kernel),
+            output_kernel,
             FoldStart(
                 structure.capabilities, solver, solution.start if known else None
             ),
@@ -113,20 +118,15 @@ class FoldFit:
         )
 
     @cached_property
-    def known(self) -> bool:
-        """Whether L was given."""
-        return self.structure.known(self.observed.targets) is not None
-
-    @cached_property
     def fitted(self) -> np.ndarray:
-        """K C L on the training rows."""
-        return np.asarray(self.operator @ self.theta)
+        """The sum of K C L on the training rows."""
+        return np.sum([term.fitted for term in self.terms], axis=0)
 
     @cached_property
     def intercept(self) -> np.ndarray:
         """The best b for these, of the centred kernel; zero where it is not free."""
         observed = self.observed
-        if self.means is None:
+        if not self.free_intercept:
             return np.zeros(observed.n_outputs)
         best = observed.loss.best_intercept
         return np.asarray(best(observed.targets, self.fitted, observed.weights))
@@ -146,31 +146,38 @@ class FoldFit:
         return np.asarray(gradient) / self.alpha
 
     @cached_property
-    def dual_image(self) -> np.ndarray:
-        """K C."""
-        return np.asarray(self.operator @ self.dual)
+    def dual_images(self) -> list[np.ndarray]:
+        """K C of each term."""
+        return [np.asarray(term.operator @ self.dual) for term in self.terms]
 
-    def of_structure(
-        self, image: np.ndarray, g: np.ndarray, s: np.ndarray
-    ) -> dict[str, Any]:
-        """Return the derivatives by the parameters of a given L that couples outputs.
+    def held_out(
+        self, operator: Operator, train: np.ndarray, test: np.ndarray
+    ) -> list[HeldOutTerm]:
+        """Return the terms beside other rows of the kernel of all rows."""
+        return [
+            HeldOutTerm.of(term, kernel, train, test, self.dual, image)
+            for term, kernel, image in zip(
+                self.terms, kernels_of(operator), self.dual_images, strict=True
+            )
+        ]
 
-        That in L, moved alone, is ``image' g`` of held-out rows and ``(KC)' s`` of the
-        training rows, (n_outputs, n_outputs), which is not formed here.
-        """
-        if not (self.known and self.output_kernel.couples):
-            return {}
-        left, right = np.concatenate([image, self.dual_image]), np.concatenate([g, s])
-        return self.structure.gradient(left, right)
 
-    def across(self, cross: Any, rows: np.ndarray) -> np.ndarray:
-        """Return centred kernel values of other rows times rows (n_train, p)."""
-        image = cross @ rows
-        return image if self.means is None else image - (self.means * rows).sum(axis=0)
-
-    def back(self, cross: Any, rows: np.ndarray) -> np.ndarray:
-        """Return the transpose of these, from K_TH, times rows (n_test, p)."""
-        image = np.asarray(cross @ rows)
-        if self.means is None:
-            return image
-        return image - self.means * rows.sum(axis=0)
+def _terms(
+    inputs: Inputs, structure: Structure, theta: Any, output_kernel: OutputKernel
+) -> tuple[FoldTerm, ...]:
+    """Return the terms of a model, one if there is one kernel."""
+    operator, means = inputs.plain, inputs.kernel_means
+    if not isinstance(output_kernel, OutputKernelTerms):
+        means = None if means is None else means.reshape(len(means), -1)
+        return (FoldTerm(operator, means, structure, theta, output_kernel),)
+    of_each = zip(
+        kernels_of(operator),
+        structure.of_terms,
+        theta.parts,
+        output_kernel.terms,
+        strict=True,
+    )
+    return tuple(
+        FoldTerm(K, None if means is None else means[:, [q]], own, part, L, True)
+        for q, (K, own, part, L) in enumerate(of_each)
+    )

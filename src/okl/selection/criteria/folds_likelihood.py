@@ -23,6 +23,9 @@ ones. Where it moves, so do the dual variables of that output by themselves.
 *A kernel for each output*, with independent outputs, takes the columns of [g; s] and C
 apart: tr(dK C L) is then the sum over outputs j of that of dK_j, their j-th columns.
 
+*Several kernels*, each with its own L_q, have such a trace each: all terms share C, and
+so g and s.
+
 *A learned L* follows C as well. For the squared Frobenius norm it is C'KC / 2, and its
 derivative is followed. With other learned structures it has none where an entry or an
 eigenvalue of L reaches zero; then there is the value, of the fits as they are.
@@ -35,15 +38,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import is_numpy
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
-from okl.optimization.smooth import symmetric
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
 from okl.selection.criteria.base import Criterion, Evaluation, Value
 from okl.selection.criteria.fold_checks import check_folds
 from okl.selection.criteria.fold_fit import FoldFit, FoldStart
+from okl.selection.criteria.fold_term import FoldPart, HeldOutTerm, summed
 from okl.structures import Structure
 
 
@@ -122,23 +124,25 @@ class FoldsLikelihood(Criterion):
         n, m = self.observed.targets.shape
         alphas, several = _alphas(alpha), np.ndim(alpha) == 1
         with threads_for(float(n * m * max(n, m))):
-            parts = [
+            folds = [
                 self._fold(number, operator, alphas, structure)
                 for number in range(len(self._folds))
             ]
-        log_alpha = np.sum([part.log_alphas for part in parts], axis=0)
-        of_structure = [part.of_structure for part in parts]
+        slopes = np.sum([part.slopes for fold in folds for part in fold.terms], axis=0)
+        terms = zip(*(fold.terms for fold in folds), strict=True)
         return Evaluation(
-            sum(part.value for part in parts),
-            np.concatenate([part.left for part in parts], axis=1),
-            np.concatenate([part.right for part in parts], axis=1),
-            log_alpha if several else float(log_alpha.sum()),
-            {name: sum(one[name] for one in of_structure) for name in of_structure[0]},
-            max(part.gap for part in parts),
+            sum(fold.value for fold in folds),
+            tuple(summed([one.derivative for one in own]) for own in terms),
+            -slopes if several else -float(slopes.sum()),
+            max(fold.gap for fold in folds),
         )
 
     def differentiates(self, structure: Structure) -> bool:
         """Tell whether L is given, or has a smooth dual: that of half its square."""
+        return all(map(self._follows, structure.of_terms))
+
+    def _follows(self, structure: Structure) -> bool:
+        """Tell whether the derivative follows the L of one kernel."""
         targets = self.observed.targets
         region = structure.region(targets.shape[1])
         given = structure.known(targets) is not None
@@ -154,11 +158,8 @@ class FoldsLikelihood(Criterion):
             for number, (train, test) in enumerate(self._folds):
                 fit = self._fit(number, operator, alphas, structure)
                 held_out = self.observed.restrict(test)
-                predicted = fit.across(operator.cross(test, train), fit.theta)
-                loss, _ = held_out.loss.value_and_negative_gradient(
-                    held_out.targets, predicted + fit.intercept, held_out.weights
-                )
-                total += float(loss)
+                terms = fit.held_out(operator, train, test)
+                total += _loss(fit, held_out, terms)[0]
                 largest_gap = max(largest_gap, fit.gap)
         return Value(total, largest_gap)
 
@@ -201,58 +202,38 @@ class FoldsLikelihood(Criterion):
         operator: Operator,
         alphas: OutputAlphas,
         structure: Structure,
-    ) -> _Part:
+    ) -> _Fold:
         """Fit to the training rows of a fold, and differentiate its held-out loss."""
         train, test = self._folds[number]
         fit = self._fit(number, operator, alphas, structure)
         held_out = self.observed.restrict(test)
-        cross = operator.cross(test, train)
-        back = cross.T if is_numpy(cross) else operator.cross(train, test)
-        predicted, image = fit.across(cross, fit.theta), fit.across(cross, fit.dual)
-        value, downhill = held_out.loss.value_and_negative_gradient(
-            held_out.targets, predicted + fit.intercept, held_out.weights
-        )
-        g = -np.asarray(downhill)
-        multiply = fit.output_kernel.multiply
-        of_dual = multiply(fit.back(back, g))
-        if not fit.known:
-            through = image.T @ g
-            of_dual = of_dual + fit.dual_image @ (through + through.T) / 2
+        terms = fit.held_out(operator, train, test)
+        value, g = _loss(fit, held_out, terms)
+        of_dual = np.sum([term.of_dual(g) for term in terms], axis=0)
         s, self._solved[number] = Adjoint.of(fit).solve(
             of_dual, g.sum(axis=0), rtol=self.rtol, start=self._solved[number]
         )
-        value += np.vdot(g, multiply(image) - predicted)
-        value += np.vdot(s, multiply(fit.dual_image) - fit.fitted)
-        # a factor of the dual variables of each output
-        slopes = np.sum(image * multiply(g), axis=0)
-        slopes += np.sum(fit.dual_image * multiply(s), axis=0)
-        n, m = self.observed.targets.shape
-        # a learned L moves with K, too: two more factors of C'dK C / 2
-        width = m if fit.known else 2 * m
-        left, right = np.zeros((n, width)), np.zeros((n, width))
-        left[train, :m], right[train, :m] = s, fit.theta
-        left[test, :m] += g
-        if not fit.known:
-            # that in L if it is moved alone
-            of_output_kernel = symmetric(through + fit.dual_image.T @ s)
-            left[train, m:], right[train, m:] = (
-                fit.dual @ of_output_kernel / 2,
-                fit.dual,
-            )
-            best = fit.dual.T @ fit.dual_image / 2
-            value += np.vdot(of_output_kernel, best - fit.output_kernel.matrix())
-            # L has two such factors, of rows and of columns
-            slopes = 2 * slopes + np.sum(g * predicted, axis=0)
-            slopes += np.sum(s * fit.fitted, axis=0)
+        rows = train, test, len(self.observed.targets)
+        parts = [term.part(*rows, g, s) for term in terms]
+        value += sum(part.correction for part in parts)
         if value < 0:
             raise np.linalg.LinAlgError(
                 f"The loss of the rows held out of fold {number} cannot be told: the "
                 "fit to the others is too far from its optimum. Use a larger alpha, or "
                 "narrower bounds."
             )
-        return _Part(
-            float(value), left, right, -slopes, fit.of_structure(image, g, s), fit.gap
-        )
+        return _Fold(value, parts, fit.gap)
+
+
+def _loss(
+    fit: FoldFit, held_out: Observed, terms: Sequence[HeldOutTerm]
+) -> tuple[float, np.ndarray]:
+    """Return the loss of held-out rows and its derivative by their scores."""
+    predicted = np.sum([term.predicted for term in terms], axis=0)
+    value, downhill = held_out.loss.value_and_negative_gradient(
+        held_out.targets, predicted + fit.intercept, held_out.weights
+    )
+    return float(value), -np.asarray(downhill)
 
 
 def _alphas(alpha: Any) -> OutputAlphas:
@@ -260,12 +241,9 @@ def _alphas(alpha: Any) -> OutputAlphas:
     return OutputAlphas.of_each(alpha) if several else OutputAlphas(float(alpha))
 
 
-class _Part(NamedTuple):
+class _Fold(NamedTuple):
     """What one fold adds to an evaluation."""
 
     value: float
-    left: np.ndarray
-    right: np.ndarray
-    log_alphas: np.ndarray
-    of_structure: dict[str, Any]
+    terms: list[FoldPart]
     gap: float
