@@ -19,7 +19,6 @@ from okl import (
     output_kernel_path,
 )
 from okl.kernels import Columns, Gaussian, Linear, PerOutput, Row
-from okl.model_selection import GradientSearchCV
 from okl.plotting import ClassTreeDisplay
 from okl.structures import Tree
 
@@ -308,8 +307,6 @@ def test_what_takes_one_kernel_says_so():
         OutputKernelClassifierCV("linear", [structure], loss="softmax").fit(X, LABELS)
     with pytest.raises(ValueError, match=own):
         OutputKernelRegressorCV("linear", [structure, "identity"]).fit(X, Y)
-    with pytest.raises(ValueError, match="one kernel for all outputs"):
-        GradientSearchCV(classifier(structure), ["alpha"]).fit(X, LABELS)
     model = OutputKernelRegressor("linear", structure)
     names = np.array(["p", "q", "r", "s", "z"] * 6)
     with pytest.raises(ValueError, match="not for data in long form"):

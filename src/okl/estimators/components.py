@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from sklearn.base import BaseEstimator
 
-from okl.kernels import KERNELS, Gaussian, Kernel
+from okl.kernels import KERNELS, Gaussian, Kernel, as_kernel
 from okl.losses import LOSSES, Loss
 from okl.parameters.component import Component, from_name
 from okl.parameters.listed import ListedParameters
@@ -110,6 +110,7 @@ class ComponentParameters(ListedParameters):
             if name in self.listed and isinstance(given, list | tuple):
                 continue  # its entries have names of their own
             if hasattr(given, "set_params") and not isinstance(given, type):
+                params[name] = _with_kernel_objects(given, inner_params)
                 continue
             params = {k: v for k, v in params.items() if k.partition("__")[0] != name}
             params[name] = self._object_of(name, given, inner_params)
@@ -118,7 +119,7 @@ class ComponentParameters(ListedParameters):
     def _with_parameters(self, name: str, entry: Any, values: dict[str, Any]) -> Any:
         """Return the object that an entry of a list stands for."""
         if not isinstance(entry, str):
-            return entry
+            return _with_kernel_objects(entry, values)
         return self._object_of(name.removesuffix("s"), entry, values)
 
     def _object_of(self, name: str, given: Any, parameters: dict[str, Any]) -> Any:
@@ -142,6 +143,16 @@ class ComponentParameters(ListedParameters):
                 f"{name}_ of a fitted estimator."
             )
         )
+
+
+def _with_kernel_objects(component: Any, parameters: dict[str, Any]) -> Any:
+    """Return a structure whose kernels have parameters, where some are to be set."""
+    of_kernels = any(name.startswith("kernels__") for name in parameters)
+    if not of_kernels or not isinstance(component, Structure):
+        return component
+    return component.with_kernels(
+        lambda kernel: as_kernel(kernel) if isinstance(kernel, str) else kernel
+    )
 
 
 def _advice(estimator: type[BaseEstimator], unknown: str, value: Any) -> str:

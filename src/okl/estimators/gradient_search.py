@@ -41,7 +41,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         Its parameters say where the search starts. A kernel with one width for all
         features keeps one; ``Gaussian(gamma=np.ones(n_features))``, or
         `okl.kernels.per_feature`, learns one for each; with `okl.kernels.PerOutput`
-        each output, or class, has its own.
+        each output, or class, has its own. Of a list of kernels, and of the kernels of
+        the nodes of a `Tree`, all are learned.
     parameters : mapping, iterable of str, or None, default=None
         What is learned, by scikit-learn's names: ``alpha``, ``kernel__gamma``,
         ``kernel__left__value``, and where there are several outputs
@@ -49,7 +50,9 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         (``Tree``), ``structure__mixing`` (``Mixing``), ``structure__mu`` and
         ``structure__eps`` (``Sparse``), ``structure__eps`` (``TraceBall``),
         ``structure__within`` and ``structure__mean`` (``Cluster``), unless zero (see
-        Notes).
+        Notes). Those of lists have numbers, ``kernel__0__gamma`` and
+        ``structure__1__gamma``, those of kernels of nodes a key,
+        ``structure__kernels__2__gamma``.
         None is all of them; names are these only; a mapping
         says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all entries
         of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or
@@ -58,8 +61,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         What is minimised. With the squared loss and a given output kernel
         ``"restricted_likelihood"``, ``"leave_one_out_error"``,
         ``"leave_one_out_likelihood"`` or ``"folds_error"``, each in closed form; with
-        any smooth loss and structure, and for a kernel for each output,
-        ``"folds_likelihood"``, by fits to the folds.
+        any smooth loss and structure, for a kernel for each output and for several
+        kernels ``"folds_likelihood"``, by fits to the folds.
         ``"auto"`` is the likelihood, or
         with more than a fifth as many features as rows the leave-one-out error, where
         they are in closed form, else the likelihood of folds.
@@ -114,7 +117,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     Notes
     -----
     With a given output kernel, or ``"frobenius"``, a gradient costs about as much as
-    the criterion, however many parameters there are. Other learned output kernels
+    the criterion, however many parameters there are; so it does with several kernels,
+    if the output kernel of each is one of these. Other learned output kernels
     (``"low_rank"``, ``"trace_ball"``, ``"sparse"``, ``"cluster"``) have no derivative
     where an entry or an eigenvalue reaches zero: then the gradient, that of alpha and
     of the kernel included, is by central differences of the likelihood of folds, 2 p +

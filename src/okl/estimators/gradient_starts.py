@@ -17,19 +17,15 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from okl.estimators.known_classes import structures_for
 from okl.estimators.search.routing import of_splitter
-from okl.estimators.terms import kernel_and_structure
-from okl.estimators.training import (
-    check_kernel_per_output,
-    check_rows,
-    resolved_kernel,
-)
-from okl.kernels import Kernel, PerOutput
+from okl.estimators.terms import check_terms, kernel_and_structure, starting_model
+from okl.estimators.training import check_kernel_per_output, check_rows
+from okl.kernels import Kernel
 from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
 from okl.selection.folds import splitter_of
 from okl.selection.learning import Learned, Watch, check_n_samples, learn
-from okl.structures import Structure
+from okl.selection.model import Model
 
 Step = Callable[..., AbstractContextManager[None]]
 
@@ -40,8 +36,10 @@ class Starts:
 
     Attributes
     ----------
-    X, observed, kernel, structure, alpha, criterion
-        As in `learn`, alpha one for each output or for all.
+    X, observed, criterion
+        As in `learn`.
+    model : Model
+        Where the first search starts.
     options : dict
         Further ones of `learn`.
     max_time : float or None
@@ -52,9 +50,7 @@ class Starts:
 
     X: Any
     observed: Observed
-    kernel: Kernel | PerOutput
-    structure: Structure
-    alpha: Any
+    model: Model
     criterion: Criterion
     options: dict[str, Any]
     max_time: float | None
@@ -108,9 +104,9 @@ class Starts:
         return learn(
             self.X,
             self.observed,
-            self.kernel,
-            self.structure,
-            self.alpha,
+            self.model.kernel,
+            self.model.structure,
+            self.model.alpha,
             self.criterion.cold(),
             max_time=max_time,
             **self.options,
@@ -145,14 +141,10 @@ def starts_of(
     targets.require_classes(search)
     check_n_samples(X.shape[0])
     check_rows(X)
-    (structure,) = structures_for(model, targets.observed)
+    (judged,) = structures_for(model, targets.observed)
     given, _ = kernel_and_structure(model.kernel, model.structure)
-    if not isinstance(given, str | Kernel | PerOutput) and not callable(given):
-        raise ValueError(
-            "GradientSearchCV learns one kernel for all outputs, or a PerOutput, got "
-            f"{given!r}. Give one of these, and none of nodes of a tree."
-        )
-    check_kernel_per_output(given, [structure], targets.observed)
+    check_kernel_per_output(given, [judged], targets.observed)
+    check_terms(given, judged, targets.observed)
     if get_tags(model).input_tags.pairwise:
         raise ValueError(
             "kernel='precomputed' has no parameters to learn. Use "
@@ -160,18 +152,18 @@ def starts_of(
         )
     alpha = _starting_alpha(model.alpha, targets.observed, search.alpha_per_output)
     names, weights = getattr(model, "feature_names_in_", None), targets.row_weights
-    kernel = resolved_kernel(model.kernel, X, weights, names)
+    start = starting_model(model, alpha, X, weights, names)
     labels = is_classifier(model) and y.ndim == 1
     seed = search.random_state
     splitter = splitter_of(search.cv, y, stratify=labels, random_state=seed)
     criterion = choose_criterion(
         search.criterion,
         targets.observed,
-        structure,
+        start.judged_structure,
         list(splitter.split(X, y, **of_splitter(search, params))),
         n_features=X.shape[1],
         fit_intercept=model.fit_intercept,
-        one_kernel=not isinstance(kernel, PerOutput),
+        one_kernel=isinstance(start.judged_kernel, Kernel),
     )
     options = {
         "fit_intercept": model.fit_intercept,
@@ -184,9 +176,7 @@ def starts_of(
     return Starts(
         X,
         targets.observed,
-        kernel,
-        structure,
-        alpha,
+        start,
         criterion,
         options,
         search.max_time,

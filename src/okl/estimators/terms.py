@@ -8,16 +8,17 @@ and one structure. A structure whose parts have kernels of their own
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from okl.certificates.terms import StructureTerms
-from okl.estimators.training import as_input_kernel, is_precomputed
+from okl.estimators.training import as_input_kernel, is_precomputed, resolved_kernel
 from okl.kernels import Kernel, KernelTerms, PerOutput, Row, as_kernel
 from okl.problems import Observed
+from okl.selection.model import Model, with_kernels
 from okl.structures import Diagonal, Identity, Structure, as_structure
 
 
@@ -190,6 +191,36 @@ def _check_carried(structure: Structure) -> None:
             "'low_rank', 'trace_ball', Cluster, 'sparse', or a known output kernel: "
             "'identity', Fixed, Graph, Mean."
         )
+
+
+def starting_model(
+    estimator: Any,
+    alpha: Any,
+    X: Any,
+    row_weights: np.ndarray | None,
+    names: Sequence[str] | None,
+) -> Model:
+    """Return kernel and structure of an estimator as they are learned, from an alpha.
+
+    They were checked. Parameters of kernels are numbers, and structures are for the
+    outputs; all stand where the estimator has them.
+    """
+    kernel, structure = estimator.kernel, estimator.structure
+
+    def resolved(one: Any) -> Any:
+        if one is None:  # a node of a tree with the kernel of the estimator
+            return None
+        if isinstance(one, Row):
+            return one
+        return resolved_kernel(one, X, row_weights, names)
+
+    def for_outputs(one: Any) -> Structure:
+        return clone(as_structure(one)).for_outputs(estimator._names_of_outputs)
+
+    several = isinstance(kernel, list | tuple)
+    structures = [for_outputs(one) for one in (structure if several else [structure])]
+    found = Model(kernel, structures if several else structures[0], alpha)
+    return with_kernels(found, resolved)
 
 
 def check_terms(kernel: Any, structure: Any, observed: Observed) -> None:

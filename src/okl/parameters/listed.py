@@ -2,20 +2,20 @@
 
 scikit-learn looks into components but not into lists of them. Here the entries of
 ``kernel=[k1, k2]`` are the parameters ``kernel__0`` and ``kernel__1``, and theirs are
-``kernel__0__gamma`` and so on.
+``kernel__0__gamma`` and so on. Those of a mapping are named by its keys.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
 
 class ListedParameters(BaseEstimator):
-    """Base of what has parameters that are, or may be, lists of components.
+    """Base of what has parameters that may be lists, or mappings, of components.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ListedParameters(BaseEstimator):
         params = super().get_params(deep=deep)
         if deep:
             for name in self.listed:
-                if isinstance(params.get(name), list | tuple):
+                if isinstance(params.get(name), list | tuple | Mapping):
                     params |= _of_entries(name, params[name])
         return params
 
@@ -55,14 +55,14 @@ class ListedParameters(BaseEstimator):
         Raises
         ------
         ValueError
-            For unknown parameters, or entries that a list does not have.
+            For unknown parameters, or entries that a list or mapping does not have.
         """
         own = self.get_params(deep=False)
         further: list[tuple[Any, dict[str, Any]]] = []
         for name in self.listed:
             entries = params.get(name, own.get(name))
             keys = [key for key in params if key.startswith(f"{name}__")]
-            if not keys or not isinstance(entries, list | tuple):
+            if not keys or not isinstance(entries, list | tuple | Mapping):
                 continue
             changes = {key: params.pop(key) for key in keys}
             params[name], inner = self._changed(name, entries, changes)
@@ -76,33 +76,39 @@ class ListedParameters(BaseEstimator):
         self, name: str, entries: Any, changes: dict[str, Any]
     ) -> tuple[Any, list[tuple[Any, dict[str, Any]]]]:
         """Return the list with new entries, and what is to be set of which entry."""
-        changed = list(entries)
-        of_entries: dict[int, dict[str, Any]] = defaultdict(dict)
-        for key, value in changes.items():
-            position, _, inner = key.removeprefix(f"{name}__").partition("__")
-            if position not in map(str, range(len(changed))):
+        changed = _by_key(entries)
+        names = {str(key): key for key in changed}
+        of_entries: dict[Any, dict[str, Any]] = defaultdict(dict)
+        for parameter, value in changes.items():
+            rest = parameter.removeprefix(f"{name}__")
+            # the longest: names of nodes may have underscores
+            found = [n for n in names if rest == n or rest.startswith(f"{n}__")]
+            if not found:
                 raise ValueError(
-                    f"Invalid parameter {key!r} for {type(self).__name__}: {name} is a "
-                    f"list of {len(changed)}. Its entries are numbered from 0, and "
-                    f"their parameters are set as {name}__0__NAME=value."
+                    f"Invalid parameter {parameter!r} for {type(self).__name__}: "
+                    + _description(name, entries)
                 )
-            if inner:
-                of_entries[int(position)][inner] = value
+            entry = max(found, key=len)
+            if rest == entry:
+                changed[names[entry]] = value
             else:
-                changed[int(position)] = value
+                inner = rest.removeprefix(f"{entry}__")
+                of_entries[names[entry]][inner] = value
         further = []
-        for i, values in of_entries.items():
-            changed[i] = self._with_parameters(name, changed[i], values)
-            known = changed[i].get_params() if _is_component(changed[i]) else {}
+        for key, values in of_entries.items():
+            changed[key] = self._with_parameters(name, changed[key], values)
+            known = changed[key].get_params() if _is_component(changed[key]) else {}
             unknown = [inner for inner in values if inner not in known]
             if unknown:
                 raise ValueError(
-                    f"Invalid parameter '{name}__{i}__{unknown[0]}' for "
-                    f"{type(self).__name__}: {changed[i]!r} has the parameters "
+                    f"Invalid parameter '{name}__{key}__{unknown[0]}' for "
+                    f"{type(self).__name__}: {changed[key]!r} has the parameters "
                     f"{sorted(known)}."
                 )
-            further.append((changed[i], values))
-        return type(entries)(changed), further
+            further.append((changed[key], values))
+        if isinstance(entries, Mapping):
+            return changed, further
+        return type(entries)(changed.values()), further
 
     def _with_parameters(self, name: str, entry: Any, values: dict[str, Any]) -> Any:
         """Return what has the parameters of an entry of a list."""
@@ -111,11 +117,29 @@ class ListedParameters(BaseEstimator):
 
 def _of_entries(name: str, entries: Any) -> Iterator[tuple[str, Any]]:
     """Yield the entries of a list, and their parameters, with their names."""
-    for i, entry in enumerate(entries):
-        yield f"{name}__{i}", entry
+    for key, entry in _by_key(entries).items():
+        yield f"{name}__{key}", entry
         if _is_component(entry):
             for inner, value in entry.get_params().items():
-                yield f"{name}__{i}__{inner}", value
+                yield f"{name}__{key}__{inner}", value
+
+
+def _by_key(entries: Any) -> dict[Any, Any]:
+    """Return the entries of a mapping, or those of a list by their numbers."""
+    return dict(entries) if isinstance(entries, Mapping) else dict(enumerate(entries))
+
+
+def _description(name: str, entries: Any) -> str:
+    """Say how entries are named."""
+    if isinstance(entries, Mapping):
+        return (
+            f"{name} is a mapping from {', '.join(map(repr, entries)) or 'nothing'}, "
+            f"whose parameters are set as {name}__KEY__NAME=value."
+        )
+    return (
+        f"{name} is a list of {len(entries)}. Its entries are numbered from 0, and "
+        f"their parameters are set as {name}__0__NAME=value."
+    )
 
 
 def _is_component(entry: Any) -> bool:

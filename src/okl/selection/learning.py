@@ -15,22 +15,22 @@ common scale of a kernel and alpha.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from okl.kernels import Kernel, PerOutput
+from okl.kernels import Kernel, PerOutput, Row
 from okl.numerics.memory import require_memory
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
 from okl.selection.descent import Descent, Record, Watch
 from okl.selection.differences import MOST
-from okl.selection.matrices import mean_diagonal
-from okl.selection.objective import Model, Objective, within
+from okl.selection.model import Model
+from okl.selection.objective import Objective
 from okl.structures import Structure
 
 # With fewer rows there is nothing to choose by.
@@ -48,8 +48,8 @@ class Learned:
 
     Attributes
     ----------
-    kernel : Kernel
-    structure : Structure
+    kernel : Kernel or PerOutput, or list
+    structure : Structure, or list
     alpha : float or array (n_outputs,)
         New objects with the values found.
     parameters : dict
@@ -72,8 +72,8 @@ class Learned:
         Why it ended.
     """
 
-    kernel: Kernel | PerOutput
-    structure: Structure
+    kernel: Any
+    structure: Any
     alpha: Any
     parameters: dict[str, Any]
     value: float
@@ -87,8 +87,8 @@ class Learned:
 def learn(
     X: Any,
     observed: Observed,
-    kernel: Kernel,
-    structure: Structure,
+    kernel: Kernel | PerOutput | Sequence[Any],
+    structure: Structure | Sequence[Structure],
     alpha: Any,
     criterion: Criterion,
     *,
@@ -110,10 +110,10 @@ def learn(
         The training rows.
     observed : Observed
         Their targets, normalised; the ones that the criterion holds.
-    kernel : Kernel
+    kernel : Kernel or PerOutput, or list
         Resolved, at the values that the search starts from.
-    structure : Structure
-        Valid for the outputs.
+    structure : Structure, or list
+        Valid for the outputs; one for each kernel of a list.
     alpha : float or array (n_outputs,)
         Where the search starts; one for each output is learned as such.
     criterion : Criterion
@@ -158,27 +158,27 @@ def learn(
     start = perf_counter()
     n_samples = X.shape[0]
     check_n_samples(n_samples)
-    if fit_intercept:
-        kernel = kernel.centered(X, row_weights)
     model = Model(kernel, structure, alpha)
+    if fit_intercept:
+        model = model.centered(X, row_weights)
     space = HyperparameterSpace(
         _hyperparameters(model, X, observed, row_weights), parameters
     )
     objective = Objective(X, model, criterion, space, priors)
     if objective.forms_matrices:
-        _require_memory(kernel, n_samples, budget)
+        _require_memory(model, n_samples, budget)
     _check_space(space, model, X, observed.n_outputs)
     _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)
     success, message = descent.run(max_iter)
     best = objective.at(descent.best)
-    last = criterion.cold().value(
-        objective.operator(best.kernel), best.alpha, best.structure
-    )
+    last = objective.value(best, cold=True)
     log_prior = space.log_prior(descent.best)[0] if priors else 0.0
     return Learned(
-        *best,
+        best.kernel,
+        best.structure,
+        best.alpha,
         parameters=space.unpack(descent.best),
         value=last.value,
         objective=last.value - log_prior,
@@ -202,14 +202,10 @@ def _hyperparameters(
     model: Model, X: Any, observed: Observed, weights: np.ndarray | None
 ) -> list[Hyperparameter]:
     """Return all that can be learned."""
-    kernel, structure, alpha = model
-    found = [one.within("kernel") for one in kernel.hyperparameters(X, weights)]
-    known = structure.known(observed.targets)
-    if (known is None or known.couples) and observed.n_outputs > 1:
-        own = structure.hyperparameters(observed.n_outputs)
-        found += [one.within("structure") for one in own]
+    found = model.hyperparameters(X, observed.targets, weights)
     # alpha adds to the eigenvalues of K, and is as large as those of noise
-    centre = mean_diagonal(kernel, X) or 1.0
+    alpha = model.alpha
+    centre = float(np.mean([one.diagonal(X) for one in model.kernels])) or 1.0
     reach = float(np.exp(_REACH * _ALPHA_STD))
     bounds = (
         min(centre / reach, np.min(alpha) / 2),
@@ -227,13 +223,18 @@ def _check_space(
     """Raise ValueError if nothing is learned, or something without influence."""
     if space.size == 0:
         raise ValueError(
-            f"There is nothing to learn: no continuous parameter of {model.kernel} or "
-            f"{model.structure}, nor alpha, is among the parameters. Name one, or fit "
+            f"There is nothing to learn: no continuous parameter of {model}, nor "
+            "alpha, is among the parameters. Name one, or fit "
             "without a search."
         )
     left, right = np.random.default_rng(0).standard_normal((2, X.shape[0], n_outputs))
     slopes: dict[str, Any] = {name: 1.0 for name in space.names}
-    slopes |= within("kernel", model.kernel.gradient(X, left, right))
+    slopes |= model.of_kernels(
+        [
+            {} if isinstance(term.kernel, Row) else term.kernel.gradient(X, left, right)
+            for term in model.terms
+        ]
+    )
     # other values where the kernel matrix does not depend on a parameter
     still = space.unpack(np.zeros(space.size))
     moved = space.unpack((space.gradient(slopes) == 0).astype(np.float64))
@@ -252,9 +253,9 @@ def _check_space(
 
 def _check_objective(objective: Objective, n_outputs: int) -> None:
     """Raise ValueError if it leaves what is valid, or would cost too much."""
-    space, structure = objective.space, objective.model.structure
+    space, structure = objective.space, objective.model.judged_structure
     for corner in space.bounds.T:
-        objective.at(corner).structure.validate(n_outputs)
+        objective.at(corner).judged_structure.validate(n_outputs)
     if space.size > MOST and not objective.differentiates:
         raise ValueError(
             f"The L of {structure} is learned, and the derivative of held-out scores "
@@ -266,11 +267,15 @@ def _check_objective(objective: Objective, n_outputs: int) -> None:
         )
 
 
-def _require_memory(kernel: Kernel | PerOutput, n_samples: int, budget: float) -> None:
-    nested = kernel.get_params(deep=True).values()
-    n_kernels = 1 + sum(isinstance(value, Kernel) for value in nested)
+def _require_memory(model: Model, n_samples: int, budget: float) -> None:
+    parts = [
+        value
+        for one in model.kernels
+        for value in (one, *one.get_params(deep=True).values())
+    ]
+    n_kernels = sum(isinstance(value, Kernel) for value in parts)
     needed = (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2
-    purpose = f"Learning the hyperparameters of {kernel} on {n_samples} rows"
+    purpose = f"Learning the hyperparameters of {model.kernel} on {n_samples} rows"
     remedy = "Learn them on fewer rows, or choose among a few kernels instead."
     if needed > budget:
         raise MemoryError(

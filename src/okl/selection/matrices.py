@@ -1,10 +1,11 @@
 """The kernel matrix that a criterion judges, and the way back from it to parameters.
 
-A criterion returns thin factors of the weights of entries of K (`Evaluation`). Where
-all outputs have one kernel its derivatives are contracted with their product, and the
-kernel keeps for that what it computed for K. A kernel for each output (`PerOutput`) has
-as many matrices: to keep as much again for all would fill the memory, and kernels are
-evaluated once more, block by block, which is little beside the fits.
+A criterion returns thin factors of the weights of entries of K. Where all outputs have
+one kernel its derivatives are contracted with their product, and the kernel keeps for
+that what it computed for K. A kernel for each output (`PerOutput`) has as many
+matrices: to keep as much again for all would fill the memory, and kernels are evaluated
+once more, block by block, which is little beside the fits. Several kernels, each with
+an output kernel of its own, have such weights each.
 """
 
 from __future__ import annotations
@@ -14,15 +15,59 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Kernel, PerOutput
-from okl.operators import Dense, Operator, SeparableSum, Term
-from okl.selection.criteria import Evaluation
+from okl.kernels import Kernel, KernelTerms, PerOutput, Row
+from okl.operators import Dense, Operator, OperatorTerms, SeparableSum, Term
+from okl.operators.terms import RowOperator
+from okl.selection.criteria import TermDerivative
 
-Pullback = Callable[[Evaluation], dict[str, Any]]
+# From derivatives of a criterion, one for each kernel, to those by their parameters.
+Pullback = Callable[[tuple[TermDerivative, ...]], list[dict[str, Any]]]
+_OfOne = Callable[[TermDerivative], dict[str, Any]]
 
 
-def matrix_of(kernel: Kernel | PerOutput, X: Any) -> Operator:
-    """Return the matrix of a kernel, or those of outputs whose kernels differ."""
+def matrix_of(kernel: Kernel | PerOutput | KernelTerms, X: Any) -> Operator:
+    """Return the matrix of a kernel, or those of several."""
+    if isinstance(kernel, KernelTerms):
+        return _together([_of_term(one, X) for one in kernel.kernels])
+    return _of_term(kernel, X)
+
+
+def matrix_and_pullback(
+    kernel: Kernel | PerOutput | KernelTerms, X: Any
+) -> tuple[Operator, Pullback]:
+    """Return the matrix, and what takes derivatives there to those by parameters."""
+    several = isinstance(kernel, KernelTerms)
+    kernels = kernel.kernels if isinstance(kernel, KernelTerms) else [kernel]
+    found = [_matrix_and_pullback(one, X) for one in kernels]
+    operators = [operator for operator, _ in found]
+
+    def pullback(terms: tuple[TermDerivative, ...]) -> list[dict[str, Any]]:
+        pairs = zip(found, terms, strict=True)
+        return [of_one(term) for (_, of_one), term in pairs]
+
+    return _together(operators) if several else operators[0], pullback
+
+
+def _matrix_and_pullback(
+    kernel: Kernel | PerOutput | Row, X: Any
+) -> tuple[Operator, _OfOne]:
+    if isinstance(kernel, Row):
+        return _of_term(kernel, X), lambda found: {}
+    if isinstance(kernel, PerOutput):
+
+        def of_each(found: TermDerivative) -> dict[str, Any]:
+            assert found.right is not None
+            return kernel.gradient(X, found.left, found.right)
+
+        return _of_term(kernel, X), of_each
+    K, pullback = kernel.value_and_pullback(X)
+    operator = Dense(K, owned=False, trusted=kernel.is_psd)
+    return operator, lambda found: pullback(found.weights())
+
+
+def _of_term(kernel: Kernel | PerOutput | Row, X: Any) -> Operator:
+    if isinstance(kernel, Row):
+        return RowOperator(np.ones(X.shape[0]))
     if not isinstance(kernel, PerOutput):
         return _dense(kernel, X)
     return SeparableSum(
@@ -33,27 +78,9 @@ def matrix_of(kernel: Kernel | PerOutput, X: Any) -> Operator:
     )
 
 
-def matrix_and_pullback(
-    kernel: Kernel | PerOutput, X: Any
-) -> tuple[Operator, Pullback]:
-    """Return the matrix, and what takes an evaluation there to its derivatives."""
-    if isinstance(kernel, PerOutput):
-
-        def of_each(found: Evaluation) -> dict[str, Any]:
-            assert found.term.right is not None
-            return kernel.gradient(X, found.term.left, found.term.right)
-
-        return matrix_of(kernel, X), of_each
-    K, pullback = kernel.value_and_pullback(X)
-    operator = Dense(K, owned=False, trusted=kernel.is_psd)
-    return operator, lambda found: pullback(found.term.weights())
+def _together(operators: list[Any]) -> OperatorTerms:
+    return OperatorTerms(tuple(operators))
 
 
 def _dense(kernel: Kernel, X: Any) -> Dense:
     return Dense(kernel(X), owned=False, trusted=kernel.is_psd)
-
-
-def mean_diagonal(kernel: Kernel | PerOutput, X: Any) -> float:
-    """Return the mean of k(x, x) over the rows, and over the kernels of outputs."""
-    kernels = kernel.kernels if isinstance(kernel, PerOutput) else [kernel]
-    return float(np.mean([kernel.diagonal(X) for kernel in kernels]))

@@ -28,6 +28,7 @@ from okl.optimization.regions import Free, Region
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures.named_outputs import NamedOutputs
+from okl.structures.own_kernels import OwnKernels
 
 
 class DualBound(NamedTuple):
@@ -71,24 +72,7 @@ class Response(NamedTuple):
     derivative: Callable[[Array], Array]
 
 
-class StructureTerm(NamedTuple):
-    """A structure, and the kernel that it goes with.
-
-    Attributes
-    ----------
-    kernel : object
-        As estimators take it; None for that of the estimator.
-    structure : Structure
-    name : str
-        What messages call the kernel.
-    """
-
-    kernel: Any
-    structure: Structure
-    name: str = "kernel"
-
-
-class Structure(NamedOutputs, ABC):
+class Structure(NamedOutputs, OwnKernels, ABC):
     """Base of the structures.
 
     Attributes
@@ -116,11 +100,6 @@ class Structure(NamedOutputs, ABC):
     capabilities: ClassVar[frozenset[str]] = frozenset()
     trace_and_square: ClassVar[tuple[float, float] | None] = None
 
-    @property
-    def of_terms(self) -> tuple[Structure, ...]:
-        """Those of the terms of a model: itself, if it is for one kernel."""
-        return (self,)
-
     def validate(self, n_outputs: int) -> None:
         """Check the parameters against the number of outputs, before any work.
 
@@ -129,18 +108,6 @@ class Structure(NamedOutputs, ABC):
         ValueError
             If a parameter is out of range or does not fit the number of outputs.
         """
-
-    def by_kernel(self) -> list[StructureTerm]:
-        """Return the kernels of its own, each with the structure of its part of L.
-
-        By default itself alone, with the kernel of the estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For parameters that say no such parts.
-        """
-        return [StructureTerm(None, self)]
 
     def known(self, like: Array) -> OutputKernel | None:
         """Return the fixed L for the columns of an array (., n_outputs), or None.

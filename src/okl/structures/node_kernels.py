@@ -24,19 +24,21 @@ class NodeKernels(NamedTuple):
     ----------
     kernels : list
         Each once, as they were given; the first is None, for that of the estimator.
-    names : list of str
-        Where each was first given.
+    keys : list
+        Where each was first given; that of the first is None.
     of_nodes : array of int (n_nodes,)
         Which of them each node has.
     """
 
     kernels: list[Any]
-    names: list[str]
+    keys: list[Any]
     of_nodes: np.ndarray
 
     @classmethod
-    def of(cls, tree: ClassTree, given: Any) -> NodeKernels:
+    def of(cls, tree: ClassTree, given: Any, *, apart: bool = False) -> NodeKernels:
         """Return those of all nodes, given ``{node or level: kernel}`` or None.
+
+        Kernels that are equal are one, unless they are to stay apart.
 
         Raises
         ------
@@ -53,20 +55,21 @@ class NodeKernels(NamedTuple):
         given = given or {}
         keys = _keys_of_nodes(tree, given)
         kernels: list[Any] = [None]
-        names = ["kernel"]
+        listed: list[Any] = [None]
         number_of: dict[Any, int] = {}
         for key, kernel in given.items():
-            same = (have_same_parameters(one, kernel) for one in kernels)
+            others = kernels[:1] if apart else kernels
+            same = (have_same_parameters(one, kernel) for one in others)
             number = next((i for i, it_is in enumerate(same) if it_is), len(kernels))
             if number == len(kernels):
                 kernels.append(kernel)
-                names.append(f"kernels[{key!r}]")
+                listed.append(key)
             number_of[key] = number
         of_nodes = np.zeros(tree.n_nodes, dtype=np.intp)
         for node, parent in enumerate(tree.parents.tolist()):
             inherited = of_nodes[parent] if node else 0
             of_nodes[node] = number_of[keys[node]] if node in keys else inherited
-        return cls(kernels, names, of_nodes)
+        return cls(kernels, listed, of_nodes)
 
 
 def _keys_of_nodes(tree: ClassTree, given: Mapping[Any, Any]) -> dict[int, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from okl.numerics.validation import check_not_negative
 from okl.parameters.hyperparameter import Hyperparameter
-from okl.structures.base import StructureTerm
-from okl.structures.given import both_factors, weight_around_one
+from okl.parameters.listed import ListedParameters
+from okl.structures.given import weight_around_one
 from okl.structures.leaves import OfLeaves
 from okl.structures.node_kernels import NodeKernels
+from okl.structures.own_kernels import StructureTerm
 from okl.structures.tree_term import TreeTerm
 from okl.trees import ClassTree, check_class_tree
 
@@ -20,7 +21,7 @@ from okl.trees import ClassTree, check_class_tree
 TIES = ("level", "subtree", "node", "shared")
 
 
-class Tree(OfLeaves):
+class Tree(ListedParameters, OfLeaves):
     r"""Outputs are the leaves of a tree, close relatives are close to each other.
 
     .. math:: f_t = \sum_{p \text{ on the path to } t} g_p, \qquad
@@ -64,8 +65,9 @@ class Tree(OfLeaves):
         or all nodes of a depth by its number, a kernel as estimators take one. It is
         that of the node and of all nodes below, until another is given there; None is
         the kernel of the estimator, which all others have. The name of a node counts
-        more than its level, and where names are integers, they are no levels. Not for
-        the searches of this package, which take one kernel.
+        more than its level, and where names are integers, they are no levels. Their
+        parameters are ``kernels__2__gamma`` and so on. Not for the ``...CV``
+        estimators, which take one kernel.
 
     Notes
     -----
@@ -77,6 +79,8 @@ class Tree(OfLeaves):
     ``structure_`` of the fit are lists, of kernels and of `TreeTerm`. Kernels that are
     equal share a term.
     """
+
+    listed: ClassVar[tuple[str, ...]] = ("kernels",)
 
     def __init__(
         self,
@@ -115,8 +119,10 @@ class Tree(OfLeaves):
                 "leaves need one > 0 to differ from their relatives."
             )
 
-    def by_kernel(self) -> list[StructureTerm]:
+    def by_kernel(self, *, apart: bool = False) -> list[StructureTerm]:
         """Return the nodes by their kernels, or itself if they have none.
+
+        Parameters are those of `Structure.by_kernel`.
 
         Raises
         ------
@@ -125,26 +131,32 @@ class Tree(OfLeaves):
             or variances that cannot be used.
         """
         if self.kernels is None:
-            return super().by_kernel()
+            return super().by_kernel(apart=apart)
         check_class_tree(self.class_tree)
         self._check_variances()
-        found = NodeKernels.of(self.class_tree, self.kernels)
+        found = NodeKernels.of(self.class_tree, self.kernels, apart=apart)
         variances = self._of_nodes()
         if len(found.kernels) == 1:
-            return super().by_kernel()
+            return super().by_kernel(apart=apart)
         parts = []
-        pairs = zip(found.kernels, found.names, strict=True)
-        for number, (kernel, name) in enumerate(pairs):
+        for number, (kernel, key) in enumerate(
+            zip(found.kernels, found.keys, strict=True)
+        ):
+            name = f"kernels[{key!r}]" if number else "kernel"
             part = np.where(found.of_nodes == number, variances, 0.0)
             if part.any():
                 term = TreeTerm(self.class_tree, part)
-                parts.append(StructureTerm(kernel, term, name))
+                parts.append(StructureTerm(kernel, term, name, f"kernels__{key}"))
             elif kernel is not None:
                 raise ValueError(
                     f"{name} of Tree counts nowhere: all nodes that would have it have "
                     "the variance zero, as the root has unless root > 0, or a kernel "
                     "of their own. Leave it out, or give them a variance."
                 )
+        if apart and len(parts) == 1:
+            # all nodes have it, and the tree itself is learned
+            whole = Tree(self.class_tree, self.variances, self.tied, self.root)
+            return [parts[0]._replace(structure=whole)]
         return parts
 
     def for_outputs(self, names: np.ndarray | None) -> Tree:
@@ -176,11 +188,27 @@ class Tree(OfLeaves):
     def gradient(
         self, left: np.ndarray, right: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Return that by the logs of the variances: dL = d_p phi_p phi_p'."""
+        """Return that by the logs of the variances."""
+        whole = TreeTerm(self.class_tree, self._of_nodes())
+        return self.gradient_of_parts([whole.gradient_as_part(left, right)])
+
+    def gradient_of_parts(self, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return the sums over parts, and over the nodes of each variance."""
+        if _is_leaves(self.variances):
+            return {}
         values, groups = self._tied_variances()
-        below = [self.class_tree.below(one) for one in both_factors(left, right)]
-        inside = np.sum(below[0] * below[1], axis=0)
-        return {"variances": values * np.bincount(groups, inside[1:], len(values))}
+        by_node = sum(part["variances"][1:] for part in parts)
+        return {"variances": np.bincount(groups, by_node, len(values))}
+
+    def with_kernels(self, change: Callable[[Any], Any]) -> Tree:
+        """Return the tree with what a function makes of the kernels of its nodes."""
+        if not isinstance(self.kernels, Mapping):
+            return self
+        changed = {
+            key: None if kernel is None else change(kernel)
+            for key, kernel in self.kernels.items()
+        }
+        return Tree(self.class_tree, self.variances, self.tied, self.root, changed)
 
     def _of_nodes(self) -> np.ndarray:
         """Return d (n_nodes,), that of the root first."""

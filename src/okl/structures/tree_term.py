@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from okl.structures.given import both_factors
 from okl.structures.leaves import OfLeaves
 from okl.trees import ClassTree
 
@@ -36,6 +37,16 @@ class TreeTerm(OfLeaves):
     def for_outputs(self, names: np.ndarray | None) -> TreeTerm:
         """Return the term with its leaves in the order of these names."""
         return TreeTerm(self._in_order_of(names), self.variances)
+
+    def gradient_as_part(
+        self, left: np.ndarray, right: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
+        """Return that by the logs of the variances of nodes: dL = d_p phi_p phi_p'.
+
+        They are those of the tree, one of which may be for nodes in several parts.
+        """
+        below = [self.class_tree.below(one) for one in both_factors(left, right)]
+        return {"variances": self._of_nodes() * np.sum(below[0] * below[1], axis=0)}
 
     def _of_nodes(self) -> np.ndarray:
         """Return d (n_nodes,)."""

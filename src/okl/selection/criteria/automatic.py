@@ -63,7 +63,7 @@ def choose_criterion(
         Of the rows.
     fit_intercept : bool
     one_kernel : bool, default=True
-        Whether it is one for all outputs.
+        Whether there is one, for all outputs.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def choose_criterion(
             name = _first(observed, structure, n_features)
     if not one_kernel and name != "folds_likelihood":
         raise ValueError(
-            f"criterion={spec!r} is for one kernel for all outputs, got one for each. "
-            "Use 'folds_likelihood'."
+            f"criterion={spec!r} is for one kernel for all outputs, got several "
+            "kernels, or one for each output. Use 'folds_likelihood'."
         )
     if name in _WITH_FOLDS:
         return _WITH_FOLDS[name](observed, folds, fit_intercept=fit_intercept)

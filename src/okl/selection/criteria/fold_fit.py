@@ -96,7 +96,7 @@ class FoldFit:
         if start is not None and start.fits(problem):
             solver, at = start.solver, start.at
         else:
-            solver = choose_solver("auto", problem)
+            solver = choose_solver(_solver_for(problem), problem)
         solution = solver.solve(
             solver.prepare(problem), alpha, tol=tol, max_iter=max_iter, start=at
         ).ended(tol=tol, max_iter=max_iter)
@@ -160,6 +160,16 @@ class FoldFit:
                 self.terms, kernels_of(operator), self.dual_images, strict=True
             )
         ]
+
+
+def _solver_for(problem: Problem) -> str:
+    """Return the name of a solver.
+
+    With several kernels whose L are all given Newton's method in f goes on from a fit
+    nearby. Rounds that also learn L may take a thousand times as long from there.
+    """
+    given = problem.operator.several and problem.known() is not None
+    return "newton_cg" if given else "auto"
 
 
 def _terms(

@@ -210,7 +210,11 @@ class HeldOutTerm:
         That in L, moved alone, is ``image' g`` of held-out rows and ``(KC)' s`` of the
         training rows, (n_outputs, n_outputs), which is not formed here.
         """
-        if not (self.term.one_of_several or self.term.output_kernel.couples):
+        term = self.term
+        if not (term.one_of_several or term.output_kernel.couples):
             return {}
         left = np.concatenate([self.image, self.dual_image])
-        return self.term.structure.gradient(left, np.concatenate([g, s]))
+        right = np.concatenate([g, s])
+        if term.one_of_several:
+            return term.structure.gradient_as_part(left, right)
+        return term.structure.gradient(left, right)
