@@ -14,7 +14,7 @@ from okl.kernels import Gaussian
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG
+from okl.solvers import NewtonCG, solve_path
 from okl.solvers.predictor import (
     approximation,
     newton_cg,
@@ -341,3 +341,52 @@ def test_targets_that_zero_fits_are_fitted_by_zero():
     ).solution
     assert fit.certificate.status == "optimal"
     assert not fit.dual_coef.any()
+
+
+def path_problem(structure, n=60, m=5):
+    """Draw classes that come apart, and formulate their problem."""
+    rng = np.random.default_rng(4)
+    labels = rng.integers(m, size=n)
+    rows = np.eye(m)[labels] + 0.4 * rng.normal(size=(n, m))
+    operator = Features(np.hstack([rows, rng.normal(size=(n, 8))]))
+    inputs = Inputs(operator, None)
+    return formulate(inputs, np.eye(m)[labels], Softmax(), structure).problem
+
+
+def test_along_a_path_the_next_model_lies_on_the_line_of_the_last_two():
+    problem, solver = path_problem(Identity()), NewtonCG()
+    prepared = solver.prepare(problem)
+    alphas, tol = [1e-3, 1e-4, 1e-5], 1e-6
+    start, gaps = None, {}
+    for alpha in alphas:
+        before = start
+        solution = solver.solve(prepared, alpha, tol=tol, max_iter=99, start=start)
+        start = solution.start
+        gaps[alpha] = solution.history[0]["relative_gap"]
+    cold = solver.solve(
+        prepared, alphas[-1], tol=tol, max_iter=99, start=before.alone()
+    )
+    assert gaps[alphas[-1]] < 0.1 * cold.history[0]["relative_gap"]
+    assert solution.certificate.status == cold.certificate.status == "optimal"
+
+
+def test_a_path_profits_from_that_of_another_output_kernel():
+    alphas, how = [1e-2, 1e-3, 1e-4], {"tol": 1e-6, "max_iter": 99}
+    first, second = path_problem(Identity()), path_problem(Mean(0.5))
+    ends = [one.start for one in solve_path(first, alphas, **how)]
+    alone = list(solve_path(second, alphas, **how))
+    helped = list(solve_path(second, alphas, **how, others=ends))
+    for one, other in zip(alone, helped, strict=True):
+        assert one.certificate.status == other.certificate.status == "optimal"
+        lowest = max(one.certificate.dual, other.certificate.dual)
+        assert other.certificate.primal <= lowest + 2e-6 * one.certificate.primal
+    excess = [
+        [(path[k].history[0]["primal"] / path[k].certificate.dual) - 1 for k in (0, 1)]
+        for path in (alone, helped)
+    ]
+    assert np.all(np.array(excess[1]) < 0.5 * np.array(excess[0]))
+
+
+def test_ends_of_another_solver_are_no_start():
+    solver = NewtonCG()
+    assert solver.start_with(None, object(), None) is None

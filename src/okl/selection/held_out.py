@@ -91,15 +91,18 @@ def score_fold(
     cross, held_out = _products(operator, observed.tasks, train, test)
     scores: list[list[Any]] = []
     largest_gap = 0.0
+    ends: list[Any] = []
     for structure, alphas in zip(structures, grids, strict=True):
         formulation = training.formulate(inputs, structure)
         path = _predicted(
-            formulation, cross, held_out, alphas, tol=tol, max_iter=max_iter
+            formulation, cross, held_out, alphas, ends, tol=tol, max_iter=max_iter
         )
         scores.append([])
-        for predictions, gap in path:
+        ends = []
+        for predictions, gap, end in path:
             scores[-1].append(judge(predictions, test))
             largest_gap = max(largest_gap, gap)
+            ends.append(end)
     return FoldScores(np.array(scores), largest_gap)
 
 
@@ -156,28 +159,34 @@ def _predicted(
     cross: Any,
     held_out: Sharing,
     alphas: Sequence[float],
+    others: Sequence[Any],
     *,
     tol: float,
     max_iter: int,
-) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield the predictions of a path, and the gap of a fit that did not end or 0."""
+) -> Iterator[tuple[np.ndarray, float, Any]]:
+    """Yield the predictions of a path, the gap of a fit that did not end or 0, its end.
+
+    Fits begin with the help of those ends that the last structure had.
+    """
     problem = formulation.problem
     if has_eigenbasis(problem):
         path = eigenbasis.models(problem, alphas, tol=tol, max_iter=max_iter)
         for model, inside in eigenbasis.predictions(formulation, cross, path):
             kernel, solution = model.output_kernel, model.solution
             exact = _by_features(formulation, kernel, model.alpha, cross)
-            yield inside if exact is None else exact, _gap(solution)
+            yield inside if exact is None else exact, _gap(solution), None
         return
     if "quadratic" not in problem.loss.capabilities:
         tol = max(tol, min(_LOOSER * tol, _LOOSEST))
-    for solution in solve_path(problem, alphas, tol=tol, max_iter=max_iter):
+    for solution in solve_path(
+        problem, alphas, tol=tol, max_iter=max_iter, others=others
+    ):
         dual_coef = formulation.coefficients(solution.dual_coef)
         predictions = cross @ dual_coef
         intercept = formulation.intercept(dual_coef, solution.intercept)
         if intercept is not None:
             predictions = predictions + held_out.spread(intercept)
-        yield predictions, _gap(solution)
+        yield predictions, _gap(solution), solution.start
 
 
 def _gap(solution: Solution | None) -> float:

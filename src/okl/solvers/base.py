@@ -125,6 +125,19 @@ class Solver(Component, ABC):
             `Solution.start` of the same solver at a neighbouring alpha.
         """
 
+    def start_with(self, start: Any, there: Any, before: Any) -> Any:
+        """Return where to start, knowing where fits of another structure ended.
+
+        Parameters
+        ----------
+        start : object or None
+            `Solution.start` at the alpha before.
+        there, before : object or None
+            `Solution.start` of the other structure, maybe of another solver, at this
+            alpha and the one before.
+        """
+        return start
+
 
 def _kind(component: Component) -> str:
     """Return its class: a repr may print arrays, and every fit walks the table."""

@@ -23,7 +23,7 @@ preconditioner is a diagonal while a few products are enough, then that of
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from okl.numerics.arrays import inner
 from okl.output_kernels import OutputKernel
@@ -94,7 +94,8 @@ class NewtonCG(Solver):
                 there, _ = _iterate(
                     prepared, larger, start, tol=ROUGH, max_iter=max_iter
                 )
-                start = NewtonStart(there.dual, prepared.kernel)
+                found = NewtonStart(there.dual, prepared.kernel, larger)
+                start = found.after(start)
         point, monitor = _iterate(
             prepared, alpha, start, tol=SAFETY * tol, max_iter=max_iter
         )
@@ -105,10 +106,16 @@ class NewtonCG(Solver):
             alpha,
             tol=tol,
             history=monitor.history,
-            start=NewtonStart(point.dual, prepared.kernel),
+            start=NewtonStart(point.dual, prepared.kernel, alpha).after(start),
             intercept=point.intercept,
             hessian=system_at(prepared, point, alpha),
         )
+
+    def start_with(self, start: Any, there: Any, before: Any) -> NewtonStart | None:
+        """Start from C of another L, or change C by as much as that did."""
+        if not isinstance(there, NewtonStart):
+            return start
+        return there.alone() if start is None else start.changed(there, before)
 
 
 def _iterate(

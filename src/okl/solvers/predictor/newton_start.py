@@ -20,6 +20,13 @@ would be too long, and take many more products each.
 At a far smaller alpha no step leads near, whatever the loss, unless it is quadratic:
 that is come to by way of larger ones, each fit roughly, from the C of the one before.
 Where the preconditioner is K itself many steps cost less than that.
+
+*Along a path* C changes much: where training rows can be told apart, the scores that
+they need grow with log(1 / alpha), and so does C. The line through C at the last two
+alphas, as a function of log alpha, is close to the next, often closer than asked for.
+Beside a path of another L that was followed before, C changes from alpha to alpha
+nearly as it did there: alpha C is the gradient of the loss, which depends on the
+predictions alone. Of all that C may be then, steps begin where the objective is lowest.
 """
 
 from __future__ import annotations
@@ -42,16 +49,54 @@ _FAR, _FACTOR, ROUGH = 100.0, 10.0, 0.3
 
 
 class NewtonStart(NamedTuple):
-    """C, and the L that it was found for."""
+    """C, what it was found for, and what helps to guess the next.
+
+    Attributes
+    ----------
+    dual : array (n_samples, n_outputs)
+        C.
+    kernel : OutputKernel
+        L.
+    alpha : float
+    before : NewtonStart or None
+        The one before it along a path.
+    change : array (n_samples, n_outputs) or None
+        How much C of another L changed from here to the next alpha.
+    """
 
     dual: Array
     kernel: OutputKernel
+    alpha: float
+    before: NewtonStart | None = None
+    change: Array | None = None
+
+    def alone(self) -> NewtonStart:
+        """Return it without what helps."""
+        return self._replace(before=None, change=None)
+
+    def after(self, before: NewtonStart | None) -> NewtonStart:
+        """Return it with the one before."""
+        return self._replace(before=None if before is None else before.alone())
+
+    def changed(self, there: NewtonStart, before: NewtonStart) -> NewtonStart:
+        """Return it with the change of C of another L."""
+        return self._replace(change=there.dual - before.dual)
+
+    def duals(self, alpha: float) -> list[Array]:
+        """Return what C may be at an alpha."""
+        found, before = [self.dual], self.before
+        if before is not None and len({before.alpha, self.alpha, alpha}) == 3:
+            share = math.log(alpha / self.alpha) / math.log(self.alpha / before.alpha)
+            found.append(self.dual + share * (self.dual - before.dual))
+        if self.change is not None:
+            found.append(self.dual + self.change)
+        return found
 
 
 def first_point(
     prepared: Prepared, alpha: float, start: NewtonStart | None
 ) -> NewtonPoint:
-    """Return where to begin: where the objective is lowest, of zero and the start.
+    """Return where to begin: where the objective is lowest, of zero and guesses.
 
     And for another L of the C of the same function, as far as L has it: what of C did
     not count before may predict scores so large that every probability is 0 or 1, and
@@ -61,7 +106,7 @@ def first_point(
     point = NewtonPoint.at(prepared.problem, zero, zero, alpha)
     if start is None:
         return point
-    candidates = [start.dual]
+    candidates = start.duals(alpha)
     kernel, entries = prepared.kernel, prepared.problem.entries
     if start.kernel is not kernel and entries.every_output and kernel.rank:
         candidates.append(kernel.solve(start.kernel.multiply(start.dual), zero))
