@@ -7,13 +7,21 @@ from numpy.testing import assert_allclose
 from okl import ClassTree, OutputKernelClassifier
 from okl.datasets import make_text_tree
 from okl.losses import Logistic, Softmax
+from okl.operators import Features
 from okl.operators.joint import Kronecker
 from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import TreeKernel
 from okl.solvers import NewtonCG
-from okl.solvers.predictor import approximation, newton_step
-from okl.solvers.predictor.tree_preconditioner import tree_preconditioner
-from okl.structures import Tree
+from okl.solvers.predictor import (
+    approximation,
+    low_rank_preconditioner,
+    newton_step,
+)
+from okl.solvers.predictor.tree_preconditioner import (
+    side_by_side,
+    tree_preconditioner,
+)
+from okl.structures import Identity, Tree
 
 N, K = 30, 4
 
@@ -56,6 +64,39 @@ def test_with_the_softmax_it_is_symmetric_and_never_too_large(seed):
     values = np.sort(np.linalg.eigvals(P @ A).real)[N:]  # a zero for each row
     assert values[0] > 1 - 1e-5
     assert values[-1] < 100
+
+
+def test_classes_side_by_side_are_a_tree_whose_root_has_no_variance():
+    variances = np.array([0.5, 1.0, 3.0])
+    levels, own = side_by_side(variances)
+    assert_allclose(TreeKernel(levels, own).matrix(), np.diag(variances))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_too_many_classes_for_one_matrix_are_eliminated_at_once(seed, monkeypatch):
+    monkeypatch.setattr(low_rank_preconditioner, "_affordable", lambda *sizes: 0)
+    rng, m, alpha, loss = np.random.default_rng(seed), 12, 0.01, Softmax()
+    R, labels = rng.normal(size=(N, K)), np.eye(m)[rng.integers(0, m, N)]
+    W = loss.curvature(labels, rng.normal(size=(N, m)))
+    columns, L = NystroemFactor((R,)), Identity().known(labels)
+    joint = Kronecker(Features(R), L)
+    alone = low_rank_preconditioner._separate(columns, W.diagonal, alpha)
+    monkeypatch.delattr(low_rank_preconditioner, "_separate")  # class by class
+    coupled = low_rank_preconditioner.preconditioner(joint, columns, W, alpha)
+
+    def spread(approximate):
+        """Return the ratio of the eigenvalues of what conjugate gradients see."""
+
+        def applied(unit):
+            nearly = W.project(approximate(unit))
+            return alpha * nearly + W.adjoint(R @ (R.T @ W.factor(nearly)))
+
+        units = np.eye(N * m).reshape(-1, N, m)
+        seen = np.array([applied(W.project(unit)).ravel() for unit in units])
+        values = np.sort(np.linalg.eigvals(seen).real)[N:]  # a zero for each row
+        return values[-1] / values[0]
+
+    assert spread(coupled) < 1.01 * spread(alone)
 
 
 def test_it_saves_products(monkeypatch):

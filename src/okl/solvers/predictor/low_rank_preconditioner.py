@@ -10,11 +10,13 @@ W_i = V_i V_i' the second derivative of the loss in row i: the coupling of the c
 by the softmax loss is in it. A free intercept is one more column of R, constant.
 
 Where nothing couples the outputs, there is a small matrix for each of them. Where the
-one for all would be more work than it saves, what couples them is replaced: a loss by
-its diagonal, and where L does, the weights of a row by their mean.
+one for all would be more work than it saves, what couples them is replaced: where L
+does, the weights of a row by their mean; a loss by its diagonal, if kernels differ.
 
 Where L is that of a tree, its nodes are eliminated one by one
-(`okl.solvers.predictor.tree_preconditioner`).
+(`okl.solvers.predictor.tree_preconditioner`); so are classes that the softmax loss
+alone couples, if they are too many for one matrix: side by side below a root, all at
+once and in fewer columns, where one matrix after another would take longer.
 
 With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A.
 """
@@ -28,7 +30,10 @@ from okl.numerics.arrays import Array, definite_solver, eigh, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.term_preconditioner import sum_preconditioner
-from okl.solvers.predictor.tree_preconditioner import tree_preconditioner
+from okl.solvers.predictor.tree_preconditioner import (
+    side_by_side,
+    tree_preconditioner,
+)
 
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
@@ -67,16 +72,17 @@ def preconditioner(
     if columns is None or columns.rank == 0 or kernel.rank == 0:
         scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
-    if kernel.nodes is not None and kernel.couples:
+    nodes = kernel.nodes if kernel.couples else None
+    if nodes is None and (kernel.couples or not curvature.separable):
+        rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
+        if rank >= min(_FEWEST, columns.rank):
+            return _joint(columns.leading(rank), curvature, kernel, alpha)
+        if not kernel.couples and columns.outputs is None:
+            nodes = side_by_side(kernel.diagonal())
+    if nodes is not None:
         forming = (_OF_A_TREE * joint.work / weights.shape[0]) ** 0.5
         rank = min(columns.rank, int(max(forming, _FEWEST)))
-        return tree_preconditioner(
-            columns.leading(rank), curvature, kernel.nodes, alpha
-        )
-    rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
-    coupled = kernel.couples or not curvature.separable
-    if coupled and rank >= min(_FEWEST, columns.rank):
-        return _joint(columns.leading(rank), curvature, kernel, alpha)
+        return tree_preconditioner(columns.leading(rank), curvature, nodes, alpha)
     if not kernel.couples:
         return _separate(columns, weights * kernel.diagonal(), alpha)
     return _coupled(columns.factors[0], xp.mean(weights, axis=1), kernel, alpha)

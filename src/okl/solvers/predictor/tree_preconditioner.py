@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace
 from okl.operators import NystroemFactor
@@ -31,6 +33,14 @@ from okl.trees import Levels
 _FREE = 1e6
 # The matrices of the nodes take no more than so many arrays of scores take.
 _ARRAYS = 1
+
+
+def side_by_side(variances: Array) -> tuple[Levels, Array]:
+    """Return the tree of classes that share nothing: under a root without variance."""
+    xp, m = namespace(variances), variances.shape[0]
+    parents = np.concatenate([[-1], np.zeros(m, dtype=np.intp)])
+    levels = Levels(parents, np.arange(1, m + 1))
+    return levels, xp.concat([0 * variances[:1], variances])
 
 
 def tree_preconditioner(
