@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.coding.tasks import Tasks
+from okl.kernels import Gaussian
 from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, SeparableSum, Term
 from okl.problems import Observed
@@ -257,6 +258,20 @@ def test_what_cannot_be_judged_by_folds():
         )
     with pytest.raises(ValueError, match="Fold 0 has 0 rows to train on and 18"):
         FoldsLikelihood(Observed(Y, Softmax()), [(rows[:0], rows)], fit_intercept=True)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.01])
+def test_the_derivative_is_known_well_enough_for_a_line_search(alpha):
+    # a search ends at slopes of 0.01, whose parts are as large as the value
+    X, Y, _ = draw(60, M, n_features=3)
+    K, observed = Gaussian(0.1)(X), Observed(Y / Y.std(axis=0), Squared())
+    found, exact = (
+        FoldsLikelihood(observed, folds_of(60), fit_intercept=True, **options).evaluate(
+            Dense(K.copy()), alpha, Mean(0.5)
+        )
+        for options in ({}, {"tol": 1e-12, "rtol": 1e-11})
+    )
+    assert_allclose(found.log_alpha, exact.log_alpha, atol=1e-5 * exact.value, rtol=0)
 
 
 @pytest.mark.parametrize("loss", [Softmax(), Logistic()], ids=["softmax", "logistic"])
