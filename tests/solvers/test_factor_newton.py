@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl.losses import Envelope, Hinge
+from okl.losses import Envelope, Hinge, Logistic
+from okl.numerics.arrays import definite_solver
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization
 from okl.solvers.factor.rank_growth import RankGrowth, mean_on
+from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.factor_steps import FactorIterate
+from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
 from okl.solvers.smooth.rounds import rounds
+from okl.solvers.smooth.scores import Scores
 from okl.structures import Frobenius, LowRank, Scaled, TraceBall
 from tests.samples import psd, solve, targets_for
 
@@ -141,3 +145,49 @@ def test_which_of_two_models_is_better(fall, gain, better):
 
     there = iterate(10.0, 9.0)
     assert iterate(10.0 - fall, 9.0 + gain).is_better_than(there) is better
+
+
+@intercepts
+def test_a_joint_step_is_that_of_newton(intercept):
+    # along it the gradient falls to zero; with one column of B nothing can be turned
+    K, Y = targets_for(Logistic(), 30, 4)
+    inputs = Inputs.of(Dense(K), fit_intercept=intercept)
+    problem = formulate(inputs, Y, Logistic(), LowRank(1)).problem
+    prepared, alpha = Majorization().prepare(problem), 20.0
+    rng = np.random.default_rng(0)
+    A, B = 0.1 * rng.normal(size=(30, 1)), rng.normal(size=(4, 1))
+
+    def point(length, rows=0.0, factor=0.0):
+        there = A + length * rows, B + length * factor
+        image = problem.operator @ there[0]
+        scores, b = Scores.at_best(problem, image @ there[1].T)
+        return JointPoint(*there, image, scores, b, 0.0)
+
+    def gradient(at):
+        a = at.scores.gradient
+        return alpha * at.rows - a @ at.factor, alpha * at.factor - a.T @ at.image
+
+    here = point(0)
+    equations = JointEquations.at(prepared, here, alpha, damping=0.0, convex=False)
+    step = equations.step(1e-12)
+    h = 1e-5
+    before, after = gradient(point(-h, *step)), gradient(point(h, *step))
+    changes = [(new - old) / (2 * h) for old, new in zip(before, after, strict=True)]
+    (rows, factor), (moved, turned) = gradient(here), changes
+    rows, moved = problem.operator @ rows, problem.operator @ moved
+    assert_allclose(moved, -rows, atol=1e-5 * np.abs(rows).max())
+    assert_allclose(turned, -factor, atol=1e-5 * np.abs(factor).max())
+
+
+def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
+    # where each L that was tried took its best f there were hundreds
+    problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
+    prepared, systems = Majorization().prepare(problem), []
+    monkeypatch.setattr(
+        active_system,
+        "definite_solver",
+        lambda matrix: systems.append(1) or definite_solver(matrix),
+    )
+    found = Majorization().solve(prepared, 1.0, tol=1e-6, max_iter=200)
+    assert found.certificate.status == "rank_limited"
+    assert 0 < len(systems) <= 3 * found.n_iter

@@ -1,29 +1,43 @@
 """Labels or missing targets, a smooth penalty: Newton's method in a factor of L.
 
-The steps are those of `okl.solvers.smooth.factor_steps`; a few of
-`okl.solvers.smooth.rounds` lead to where they start. Under the Frobenius norm these are
-most often all it takes, and faster than a few of Newton's: there they go on to the end,
-and are followed by others only where they would be many.
+Under the trace penalty the steps are those of `okl.solvers.smooth.joint_steps`, in f
+and a factor at once; under others, where targets are missing, and where those are all
+but nothing, those of `okl.solvers.smooth.factor_steps`, with the best f for each L. A
+few of `okl.solvers.smooth.rounds` lead to where they start, or under a bound on the
+rank larger alphas. Under the Frobenius norm rounds are most often all it takes, and
+faster than a few of Newton's: there they go on to the end, and are followed by others
+only where they would be many.
 """
 
 from __future__ import annotations
 
+from okl.numerics.arrays import eigh
 from okl.solvers.monitor import Monitor
-from okl.solvers.smooth.factor_penalties import factor_penalty
+from okl.solvers.smooth.factor_penalties import (
+    FactorPenalty,
+    HalfTrace,
+    factor_penalty,
+)
 from okl.solvers.smooth.factor_steps import FactorIterate, FactorSteps
+from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
+from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution, certified
 
 # The gap at which Newton's method starts, without a start. Where targets are imputed, a
-# larger one, or after so many rounds: there a step costs no more than a round. So many
-# rounds also under a bound on the rank, where the gap need not close. Elsewhere it may
-# stay open for hundreds, at a small alpha: then the most.
-_ROUGH, _IMPUTED_ROUGH, _FEW_ROUNDS, _MOST_ROUNDS = 1e-2, 0.5, 12, 30
+# larger one, or after a few rounds: there a step costs no more than a round. A few also
+# under a bound on the rank, where the gap need not close. Elsewhere it may stay open
+# for hundreds, at a small alpha: then the most; but the fewest before joint steps.
+_ROUGH, _IMPUTED_ROUGH = 1e-2, 0.5
+_FEWEST_ROUNDS, _FEW_ROUNDS, _MOST_ROUNDS = 6, 12, 30
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
 # Steps without a smaller gap, after which rounding is in the way.
 _STAGNATION = 10
+# How far apart larger alphas are, the relative gap at which each is left, and the most
+# steps there.
+_FACTOR, _LEFT, _STEPS = 10.0, 0.3, 10
 
 
 def takes(prepared: PreparedRounds) -> bool:
@@ -67,34 +81,37 @@ def factor_newton(
     )
     if start is not None and start.kernel.rank == 0:
         start = None
-    if start is None or penalty.by_rounds:
+    together = isinstance(penalty, HalfTrace) and not prepared.imputes
+    bounded = together and problem.rank_is_bounded
+    if bounded and start is None:
+        start = _by_way_of_larger_alphas(prepared, penalty, alpha)
+    elif start is None or penalty.by_rounds:
         imputes = prepared.imputes
         few = not penalty.by_rounds and (imputes or problem.rank_is_bounded)
+        most = _FEW_ROUNDS if few else _MOST_ROUNDS
         rough_tol = _IMPUTED_ROUGH if imputes else _ROUGH
         rough = rounds(
             prepared,
             alpha,
             tol=tol if penalty.by_rounds else max(tol, rough_tol),
-            max_iter=min(max_iter, _FEW_ROUNDS if few else _MOST_ROUNDS),
+            max_iter=min(max_iter, _FEWEST_ROUNDS if together else most),
             start=start,
         )
         if penalty.by_rounds and rough.certificate.status == "optimal":
             return rough
         monitor.history.records.extend(rough.history)
         start = rough.start
-    steps = FactorSteps(prepared, penalty, alpha, start)
-    model: FactorIterate | None = steps.model(start.kernel.spectral())
     rank_limited = False
-    while model is not None:
-        # under an active bound the gap stays, and no step is much lower at last
-        limited = steps.is_limited(model)
-        gap = monitor.add(model.primal, model.dual, model, limited=limited)
-        if monitor.done:
-            break
-        last, model = model, steps.lower(model, gap)
-        rank_limited = limited and steps.promise <= _PROMISE * tol * last.objective
-        if rank_limited:
-            break
+    if together:
+        joint = JointSteps(prepared, penalty, alpha, start)
+        model = joint.model_of(start)
+        rank_limited = _iterate(joint, model, monitor, tol)
+        best = monitor.best
+        start = Start(best.kernel, best.fit.start)
+    if not together or not (bounded or monitor.done):
+        steps = FactorSteps(prepared, penalty, alpha, start)
+        model = steps.model(start.kernel.spectral())
+        rank_limited = _iterate(steps, model, monitor, tol)
     best = monitor.best
     return certified(
         problem,
@@ -107,3 +124,48 @@ def factor_newton(
         intercept=best.fit.intercept,
         rank_limited=rank_limited,
     )
+
+
+def _iterate(
+    steps: FactorSteps, model: FactorIterate, monitor: Monitor, tol: float
+) -> bool:
+    """Take steps; tell whether it is a bound on the rank that leaves a gap."""
+    following: FactorIterate | None = model
+    while following is not None:
+        # under an active bound the gap stays, and no step is much lower at last
+        limited = steps.is_limited(following)
+        gap = monitor.add(following.primal, following.dual, following, limited=limited)
+        if monitor.done:
+            break
+        last, following = following, steps.lower(following, gap)
+        if limited and steps.promise <= _PROMISE * tol * last.objective:
+            return True
+    return False
+
+
+def _by_way_of_larger_alphas(
+    prepared: PreparedRounds, penalty: FactorPenalty, alpha: float
+) -> Start:
+    """Return where steps at larger alphas lead from L = 0, each a few.
+
+    Where the rank is bounded there are many local minima. The directions of the
+    largest singular values of f come first in this way, as if there were no bound.
+    """
+    problem = prepared.problem
+    downhill = Scores.zero(problem).gradient
+    moment = downhill.T @ (problem.operator @ downhill)
+    # from here on L = 0 is the best one
+    largest = float(eigh(moment)[0][-1]) ** 0.5
+    alphas = [alpha]
+    while _FACTOR**2 * alphas[-1] < largest:
+        alphas.append(_FACTOR * alphas[-1])
+    model = JointSteps.zero(prepared, penalty, alphas[-1])
+    for larger in reversed(alphas[1:]):
+        monitor = Monitor(
+            problem.reference, tol=_LEFT, max_iter=_STEPS, stagnation=_STAGNATION
+        )
+        start = Start(model.kernel, model.fit.start)
+        steps = JointSteps(prepared, penalty, larger, start)
+        _iterate(steps, steps.model_of(start), monitor, _LEFT)
+        model = monitor.best
+    return Start(model.kernel, model.fit.start)

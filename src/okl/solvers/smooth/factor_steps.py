@@ -47,13 +47,14 @@ from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
+from okl.solvers.smooth.turns import without_turns
 from okl.solvers.solution import Solution
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # Newton's equations are solved to the root of the gap, or to this, more roughly where
 # targets are imputed and a step costs little beside its products, at most so many.
-_FORCING, _IMPUTED_FORCING, _PRODUCTS = 1e-2, 0.1, 400
+FORCING, _IMPUTED_FORCING, PRODUCTS = 1e-2, 0.1, 400
 # Shares of a step that are tried, and where the model need not be convex.
 _TRIALS, _MORE_TRIALS = 8, 20
 # A step in B goes at most so many times as far as the last one that was shortened.
@@ -61,7 +62,7 @@ _FURTHER = 4.0
 # Steps that impute targets after each of Newton's, which does so roughly.
 _POLISH = 5
 # A system too large to be factorised is solved to this relative residual.
-_INNER = 1e-6
+INNER = 1e-6
 # The rank grows where a step closes less than this part of the gap.
 _SLOW = 0.3
 # What is not seen in a value, and by how much two best f for one L may differ in it.
@@ -250,10 +251,7 @@ class FactorSteps:
             return alpha * xp.concat([(below @ change - turned).T, missing * moved])
 
         def across(change: Array) -> Array:
-            # what turns B alone, L the same: its columns are orthogonal
-            turn = factor.T @ change
-            weights = kernel.eigenvalues[:, None] + kernel.eigenvalues
-            return change - factor @ ((turn - turn.T) / weights)
+            return without_turns(change, factor)
 
         # the step in B of the alternation
         predicted = image @ factor
@@ -266,13 +264,13 @@ class FactorSteps:
 
         gradient = alpha * slopes @ factor
         right = -xp.concat([gradient.T, missing * model.dual_rows])
-        forcing = _IMPUTED_FORCING if self.prepared.imputes else _FORCING
+        forcing = _IMPUTED_FORCING if self.prepared.imputes else FORCING
         step = conjugate_gradient(
             hessian,
             right,
             precondition,
             rtol=min(forcing, gap**0.5),
-            max_iter=_PRODUCTS,
+            max_iter=PRODUCTS,
         )
         slope = inner(right, step)
         self.promise = slope / 2
@@ -295,6 +293,6 @@ class FactorSteps:
         system = ActiveSystem(known, curvature, self.alpha)
         none = xp.zeros((problem.n_outputs,), dtype=problem.targets.dtype)
         return (
-            lambda right: system.solve(right, none, rtol=_INNER),
+            lambda right: system.solve(right, none, rtol=INNER),
             xp.zeros_like(problem.targets),
         )

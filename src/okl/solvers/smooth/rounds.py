@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from okl.numerics.arrays import namespace
+from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.monitor import Monitor
 from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
+from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
 from okl.solvers.smooth.linearisation import (
     AllColumns,
@@ -134,6 +135,15 @@ class PreparedRounds(NamedTuple):
     def imputes(self) -> bool:
         """Whether f is the best for complete targets, some of them imputed."""
         return isinstance(self.solver, Imputation)
+
+    def inside_of(self, dual: Array, kernel: OutputKernel, alpha: float) -> Any:
+        """Return where the best f for an L may start, of dual variables for it."""
+        newton = isinstance(self.solver, NewtonCG)
+        return NewtonStart(dual, kernel, alpha) if newton else dual
+
+    def dual_of(self, inside: Any) -> Array:
+        """Return the dual variables of such a start."""
+        return inside.dual if isinstance(inside, NewtonStart) else inside
 
     def best_predictor(
         self,

@@ -35,8 +35,21 @@ class Scores(NamedTuple):
     def zero(cls, problem: Problem) -> Scores:
         """Return those of the best constant."""
         zero = namespace(problem.targets).zeros_like(problem.targets)
-        best = problem.best_intercept(zero) if problem.centered else None
-        return cls._at(problem, zero, best)
+        return cls.at_best(problem, zero)[0]
+
+    @classmethod
+    def at_best(
+        cls, problem: Problem, fitted: Array, near: Array | None = None
+    ) -> tuple[Scores, Array | None]:
+        """Return those at the best intercept, and that; it is near to another one."""
+        if not problem.centered:
+            return cls._at(problem, fitted, None), None
+        if near is None:
+            best = problem.best_intercept(fitted)
+        else:
+            moved = fitted + problem.entries.spread(near)
+            best = near + problem.best_intercept(moved)
+        return cls._at(problem, fitted, best), best
 
     @classmethod
     def _at(cls, problem: Problem, fitted: Array, intercept: Array | None) -> Scores:

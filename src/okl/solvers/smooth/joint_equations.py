@@ -1,0 +1,151 @@
+r"""The equations of a step in f and a factor of L at once.
+
+The objective is that of `okl.solvers.smooth.joint_steps`. With a the negative gradient
+of the loss, C = a / alpha and S = C'KC, the step (D, X) in (A, B) is
+
+.. math:: D = C B - A + C X + E B, \qquad
+          (I - S) X - E'P - C'K E B = C'P - B + C'K (C B - A),
+
+E the solution of `okl.solvers.predictor.active_system` for -K (C B - A + C X) B' - P X'
+on the right: a factorised system for all products of conjugate gradients.
+
+Of I - S the positive part counts while L may grow, which makes the model convex. Under
+an active bound on the rank it need not be: there mu alpha / 2 times the square of the
+step is added (Levenberg and Marquardt), so that 1 + mu divides D and multiplies X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array, definite_solver, eigh, namespace
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
+from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.smooth.factor_steps import INNER, PRODUCTS
+from okl.solvers.smooth.rounds import PreparedRounds
+from okl.solvers.smooth.scores import Scores
+from okl.solvers.smooth.turns import without_turns
+
+
+class JointPoint(NamedTuple):
+    """A and B, and what follows from them.
+
+    Attributes
+    ----------
+    rows, image : array (n_samples, rank)
+        A and P = K A.
+    factor : array (n_outputs, rank)
+        B.
+    scores : Scores
+    intercept : array (n_outputs,) or None
+        The best one.
+    objective : float
+    """
+
+    rows: Array
+    factor: Array
+    image: Array
+    scores: Scores
+    intercept: Array | None
+    objective: float
+
+
+@dataclass(frozen=True)
+class JointEquations:
+    """The equations of a step.
+
+    Attributes
+    ----------
+    here : JointPoint
+    dual, image : array (n_samples, n_outputs)
+        C and K C.
+    below : array (n_outputs, n_outputs)
+        (1 + mu) I - S / (1 + mu), or its positive part.
+    solve : callable
+        What solves for E.
+    alpha, damped : float
+        damped is 1 + mu.
+    """
+
+    here: JointPoint
+    dual: Array
+    image: Array
+    below: Array
+    solve: Callable[[Array], Array]
+    alpha: float
+    damped: float
+
+    @classmethod
+    def at(
+        cls,
+        prepared: PreparedRounds,
+        here: JointPoint,
+        alpha: float,
+        *,
+        damping: float,
+        convex: bool,
+    ) -> JointEquations:
+        """Factorise them; ``damping`` is mu."""
+        problem, damped = prepared.problem, 1 + damping
+        dual = here.scores.gradient / alpha
+        image = problem.operator @ dual
+        moment = symmetric(dual.T @ image)
+        values, vectors = eigh(moment)
+        xp = namespace(values)
+        slack = damped - values / damped
+        if convex:
+            slack = xp.clip(slack, 0.0, None)
+        kernel = SpectralKernel.from_factor(here.factor / damped**0.5)
+        curvature = problem.loss.curvature(
+            problem.targets, here.scores.predictions, problem.weights
+        )
+        known = prepared.for_known.under(problem, kernel)
+        system = ActiveSystem(known, curvature, alpha)
+        none = xp.zeros((problem.n_outputs,), dtype=values.dtype)
+        return cls(
+            here,
+            dual,
+            image,
+            (vectors * slack) @ vectors.T,
+            lambda right: system.solve(right, none, rtol=INNER),
+            alpha,
+            damped,
+        )
+
+    def step(self, rtol: float) -> tuple[Array, Array]:
+        """Return D and X, which solves its equations to a relative residual."""
+        here, dual, image, damped = self.here, self.dual, self.image, self.damped
+        factor, predicted = here.factor, here.image
+        xp = namespace(factor)
+        off, off_image = dual @ factor - here.rows, image @ factor - predicted
+        first = self.solve(-off_image @ factor.T / damped)
+
+        def moved(change: Array) -> Array:
+            # E, of which the part without X is the first
+            right = (image @ change) @ factor.T / damped + predicted @ change.T
+            return self.solve(-right)
+
+        def turned(inside: Array) -> Array:
+            return inside.T @ predicted + image.T @ (inside @ factor) / damped
+
+        def across(change: Array) -> Array:
+            return without_turns(change, factor)
+
+        # the step in B of the alternation
+        ridge = self.alpha * damped * xp.eye(factor.shape[1], dtype=factor.dtype)
+        alternate = definite_solver(predicted.T @ predicted + ridge)
+        right = dual.T @ predicted - factor + image.T @ off / damped + turned(first)
+        change = conjugate_gradient(
+            lambda x: self.alpha * (self.below @ x - turned(moved(x))),
+            self.alpha * right,
+            lambda x: across(alternate(across(x).T).T),
+            rtol=rtol,
+            max_iter=PRODUCTS,
+        )
+        inside = first + moved(change)
+        rows = (off + dual @ change + inside @ factor) / damped
+        return rows, change

@@ -1,0 +1,226 @@
+r"""Newton's steps in f and a factor of L at once: the trace penalty.
+
+With L = B B' and f of the dual variables C = A B (B'B)^{-1}, scores are bilinear, and
+the objective a sum of squares beside the loss,
+
+.. math:: F = P B' + 1 b', \qquad P = K A, \qquad
+          \sum_i V(y_i, F_i) + \tfrac{\alpha}{2} (\langle A, P \rangle + \|B\|_F^2).
+
+`okl.solvers.smooth.factor_steps` finds the best f for each L that it tries, and for a
+loss of sharp bends each of these takes dozens of factorised systems. Here a step takes
+one, wherever f is, and a trial of a share of it no more than the loss.
+
+The equations of a step are those of `okl.solvers.smooth.joint_equations`.
+
+Each step ends at the singular value decomposition of f, its best L: of all A and B with
+the same A B' the sum of squares is least where A'P = B'B, a diagonal matrix.
+"""
+
+from __future__ import annotations
+
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
+from okl.solvers.smooth.factor_penalties import FactorPenalty
+from okl.solvers.smooth.factor_steps import FORCING, FactorIterate, FactorSteps
+from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
+from okl.solvers.smooth.rounds import PreparedRounds, Start
+from okl.solvers.smooth.scores import Scores
+from okl.solvers.solution import Solution
+
+# Sufficient decrease of a step; shares of it that are tried, and of one that is damped.
+_ARMIJO, _TRIALS, _DAMPED_TRIALS = 1e-4, 40, 4
+# mu where a step is first too long, its growth, what is left of it after a step that
+# was not, and where it ends. A share is too small, or large enough to raise mu no more.
+_FIRST, _LARGER, _SMALLER, _NEGLIGIBLE, _MOST = 1e-2, 5.0, 0.2, 1e-8, 1e8
+_SHORT, _ENOUGH = 0.1, 0.3
+# So many steps of smaller shares, and other steps are to be taken.
+_TINY, _MOST_TINY = 1e-2, 3
+# Singular values whose squares are below this (relative) are zero.
+_ROUNDING = 1e-14
+# The first trace of what L = 0 grows by, and how much shorter the next trial is.
+_GROWN, _LESS, _GROWTHS = 1e-3, 0.25, 30
+
+
+class JointSteps(FactorSteps):
+    """The steps at one alpha; the penalty is the trace."""
+
+    def __init__(
+        self,
+        prepared: PreparedRounds,
+        penalty: FactorPenalty,
+        alpha: float,
+        start: Start,
+    ) -> None:
+        super().__init__(prepared, penalty, alpha, start)
+        self._damping, self._tiny = 0.0, 0
+
+    def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
+        """Return the model after a step, None where none is lower.
+
+        Nor after some that were all but nothing, where the best f for each L is faster.
+        Under a bound on the rank, where other minima are near, it is not.
+        """
+        bounded = self.prepared.problem.rank_is_bounded
+        fails = self._tiny >= _MOST_TINY and not bounded
+        return None if fails else super().lower(model, gap)
+
+    @classmethod
+    def zero(
+        cls, prepared: PreparedRounds, penalty: FactorPenalty, alpha: float
+    ) -> FactorIterate:
+        """Return the model of L = 0."""
+        targets, m = prepared.problem.targets, prepared.problem.n_outputs
+        xp = namespace(targets)
+        none = xp.zeros((0,), dtype=targets.dtype)
+        kernel = SpectralKernel(none, xp.zeros((m, 0), dtype=targets.dtype))
+        inside = prepared.inside_of(xp.zeros_like(targets), kernel, alpha)
+        start = Start(kernel, inside)
+        return cls(prepared, penalty, alpha, start).model_of(start)
+
+    def model_of(self, start: Start) -> FactorIterate:
+        """Return the model of an L and the dual variables for it."""
+        problem = self.prepared.problem
+        kernel = start.kernel.spectral()
+        factor = kernel.largest(problem.structure.max_rank(problem.n_outputs)).factor()
+        rows = self.prepared.dual_of(start.inside) @ factor
+        return self._iterate(self._at(rows, factor, problem.operator @ rows))
+
+    def _at(
+        self, rows: Array, factor: Array, image: Array, near: Array | None = None
+    ) -> JointPoint:
+        """Evaluate A, B and P; the best intercept is near to another one."""
+        problem = self.prepared.problem
+        scores, intercept = Scores.at_best(problem, image @ factor.T, near)
+        loss = problem.loss.value(problem.targets, scores.predictions, problem.weights)
+        squares = inner(rows, image) + inner(factor, factor)
+        objective = loss + self.alpha / 2 * squares
+        return JointPoint(rows, factor, image, scores, intercept, objective)
+
+    def _iterate(self, point: JointPoint) -> FactorIterate:
+        """Return the certified model of a point."""
+        problem = self.prepared.problem
+        kernel = SpectralKernel.from_factor(point.factor)
+        theta = problem.balanced(point.rows @ point.factor.T)
+        certificate = problem.certificate(
+            theta,
+            kernel,
+            self.alpha,
+            tol=0.0,
+            intercept=0.0 if point.intercept is None else point.intercept,
+            predictions=point.scores.fitted,
+        )
+        dual = kernel.solve(theta, namespace(theta).zeros_like(theta))
+        inside = self.prepared.inside_of(dual, kernel, self.alpha)
+        fit = Solution(theta, kernel, certificate, 1, [], inside, point.intercept)
+        gradient = point.scores.gradient
+        return FactorIterate(kernel, fit, point.scores, certificate.primal, gradient)
+
+    def _point(self, model: FactorIterate) -> JointPoint:
+        """Return A and B of a model, the columns of B orthogonal."""
+        factor, xp = model.kernel.factor(), namespace(model.dual_rows)
+        back = factor / xp.sum(factor * factor, axis=0)
+        rows, image = model.fit.dual_coef @ back, model.scores.fitted @ back
+        return self._at(rows, factor, image, model.fit.intercept)
+
+    def _stepped(self, model: FactorIterate, gap: float) -> FactorIterate:
+        """Return the model after a step, or the model."""
+        if model.kernel.rank == 0:
+            return model
+        here = self._point(model)
+        limited = self.is_limited(model)
+        while True:
+            equations = JointEquations.at(
+                self.prepared,
+                here,
+                self.alpha,
+                damping=self._damping,
+                convex=not limited,
+            )
+            rows, factor = equations.step(min(FORCING, gap**0.5))
+            there, share, slope = self._shortened(here, rows, factor, limited)
+            self.promise = slope / 2
+            self._tiny += share < _TINY
+            foreseen = share * slope * (1 - share / 2)
+            good = here.objective - there.objective > foreseen / 2
+            if good and share > 0.5:
+                lower = _SMALLER * self._damping
+                self._damping = lower if self._damping > _NEGLIGIBLE else 0.0
+            elif limited and share < _ENOUGH:
+                self._damping = max(_LARGER * self._damping, _FIRST)
+            over = self._damping > _MOST
+            if share >= _SHORT or not limited or over:
+                break
+        return model if there is here else self._iterate(self._decomposed(there))
+
+    def _shortened(
+        self, here: JointPoint, rows: Array, factor: Array, limited: bool
+    ) -> tuple[JointPoint, float, float]:
+        """Return the first lower point along a step, its share, and the slope."""
+        image = self.prepared.problem.operator @ rows
+        along = image @ here.factor.T + here.image @ factor.T
+        slope = inner(here.scores.gradient, along)
+        slope -= self.alpha * (inner(rows, here.image) + inner(factor, here.factor))
+        share = 1.0
+        for _ in range(_DAMPED_TRIALS if limited else _TRIALS):
+            there = self._at(
+                here.rows + share * rows,
+                here.factor + share * factor,
+                here.image + share * image,
+                here.intercept,
+            )
+            rise = there.objective - here.objective
+            if rise < -_ARMIJO * share * slope:
+                return there, share, slope
+            bend = rise + share * slope
+            least = share * slope / (2 * bend) if bend > 0 else 0.5
+            share *= min(max(least, 0.1), 0.5)
+        return here, 0.0, slope
+
+    def _decomposed(self, point: JointPoint) -> JointPoint:
+        """Return the same f, with the least sum of squares."""
+        xp = namespace(point.factor)
+        values, turn = _positive(point.factor.T @ point.factor)
+        roots = xp.sqrt(values)
+        outputs, inside = point.factor @ (turn / roots), turn * roots
+        rows, image = point.rows @ inside, point.image @ inside
+        squares, turn = _positive(symmetric(rows.T @ image))
+        sizes = squares**0.25
+        inside = turn / sizes
+        factor = outputs @ (turn * sizes)
+        return self._at(rows @ inside, factor, image @ inside, point.intercept)
+
+    def _grown(self, model: FactorIterate) -> FactorIterate:
+        """Return the first lower model with more of what L lacks, or the model."""
+        problem, here = self.prepared.problem, self._point(model)
+        image, moment = self._dual(model)
+        values, vectors = eigh(moment)
+        xp = namespace(values)
+        above = int(xp.sum(xp.astype(values > 1, xp.int64)))
+        most = problem.structure.max_rank(problem.n_outputs) - model.kernel.rank
+        first = values.shape[0] - min(above, most)
+        excess, vectors = values[first:] - 1, vectors[:, first:]
+        if not excess.shape[0]:
+            return model
+        trace = max(inner(here.factor, here.factor), _GROWN)
+        for _ in range(_GROWTHS):
+            columns = vectors * xp.sqrt(trace * excess / xp.sum(excess))
+            there = self._at(
+                xp.concat([here.rows, model.dual_rows @ columns / self.alpha], axis=1),
+                xp.concat([here.factor, columns], axis=1),
+                xp.concat([here.image, image @ columns], axis=1),
+                here.intercept,
+            )
+            if there.objective < here.objective:
+                return self._iterate(self._decomposed(there))
+            trace *= _LESS
+        return model
+
+
+def _positive(matrix: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues that are not zero, and their eigenvectors."""
+    values, vectors = eigh(matrix)
+    xp = namespace(values)
+    least = _ROUNDING * max(float(values[-1]), 0.0)
+    first = values.shape[0] - int(xp.sum(xp.astype(values > least, xp.int64)))
+    return values[first:], vectors[:, first:]
