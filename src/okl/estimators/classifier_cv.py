@@ -176,8 +176,13 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     def _loss_for_the_task(self) -> Loss:
         """Return the loss, that of one class a row until labels were seen."""
-        if self.temperature != "auto":
-            check_positive(self.temperature, "temperature")
+        given = self.temperature
+        if isinstance(given, str) and given != "auto":
+            raise ValueError(
+                f"temperature must be 'auto' or a number > 0, got {given!r}."
+            )
+        if not isinstance(given, str):
+            check_positive(given, "temperature")
         return Softmax() if self.loss is None else super()._loss_for_the_task()
 
     def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:
