@@ -323,7 +323,7 @@ def best_implied_dual(K, Y, dual_coef, L, alpha, structure, intercept=None):
     """Return the largest D of the two C that a model implies, made feasible.
 
     The residuals over alpha, and Theta L^+ on the range of L with the residuals
-    elsewhere.
+    elsewhere. Or that of C = 0, which no model implies, where both are negative.
     """
     residual = (Y - predictions(K, dual_coef, intercept)) / alpha
     values, vectors = np.linalg.eigh(L)
@@ -335,6 +335,8 @@ def best_implied_dual(K, Y, dual_coef, L, alpha, structure, intercept=None):
         mean = 0.0 if intercept is None else implied.mean(axis=0)
         for C, bound in feasible(K, Y, implied - mean, L, alpha, structure):
             found.append(dual(K, Y, C, alpha, structure, bound))
+    if max(found) < 0:
+        found.append(dual(K, Y, np.zeros_like(Y), alpha, structure))
     return max(found)
 
 

@@ -130,3 +130,24 @@ def test_an_unfinished_fit_brackets_the_optimum(loss, structure):
         assert certificate.dual <= value * (1 + 1e-7)
         assert certificate.primal >= value * (1 - 1e-7)
         assert certificate.dual > -np.inf
+
+
+@losses
+@pytest.mark.parametrize(
+    "structure", [*KNOWN.values(), *LEARNED.values()], ids=[*KNOWN, *LEARNED]
+)
+def test_no_bound_is_below_that_of_no_model(loss, structure):
+    # the dual point of a far larger alpha bounds nothing: without a model zero does
+    K, Y = targets_for(loss, N, M)
+    found = solve(K, Y, structure, 1.0, intercept=True, loss=loss)
+    solution, alpha = found.solution, 1e-3
+    certificate = found.formulation.problem.certificate(
+        solution.dual_coef,
+        solution.output_kernel,
+        alpha,
+        tol=1e-6,
+        intercept=0.0 if solution.intercept is None else solution.intercept,
+        dual_point=solution.dual_point,
+    )
+    value, _ = reference.conic_optimum(K, Y, alpha, structure, True, loss)
+    assert 0 <= certificate.dual <= value * (1 + 1e-6) + 1e-8

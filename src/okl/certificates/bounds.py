@@ -78,20 +78,11 @@ def bounds(
         return primal, -float("inf")
     else:
         implied = dual_point
-    dual = point.value(implied)
-    doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
-    if dual == -float("inf") or primal - dual <= doubtful * abs(primal):
-        return primal, dual
-    if not (point.exact or point.given):
-        dual = _turned(point, implied, theta, predictions, primal, dual)
-    if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
-        return primal, dual
-    # At a very small alpha residuals are differences of nearly equal numbers. On the
-    # range of L the same dual point is Theta L^+ as well.
-    other = entries.implied(theta, implied, output_kernel, alpha)
-    if not point.exact:
-        other = point.gradient_near(other)
-    return primal, max(dual, point.value(other))
+    dual = _best_value(point, implied, theta, predictions, primal)
+    if -float("inf") < dual < 0:
+        # worse than knowing nothing: C = 0 bounds what no loss and penalty is below
+        dual = max(dual, point.value(namespace(implied).zeros_like(implied)))
+    return primal, dual
 
 
 def rounding_reference(
@@ -108,6 +99,26 @@ def rounding_reference(
     if centered is not targets:
         value += eps**1.5 * loss.value(targets, xp.zeros_like(targets), weights)
     return value
+
+
+def _best_value(
+    point: _DualPoint, implied: Array, theta: Any, predictions: Array, primal: float
+) -> float:
+    """Return D at the dual point of a model; if in doubt the best of others near it."""
+    loss, dual = point.loss, point.value(implied)
+    doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
+    if dual == -float("inf") or primal - dual <= doubtful * abs(primal):
+        return dual
+    if not (point.exact or point.given):
+        dual = _turned(point, implied, theta, predictions, primal, dual)
+    if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
+        return dual
+    # At a very small alpha residuals are differences of nearly equal numbers. On the
+    # range of L the same dual point is Theta L^+ as well.
+    other = point.entries.implied(theta, implied, point.output_kernel, point.alpha)
+    if not point.exact:
+        other = point.gradient_near(other)
+    return max(dual, point.value(other))
 
 
 def _turned(
