@@ -421,6 +421,12 @@ class TestVerdict:
         stalled = late.of_fit(6, 7, 1e-6)
         assert stalled.status == "stalled"
         assert "larger alpha" in stalled.message
+        assert "rank" not in stalled.message
+        for n_iter, one in ((6, stalled), (7, ended)):
+            limited = late.of_fit(n_iter, 7, 1e-6, limited=True)
+            assert limited.status == one.status
+            assert limited.message.startswith(one.message)
+            assert "a larger rank" in limited.message
         assert optimal.of_fit(7, 7, 1e-6) is optimal
         assert all(one.failed for one in (late, ended, stalled))
         bounded = Certificate.of(1.0, 0.5, 0.0, tol=1e-6, rank_limited=True)

@@ -16,8 +16,10 @@ from okl.solvers.factor.rank_growth import RankGrowth, mean_on
 from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_newton import takes
+from okl.solvers.smooth.factor_penalties import HalfTrace
 from okl.solvers.smooth.factor_steps import FactorIterate
 from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
+from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.rounds import rounds
 from okl.solvers.smooth.scores import Scores
 from okl.structures import Frobenius, LowRank, Scaled, TraceBall
@@ -183,11 +185,26 @@ def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
     # where each L that was tried took its best f there were hundreds
     problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
     prepared, systems = Majorization().prepare(problem), []
+    # from another alpha, without the rounds that are tried where there is no start
+    start = Majorization().solve(prepared, 4.0, tol=1e-6, max_iter=200).start
     monkeypatch.setattr(
         active_system,
         "definite_solver",
         lambda matrix: systems.append(1) or definite_solver(matrix),
     )
-    found = Majorization().solve(prepared, 1.0, tol=1e-6, max_iter=200)
+    found = Majorization().solve(prepared, 1.0, tol=1e-6, max_iter=200, start=start)
     assert found.certificate.status == "rank_limited"
     assert 0 < len(systems) <= 3 * found.n_iter
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
+    # by way of larger alphas alone it ended at 50 where rounds had led to 26
+    problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
+    prepared = Majorization().prepare(problem)
+    found = Majorization().solve(prepared, alpha, tol=1e-6, max_iter=100)
+    few = rounds(prepared, alpha, tol=1e-2, max_iter=6)
+    assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
+    larger = factor_newton._by_way_of_larger_alphas(prepared, HalfTrace(), alpha)
+    model = JointSteps(prepared, HalfTrace(), alpha, larger).model_of(larger)
+    assert found.certificate.primal <= model.objective * (1 + 1e-9)

@@ -49,6 +49,11 @@ _MESSAGES = {
     "help. Choose a larger alpha or tol, or scale the data: standardise the columns of "
     "X (sklearn.preprocessing.StandardScaler).",
 }
+# Added where the rank is the largest that is allowed.
+_BOUNDED = (
+    " L has the largest rank that is allowed: that bound as well may keep the gap "
+    "open, however good the model is, and a larger rank closes that part."
+)
 _ROUNDED = (
     "Rounding leaves what this model predicts on the training rows away from the "
     "optimum by {gap:.2g} of the objective, above the tolerance {tol:.2g}: kernel "
@@ -129,14 +134,20 @@ class Certificate:
         """
         return self.status not in ("optimal", "rank_limited", "stationary")
 
-    def of_fit(self, n_iter: int, max_iter: int, tol: float) -> Certificate:
-        """Return it with the reason why a fit ended above the tolerance, if it did."""
+    def of_fit(
+        self, n_iter: int, max_iter: int, tol: float, *, limited: bool = False
+    ) -> Certificate:
+        """Return it with the reason why a fit ended above the tolerance, if it did.
+
+        Of an L limited by a bound on the rank it says that this is another reason.
+        """
         if self.status != "unproved":
             return self
         status = "max_iter" if n_iter >= max_iter else "stalled"
         message = _MESSAGES[status].format(
             gap=self.relative_gap, tol=tol, n_iter=n_iter
         )
+        message += _BOUNDED if limited else ""
         return replace(self, status=status, message=message)
 
     def of_expected_targets(self, tol: float) -> Certificate:

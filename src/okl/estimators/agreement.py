@@ -251,7 +251,10 @@ class Agreement:
             return found
         scale = max(abs(before.primal), problem.reference)
         worse = found.primal > before.primal + max(self.tol, _NOTICED) * scale
-        ended = before.status in ("max_iter", "rank_limited")
+        limited = solution.is_limited(problem)
+        ended = before.status in ("max_iter", "rank_limited") or limited
         if ended and not worse:
-            return found.of_fit(solution.n_iter, self.max_iter, self.tol)
+            return found.of_fit(
+                solution.n_iter, self.max_iter, self.tol, limited=limited
+            )
         return found.limited_by_rounding(self.tol)

@@ -134,7 +134,7 @@ def _solved(
             max_iter=max_iter,
             start=start,
         )
-    return solution.ended(tol=tol, max_iter=max_iter)
+    return solution.ended(problem, tol=tol, max_iter=max_iter)
 
 
 def _expected(

@@ -79,9 +79,17 @@ class Solution:
     dual_point: Array | None = None
     hessian: Any = None
 
-    def ended(self, *, tol: float, max_iter: int) -> Solution:
+    def is_limited(self, problem: Problem) -> bool:
+        """Tell whether an L that is learned has the largest rank that is allowed."""
+        most = problem.structure.max_rank(problem.n_outputs)
+        learned = "known" not in problem.structure.capabilities
+        return learned and problem.rank_is_bounded and self.output_kernel.rank >= most
+
+    def ended(self, problem: Problem, *, tol: float, max_iter: int) -> Solution:
         """Return the solution with the reason why it is not optimal, if it is not."""
-        certificate = self.certificate.of_fit(self.n_iter, max_iter, tol)
+        certificate = self.certificate.of_fit(
+            self.n_iter, max_iter, tol, limited=self.is_limited(problem)
+        )
         return replace(self, certificate=certificate)
 
 

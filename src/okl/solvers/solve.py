@@ -78,4 +78,4 @@ def solve_path(
                 prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
             )
         start = solution.start
-        yield solution.ended(tol=tol, max_iter=max_iter)
+        yield solution.ended(problem, tol=tol, max_iter=max_iter)

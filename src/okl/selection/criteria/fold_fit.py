@@ -99,7 +99,7 @@ class FoldFit:
             solver = choose_solver(_solver_for(problem), problem)
         solution = solver.solve(
             solver.prepare(problem), alpha, tol=tol, max_iter=max_iter, start=at
-        ).ended(tol=tol, max_iter=max_iter)
+        ).ended(problem, tol=tol, max_iter=max_iter)
         certificate, known = solution.certificate, problem.known() is not None
         theta = formulation.coefficients(solution.dual_coef)
         output_kernel = formulation.output_kernel(solution.output_kernel)

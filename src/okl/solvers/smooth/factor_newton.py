@@ -4,9 +4,9 @@ Under the trace penalty the steps are those of `okl.solvers.smooth.joint_steps`,
 and a factor at once; under others, where targets are missing, and where those are all
 but nothing, those of `okl.solvers.smooth.factor_steps`, with the best f for each L. A
 few of `okl.solvers.smooth.rounds` lead to where they start, or under a bound on the
-rank larger alphas. Under the Frobenius norm rounds are most often all it takes, and
-faster than a few of Newton's: there they go on to the end, and are followed by others
-only where they would be many.
+rank larger alphas, if not rounds lead lower. Under the Frobenius norm rounds are most
+often all it takes, and faster than a few of Newton's: there they go on to the end, and
+are followed by others only where they would be many.
 """
 
 from __future__ import annotations
@@ -84,7 +84,14 @@ def factor_newton(
     together = isinstance(penalty, HalfTrace) and not prepared.imputes
     bounded = together and problem.rank_is_bounded
     if bounded and start is None:
-        start = _by_way_of_larger_alphas(prepared, penalty, alpha)
+        first = Monitor(
+            problem.reference,
+            tol=tol,
+            max_iter=max(max_iter // 2, 1),
+            stagnation=_STAGNATION,
+        )
+        start = _lower_of_two(prepared, penalty, alpha, first, tol)
+        monitor.history.records.extend(first.history.records)
     elif start is None or penalty.by_rounds:
         imputes = prepared.imputes
         few = not penalty.by_rounds and (imputes or problem.rank_is_bounded)
@@ -103,9 +110,7 @@ def factor_newton(
         start = rough.start
     rank_limited = False
     if together:
-        joint = JointSteps(prepared, penalty, alpha, start)
-        model = joint.model_of(start)
-        rank_limited = _iterate(joint, model, monitor, tol)
+        rank_limited = _jointly(prepared, penalty, alpha, start, monitor, tol)
         best = monitor.best
         start = Start(best.kernel, best.fit.start)
     if not together or not (bounded or monitor.done):
@@ -143,13 +148,60 @@ def _iterate(
     return False
 
 
+def _jointly(
+    prepared: PreparedRounds,
+    penalty: FactorPenalty,
+    alpha: float,
+    start: Start,
+    monitor: Monitor,
+    tol: float,
+) -> bool:
+    """Take joint steps from a start, and tell the same."""
+    steps = JointSteps(prepared, penalty, alpha, start)
+    return _iterate(steps, steps.model_of(start), monitor, tol)
+
+
+def _lower_of_two(
+    prepared: PreparedRounds,
+    penalty: FactorPenalty,
+    alpha: float,
+    monitor: Monitor,
+    tol: float,
+) -> Start:
+    """Return where larger alphas led, or rounds where these soon lead lower.
+
+    Where the rank is bounded there are many local minima. Larger alphas most often lead
+    to a lower one, which a few steps do not show yet; but at times to a far higher one.
+    """
+    start = _by_way_of_larger_alphas(prepared, penalty, alpha)
+    _jointly(prepared, penalty, alpha, start, monitor, tol)
+    best: FactorIterate = monitor.best
+    if monitor.gap > tol:
+        few = rounds(prepared, alpha, tol=_ROUGH, max_iter=_FEWEST_ROUNDS)
+        other = _stepped(prepared, penalty, alpha, few.start)
+        best = other if other.objective < best.objective else best
+    return Start(best.kernel, best.fit.start)
+
+
+def _stepped(
+    prepared: PreparedRounds, penalty: FactorPenalty, alpha: float, start: Start
+) -> FactorIterate:
+    """Return the best model of a few joint steps."""
+    monitor = Monitor(
+        prepared.problem.reference, tol=_LEFT, max_iter=_STEPS, stagnation=_STAGNATION
+    )
+    _jointly(prepared, penalty, alpha, start, monitor, _LEFT)
+    best: FactorIterate = monitor.best
+    return best
+
+
 def _by_way_of_larger_alphas(
     prepared: PreparedRounds, penalty: FactorPenalty, alpha: float
 ) -> Start:
     """Return where steps at larger alphas lead from L = 0, each a few.
 
-    Where the rank is bounded there are many local minima. The directions of the
-    largest singular values of f come first in this way, as if there were no bound.
+    The directions of the largest singular values of f come first in this way, as if
+    there were no bound.
     """
     problem = prepared.problem
     downhill = Scores.zero(problem).gradient
@@ -161,11 +213,6 @@ def _by_way_of_larger_alphas(
         alphas.append(_FACTOR * alphas[-1])
     model = JointSteps.zero(prepared, penalty, alphas[-1])
     for larger in reversed(alphas[1:]):
-        monitor = Monitor(
-            problem.reference, tol=_LEFT, max_iter=_STEPS, stagnation=_STAGNATION
-        )
         start = Start(model.kernel, model.fit.start)
-        steps = JointSteps(prepared, penalty, larger, start)
-        _iterate(steps, steps.model_of(start), monitor, _LEFT)
-        model = monitor.best
+        model = _stepped(prepared, penalty, larger, start)
     return Start(model.kernel, model.fit.start)
