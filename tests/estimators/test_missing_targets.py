@@ -97,9 +97,9 @@ def test_a_path_and_a_search(structure):
     Y = holes(Y)
     path = output_kernel_path(X, Y, structure=structure, alphas=3, eps=1e-2)
     assert all(c.status == "optimal" for c in path.certificates)
-    search = OutputKernelRegressorCV(
-        structures=[structure], alphas=3, eps=1e-2, cv=3
-    ).fit(X, Y)
+    search = OutputKernelRegressorCV("rbf", [structure], alphas=2, eps=1e-2, cv=2).fit(
+        X, Y
+    )
     assert np.all(np.isfinite(search.scores_))
     assert np.isfinite(search.score(X, Y))
 

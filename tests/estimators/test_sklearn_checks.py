@@ -31,8 +31,8 @@ KINDS = [
     KernelAutoencoder(),
     OutputKernelImputer(transform_y=None),
     # rows left out one by one; folds
-    OutputKernelRegressorCV(structures="identity", alphas=3),
-    OutputKernelClassifierCV("rbf", "identity", loss="squared", cv=3, alphas=3),
+    OutputKernelRegressorCV("rbf", "identity", alphas=2),
+    OutputKernelClassifierCV("rbf", "identity", loss="squared", cv=2, alphas=2),
     GradientSearchCV(OutputKernelRegressor(structure="identity"), max_iter=1),
     GradientSearchCV(OutputKernelClassifier(structure="identity"), max_iter=1),
 ]
@@ -75,6 +75,8 @@ OTHERS = [
     ),
     KernelAutoencoder(kernel="linear", alpha=1e-3, fit_intercept=False),
     OutputKernelImputer(),
+    # a learned kernel
+    OutputKernelRegressorCV(structures="identity", alphas=3),
     OutputKernelRegressorCV("rbf", cv=3, alphas=3),
     OutputKernelRegressorCV("linear", ["identity", "low_rank"], cv=3, alphas=3),
     OutputKernelRegressorCV("rbf", [Sparse(0.3), Sparse(0.9)], cv=3, alphas=3),
