@@ -34,6 +34,7 @@ from okl.structures import (
     TraceBall,
     as_structure,
 )
+from tests.covering import later
 from tests.samples import psd
 
 STRUCTURES = [
@@ -50,9 +51,10 @@ STRUCTURES = [
 each = pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 KERNELS = pytest.mark.parametrize("kernel", ["linear", Gaussian(0.2)], ids=repr)
 NAMES = np.array(["d", "b", "a", "c"])
+N = 40  # rows
 
 
-def sample(n=60, seed=0):
+def sample(n=N, seed=0):
     """Return X, y and the ids of four related tasks, in no order."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5))
@@ -85,13 +87,13 @@ def test_it_is_the_fit_to_the_target_matrix(structure, kernel, intercept):
     # half the squared distance of the predictions is at most the gap, where observed
     near = 4 * (tol * primal) ** 0.5
     assert_allclose(long.predict(X), wide.predict(X), atol=near)
-    assert long.dual_coef_.shape == wide.dual_coef_.shape == (60, 4)
+    assert long.dual_coef_.shape == wide.dual_coef_.shape == (N, 4)
     assert_array_equal(long.output_names_, ["a", "b", "c", "d"])
     own = np.searchsorted(long.output_names_, ids)
     # one sum in two orders: predictions near zero are differences of larger numbers
     assert_allclose(
         long.predict(X, task=ids),
-        long.predict(X)[np.arange(60), own],
+        long.predict(X)[np.arange(N), own],
         rtol=1e-12,
         atol=1e-13,
     )
@@ -147,17 +149,17 @@ def test_independent_tasks_are_fitted_one_by_one(intercept):
     for name in NAMES:
         rows = ids == name
         alone = Ridge(0.3, fit_intercept=intercept).fit(X[rows], y[rows])
-        predictions = model.predict(X, task=np.full(60, name))
+        predictions = model.predict(X, task=np.full(N, name))
         assert_allclose(predictions, alone.predict(X), atol=1e-5)
         logistic = LogisticRegression(C=2.0, fit_intercept=intercept, tol=1e-10)
         logistic.fit(X[rows], labels[rows])
-        scores = classifier.decision_function(X, task=np.full(60, name))
+        scores = classifier.decision_function(X, task=np.full(N, name))
         assert_allclose(scores, logistic.decision_function(X), atol=1e-3)
 
 
 def test_the_intercept_of_a_task_is_the_mean_of_its_residuals():
     X, y, ids = sample()
-    weights = np.random.default_rng(0).uniform(0.2, 2, 60)
+    weights = np.random.default_rng(0).uniform(0.2, 2, N)
     model = OutputKernelRegressor("linear", "frobenius", 0.3)
     model.fit(X, y, sample_weight=weights, task=ids)
     residual = y - model.predict(X, task=ids)
@@ -172,8 +174,8 @@ def test_the_intercept_of_a_task_is_the_mean_of_its_residuals():
 @pytest.mark.parametrize("loss", ["squared", Huber(0.5)], ids=repr)
 def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(structure, loss):
     X, y, ids = sample()
-    weights = np.random.default_rng(1).integers(0, 3, 60)
-    rows = np.repeat(np.arange(60), weights)
+    weights = np.random.default_rng(1).integers(0, 3, N)
+    rows = np.repeat(np.arange(N), weights)
     options = {"kernel": Gaussian(0.2), "structure": structure, "alpha": 0.5}
     model = OutputKernelRegressor(**options, loss=loss, tol=1e-9)
     weighted = model.fit(X, y, sample_weight=weights, task=ids).predict(X)
@@ -193,7 +195,7 @@ def test_the_order_of_rows_and_the_names_of_tasks_do_not_matter(structure):
     model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5)
     first = model.fit(X, y, task=ids).predict(X, task=ids)
     primal = model.certificate_.primal
-    order = np.random.default_rng(2).permutation(60)
+    order = np.random.default_rng(2).permutation(N)
     moved = model.fit(X[order], y[order], task=ids[order]).predict(X, task=ids)
     assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
     assert_allclose(moved, first, atol=2e-2)
@@ -209,7 +211,7 @@ def test_the_order_of_rows_and_the_names_of_tasks_do_not_matter(structure):
 @each
 def test_a_task_with_a_single_row(structure):
     X, y, ids = sample()
-    rows = (ids != "b") | (np.arange(60) == np.flatnonzero(ids == "b")[0])
+    rows = (ids != "b") | (np.arange(N) == np.flatnonzero(ids == "b")[0])
     X, y, ids = X[rows], y[rows], ids[rows]
     model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5)
     model.fit(X, y, task=ids)
@@ -222,9 +224,9 @@ def test_a_task_with_a_single_row(structure):
 def test_one_task_is_one_output():
     X, y, _ = sample()
     long = OutputKernelRegressor("linear", "frobenius", 0.5, tol=1e-10)
-    long.fit(X, y, task=np.zeros(60, dtype=int))
+    long.fit(X, y, task=np.zeros(N, dtype=int))
     short = OutputKernelRegressor("linear", "frobenius", 0.5, tol=1e-10).fit(X, y)
-    assert long.predict(X).shape == (60, 1)
+    assert long.predict(X).shape == (N, 1)
     assert_allclose(long.predict(X)[:, 0], short.predict(X), atol=1e-5)
 
 
@@ -242,7 +244,7 @@ def test_sparse_rows_and_rows_of_a_data_frame():
     _, y, ids = sample()
     for n_columns in (12, 100):
         X = scipy.sparse.random_array(
-            (60, n_columns), density=0.2, rng=np.random.default_rng(0), format="csr"
+            (N, n_columns), density=0.2, rng=np.random.default_rng(0), format="csr"
         )
         # other products, other steps: equal as far as both are certified
         model = OutputKernelRegressor("linear", "frobenius", 0.5, tol=1e-12)
@@ -252,7 +254,7 @@ def test_sparse_rows_and_rows_of_a_data_frame():
     X, y, ids = sample()
     frame = pandas.DataFrame(X, columns=list("pqrst"))
     model.fit(frame, pandas.Series(y), task=pandas.Series(ids))
-    assert_allclose(model.predict(frame, task=pandas.Series(ids)).shape, (60,))
+    assert_allclose(model.predict(frame, task=pandas.Series(ids)).shape, (N,))
 
 
 def test_no_matrix_of_all_rows_is_formed(monkeypatch):
@@ -276,7 +278,7 @@ def small_only(initialise):
     """Refuse matrices of all rows."""
 
     def refuse(self, matrix, **options):
-        assert matrix.shape[0] < 60
+        assert matrix.shape[0] < N
         initialise(self, matrix, **options)
 
     return refuse
@@ -292,24 +294,22 @@ def test_classes():
         wide = OutputKernelRegressor("linear", alpha=0.5, normalize_y=False)
         assert_array_equal(model.classes_, ["no", "yes"])
         scores = model.decision_function(X)
-        assert scores.shape == model.predict(X).shape == (60, 4)
+        assert scores.shape == model.predict(X).shape == (N, 4)
         assert_array_equal(model.predict(X), np.where(scores > 0, "yes", "no"))
-        assert_allclose(
-            model.decision_function(X, task=ids), scores[np.arange(60), own]
-        )
+        assert_allclose(model.decision_function(X, task=ids), scores[np.arange(N), own])
         predictions = model.predict(X, task=ids)
-        assert_array_equal(predictions, model.predict(X)[np.arange(60), own])
+        assert_array_equal(predictions, model.predict(X)[np.arange(N), own])
         assert model.score(X, labels, task=ids) == accuracy_score(labels, predictions)
         if loss == "squared":
             wide.fit(X, pivoted(np.where(labels == "yes", 1.0, -1.0), ids))
             # half the squared distance from the optimum is at most the gap of each
             near = 2 * (2 * wide.tol * wide.certificate_.primal) ** 0.5
-            observed = np.arange(60), own
+            observed = np.arange(N), own
             assert_allclose(scores[observed], wide.predict(X)[observed], atol=near)
         if loss == "logistic":
             both = model.predict_proba(X, task=ids)
             assert_allclose(both.sum(axis=1), 1)
-            assert_allclose(both[:, 1], model.predict_proba(X)[np.arange(60), own])
+            assert_allclose(both[:, 1], model.predict_proba(X)[np.arange(N), own])
             assert_allclose(np.log(both), model.predict_log_proba(X, task=ids))
 
 
@@ -348,7 +348,7 @@ def test_class_weights_are_weights_of_rows():
     labels = np.where(y > 1.2, 1, 0)
     balanced = OutputKernelClassifier(loss="logistic", class_weight="balanced")
     given = OutputKernelClassifier(loss="logistic")
-    weights = 60 / (2 * np.bincount(labels))[labels]
+    weights = N / (2 * np.bincount(labels))[labels]
     balanced.fit(X, labels, task=ids)
     # not sample_weight: that has its say in gamma="scale"
     given.set_params(kernel=balanced.kernel_)
@@ -362,7 +362,7 @@ def test_the_score_counts_every_row_alike():
     X, y, ids = sample()
     model = OutputKernelRegressor().fit(X, y, task=ids)
     predictions = model.predict(X, task=ids)
-    weights = np.random.default_rng(0).uniform(size=60)
+    weights = np.random.default_rng(0).uniform(size=N)
     assert_allclose(model.score(X, y, task=ids), sklearn_r2_score(y, predictions))
     assert_allclose(
         model.score(X, y, sample_weight=weights, task=ids),
@@ -431,7 +431,7 @@ def test_a_search_with_a_kernel_matrix_that_does_not_fit():
     X, y, ids = sample()
     options = {"structures": ["identity", "frobenius"], "alphas": [1.0], "cv": 2}
     stored = OutputKernelRegressorCV(Gaussian(0.2), tol=1e-8, **options)
-    blocks = clone(stored).set_params(max_memory=8 * 60**2 / 2**21)
+    blocks = clone(stored).set_params(max_memory=8 * N**2 / 2**21)
     stored.fit(X, y, task=ids)
     blocks.fit(X, y, task=ids)
     assert_allclose(blocks.scores_, stored.scores_, atol=1e-3)
@@ -446,7 +446,7 @@ def test_a_task_without_training_rows_in_a_fold():
 
 
 def test_routing():
-    X, y, ids = sample()
+    X, y, ids = sample(60)
     groups = np.arange(60) % 5
     with sklearn.config_context(enable_metadata_routing=True):
         model = OutputKernelRegressor(alpha=0.1).set_fit_request(task=True)
@@ -493,11 +493,11 @@ def test_what_cannot_be_used():
     with pytest.raises(ValueError, match="task is missing in some rows"):
         regressor.fit(X, y, task=np.where(ids == "a", np.nan, 1.0))
     with pytest.raises(ValueError, match="mixes strings with other ids"):
-        regressor.fit(X, y, task=np.array([1, "a"] * 30, dtype=object))
+        regressor.fit(X, y, task=np.array([1, "a"] * (N // 2), dtype=object))
     with pytest.raises(ValueError, match="has no observed target whose sample_weight"):
         regressor.fit(X, y, sample_weight=ids != "b", task=ids)
     with pytest.raises(ValueError, match="one of two classes; got multiclass y"):
-        classifier.fit(X, np.arange(60) % 3, task=ids)
+        classifier.fit(X, np.arange(N) % 3, task=ids)
     with pytest.raises(ValueError, match="one of two classes; got multilabel y"):
         classifier.fit(X, np.stack([labels, 1 - labels], axis=1), task=ids)
     softmax = OutputKernelClassifier(loss="softmax")
@@ -518,16 +518,16 @@ def test_what_cannot_be_used():
     # an earlier fit in long form leaves nothing behind
     regressor.fit(X, y)
     assert not hasattr(regressor, "output_names_")
-    assert regressor.predict(X).shape == (60,)
+    assert regressor.predict(X).shape == (N,)
 
 
-@pytest.mark.parametrize("n_features", [4, 60])
+@pytest.mark.parametrize("n_features", [4, N])
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("structure", ["identity", "frobenius", "low_rank"])
+@pytest.mark.parametrize("structure", ["identity", "frobenius", *later("low_rank")])
 def test_sparse_rows_are_the_dense_ones(structure, intercept, n_features):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, n_features)) * (rng.random((40, n_features)) < 0.2)
-    y, ids = X[:, 0] + 0.1 * rng.normal(size=40), np.arange(40) % 3
+    X = rng.normal(size=(N, n_features)) * (rng.random((N, n_features)) < 0.2)
+    y, ids = X[:, 0] + 0.1 * rng.normal(size=N), np.arange(N) % 3
     search = OutputKernelRegressorCV(
         "linear", structure, alphas=[1.0], cv=2, fit_intercept=intercept, tol=1e-9
     )
@@ -570,9 +570,9 @@ def test_dates_are_the_same_ids_whatever_their_unit(unit):
     model = OutputKernelRegressor().fit(X, y, task=days)
     wanted = model.predict(X, task=days)
     assert_array_equal(model.predict(X, task=days.astype(f"M8[{unit}]")), wanted)
-    later = days.astype("M8[us]") + 1
+    later_on = days.astype("M8[us]") + 1
     with pytest.raises(ValueError, match="were there in the fit"):
-        model.predict(X, task=later)
+        model.predict(X, task=later_on)
 
 
 def test_a_task_without_targets_is_named():
