@@ -1,7 +1,4 @@
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,26 +13,6 @@ DISPLAYS = {
     "FeatureRelevanceDisplay": ([0.3, 0.7],),
     "ConvergenceDisplay": ([{"relative_gap": 1.0, "seconds": 0.0}],),
 }
-
-
-def test_importing_imports_no_drawing_library():
-    source = str(Path(okl.plotting.__file__).parents[2])
-    code = (
-        "import sys, okl.plotting\n"
-        "loaded = {'matplotlib', 'networkx'} & set(sys.modules)\n"
-        "assert not loaded, loaded\n"
-        "okl.plotting.OutputGraphDisplay([[1.0]]).plot()\n"
-        "assert {'matplotlib', 'networkx'} <= set(sys.modules)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": source, "MPLBACKEND": "Agg"}
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
 
 
 def test_all_displays_are_exported():
