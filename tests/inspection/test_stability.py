@@ -305,7 +305,8 @@ def test_targets_that_are_missing_are_in_every_resample():
     X, Y, _ = draw(20, 3)
     Y[3:, 2] = np.nan
     for method in METHODS:
-        found = output_kernel_stability(PRECISE, X, Y, method=method, n_resamples=15)
+        model = OutputKernelRegressor("rbf")
+        found = output_kernel_stability(model, X, Y, method=method, n_resamples=15)
         assert np.all(found.covariance.draws[:, 2, 2] >= 0)
     Y[1:, 2] = np.nan
     with pytest.raises(ValueError, match=r"losing an output.* is in 1 of 20 rows"):
