@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 from okl import (
     KernelAutoencoder,
@@ -65,17 +66,10 @@ def test_a_single_fit_is_one_task(cls, y):
     assert_array_equal(model.predict(X), cls().fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize(
-    ("cls", "y"), [(OutputKernelRegressorCV, Y), (OutputKernelClassifierCV, LABELS)]
-)
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_a_search_is_its_folds_and_the_refit(cls, y, n_jobs):
-    callback = Counting()
-    options = {"kernel": "rbf", "structures": "identity", "loss": "squared"}
-    options |= {"alphas": 2, "cv": 4, "n_jobs": n_jobs}
-    model = cls(**options).set_callbacks(callback).fit(X, y)
-    root = callback.calls[1].removeprefix("begin ")
-    assert callback.calls == [
+def assert_folds_and_refit(calls):
+    """Compare with the calls of a search: those of four folds and of the refit."""
+    root = calls[1].removeprefix("begin ")
+    assert calls == [
         "setup",
         f"begin {root}",
         *["begin fold", "end fold"] * 4,
@@ -84,7 +78,31 @@ def test_a_search_is_its_folds_and_the_refit(cls, y, n_jobs):
         f"end {root}",
         "teardown",
     ]
-    assert_array_equal(model.scores_, cls(**options).fit(X, y).scores_)
+
+
+SEARCHES = [(OutputKernelRegressorCV, Y), (OutputKernelClassifierCV, LABELS)]
+OPTIONS = {"structures": ["identity", "frobenius"], "loss": "squared", "alphas": 2}
+
+
+@pytest.mark.parametrize(("cls", "y"), SEARCHES)
+def test_a_search_is_its_folds_and_the_refit(cls, y):
+    callback = Counting()
+    model = cls("rbf", cv=4, **OPTIONS).set_callbacks(callback).fit(X, y)
+    assert_folds_and_refit(callback.calls)
+    assert_array_equal(model.scores_, cls("rbf", cv=4, **OPTIONS).fit(X, y).scores_)
+
+
+def test_folds_in_other_processes_are_the_same_and_are_seen():
+    # in one test, as each worker of pytest-xdist starts processes of its own
+    for rows, kernel in ((X, "rbf"), (csr_array(X), "linear")):
+        for cls, y in SEARCHES:
+            callback = Counting()
+            one = cls(kernel, cv=4, **OPTIONS).fit(rows, y)
+            two = cls(kernel, cv=4, n_jobs=2, **OPTIONS).set_callbacks(callback)
+            two.fit(rows, y)
+            assert_folds_and_refit(callback.calls)
+            assert_allclose(two.scores_, one.scores_, rtol=1e-9)
+            assert two.alpha_ == one.alpha_
 
 
 def test_a_search_of_kernels_tells_of_both_stages():

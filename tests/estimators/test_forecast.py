@@ -14,7 +14,7 @@ from okl.estimators.search.forecast import Forecast
 from okl.structures import Sparse
 from tests.samples import draw
 
-N = 320
+N = 240
 X, Y, _ = draw(N, 4)
 LABELS = np.argmax(Y, axis=1)
 MISSING = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)
@@ -81,7 +81,7 @@ def test_a_kernel_matrix_that_does_not_fit_is_not_counted():
 def test_seconds_and_memory_grow_with_the_rows(search):
     labels = isinstance(search, OutputKernelClassifierCV)
     y = LABELS if labels else Y
-    found = [search.forecast(X[:n], y[:n]) for n in (40, 80, 160, N)]
+    found = [search.forecast(X[:n], y[:n]) for n in (30, 60, 120, N)]
     seconds = np.array([f.seconds for f in found])
     memory = np.array([f.memory for f in found])
     assert seconds[0] > 0

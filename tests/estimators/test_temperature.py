@@ -166,8 +166,9 @@ def test_it_is_checked(temperature):
 
 
 def test_a_learned_kernel_has_alphas_far_below_its_noise():
+    # few alphas and folds: it is their largest and their smallest that counts
     fits = [
-        OutputKernelClassifierCV(alphas=3, cv=3, tol=1e-8, temperature=t).fit(X, LABELS)
+        OutputKernelClassifierCV(alphas=2, cv=2, temperature=t).fit(X[::2], LABELS[::2])
         for t in (1.0, "auto")
     ]
     ends = [fit.alphas_[0, -1] for fit in fits]

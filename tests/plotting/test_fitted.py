@@ -19,7 +19,7 @@ from okl.plotting import (
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 3))
 Y = X @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(30, 4))
-CHOOSING = OutputKernelRegressorCV(alphas=[1.0, 0.1], cv=3)
+CHOOSING = OutputKernelRegressorCV("rbf", alphas=[1.0, 0.1], cv=2)
 DISPLAYS = [OutputKernelDisplay, OutputGraphDisplay, ConvergenceDisplay]
 
 
@@ -67,7 +67,7 @@ def test_names_are_those_of_the_model_inside():
     pipeline = make_pipeline(StandardScaler(), OutputKernelClassifier())
     drawn = OutputKernelDisplay.from_estimator(pipeline.fit(X, classes))
     assert drawn.output_names == ["ant", "bee", "cow"]
-    tuned = TunedThresholdClassifierCV(pipeline).fit(X, classes == "ant")
+    tuned = TunedThresholdClassifierCV(pipeline, cv=2).fit(X, classes == "ant")
     assert OutputKernelDisplay.from_estimator(tuned).output_names == ["0"]
 
 

@@ -36,8 +36,9 @@ def difference(at):
     return (at(STEP) - at(-STEP)) / (2 * STEP)
 
 
+# two parameters, as the refits are slow: each value of both is enough
 @pytest.mark.parametrize(
-    ("loss", "weights"),
+    "data",
     [
         (Softmax(), None),
         (Logistic(), ENTRIES),
@@ -47,19 +48,20 @@ def difference(at):
     ids=["softmax", "logistic-entries", "squared", "squared-entries"],
 )
 @pytest.mark.parametrize(
-    ("structures", "rows"),
+    "setting",
     [
-        (GIVEN, False),
-        ([Mean(0.5), Fixed(psd(M, 4)), Identity()], True),
-        ([Frobenius(), Frobenius()], False),
-        ([Fixed(psd(M, 4)), Frobenius()], True),
+        pytest.param((structures, rows, intercept), id=f"{name}{'-b' * intercept}")
+        for name, structures, rows in (
+            ("given", GIVEN, False),
+            ("given-rows", [Mean(0.5), Fixed(psd(M, 4)), Identity()], True),
+            ("frobenius", [Frobenius(), Frobenius()], False),
+            ("given-frobenius-rows", [Fixed(psd(M, 4)), Frobenius()], True),
+        )
+        for intercept in (False, True)
     ],
-    ids=["given", "given-rows", "frobenius", "given-frobenius-rows"],
 )
-@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
-def test_derivatives_are_differences_of_refits(
-    loss, weights, structures, rows, intercept
-):
+def test_derivatives_are_differences_of_refits(data, setting):
+    (loss, weights), (structures, rows, intercept) = data, setting
     K, Y = targets_for(loss, N, M)
     matrices = [K, psd(N, 6)][: len(structures) - rows]
     criterion = made(Y, loss, weights, intercept=intercept, **EXACT)
