@@ -209,7 +209,7 @@ def test_grids_and_held_out_scores_of_classifiers(loss, structure):
     ]
     options = {
         "structures": structure,
-        "kernels": "short_list",
+        "kernels": ["rbf", "laplacian"],  # the short list: above
         "alphas": 3,
         "eps": 1e-2,
         "loss": loss,
