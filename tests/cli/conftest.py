@@ -1,15 +1,34 @@
 """Tables to fit, and the command line as a function."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from okl.cli import pictures
 from okl.cli.app import app
+from tests.covering import MARKER
 
 FEWER_ALPHAS = ["--set", "alphas=5"]
 # For what no choice of kernel or alpha changes.
 SMALL = ["--kernel", "rbf", "--set", "alphas=[1.0, 0.1]", "--cv", "3"]
+
+
+@pytest.fixture(autouse=True)
+def _leave_pictures_empty(request, monkeypatch):
+    """Leave the files of pictures empty in `make test`.
+
+    They take a third of the fit of a small table. Those of fixtures that several tests
+    share are written before this one is set up, and `make test-all` writes all.
+    """
+
+    def save(display, path):
+        plt.close(display.figure_)
+        path.touch()
+
+    if f"not {MARKER}" in request.config.option.markexpr:
+        monkeypatch.setattr(pictures, "_save", save)
 
 
 @pytest.fixture(scope="session")

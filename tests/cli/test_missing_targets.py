@@ -64,7 +64,11 @@ def test_regression(okl, holed, related, tmp_path, suffix):
 
 
 def test_one_target_is_learned_from_the_rows_that_have_it(holed, tmp_path):
-    options = {"structures": ["identity"], "assignments": ["alphas=[0.3]", "tol=1e-12"]}
+    options = {
+        "structures": ["identity"],
+        "kernels": ["rbf"],
+        "assignments": ["alphas=[0.3]", "tol=1e-12"],
+    }
     holed.drop(columns=["y_b", "y_c"]).to_csv(tmp_path / "all.csv", index=False)
     fit = fit_table(tmp_path / "all.csv", ["y_a"], tmp_path / "one", **options)
     assert list(fit.data.missing) == ["y_a"]
