@@ -45,7 +45,7 @@ from okl.solvers.predictor.newton_step import NewtonSteps
 _WIDE = 1.0
 # From which part of the alpha of a wide gap on other alphas come before, how far apart
 # they are, and the relative gap at which each is left.
-_FAR, _FACTOR, ROUGH = 100.0, 10.0, 0.3
+_FAR, _FACTOR, ROUGH = 1e4, 10.0, 0.3
 
 
 class NewtonStart(NamedTuple):
