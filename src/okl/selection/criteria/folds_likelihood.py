@@ -66,7 +66,7 @@ class FoldsLikelihood(Criterion):
         Relative gap of the fits: the derivative errs by about its root.
     max_iter : int, default=1000
         Most iterations of a fit.
-    rtol : float, default=1e-6
+    rtol : float, default=1e-5
         Relative residual of the solve for the derivative. Near the end of a search its
         parts cancel: with 1e-4 a line search may find nothing lower along it.
     """
@@ -81,7 +81,7 @@ class FoldsLikelihood(Criterion):
         fit_intercept: bool,
         tol: float = 1e-8,
         max_iter: int = 1000,
-        rtol: float = 1e-6,
+        rtol: float = 1e-5,
     ) -> None:
         if "smooth" not in observed.loss.capabilities or observed.tasks is not None:
             if observed.tasks is not None:
