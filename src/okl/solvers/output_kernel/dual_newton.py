@@ -28,7 +28,6 @@ from typing import NamedTuple
 from okl.certificates import relative_gap
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.optimization.crossing import crossing
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
@@ -39,6 +38,8 @@ from okl.solvers.output_kernel.value_function import NewtonIterate
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
+# The exact step is found to this relative change, or in so many steps.
+_ROOT_CHANGE, _ROOT_STEPS = 1e-12, 60
 
 
 def dual_newton(
@@ -175,7 +176,8 @@ class _Point(NamedTuple):
 def _root(constant: float, linear: float, quadratic: float, cubic: float) -> float:
     """Return where constant = linear t + quadratic t^2 + cubic t^3, for constant > 0.
 
-    The right side rises everywhere.
+    The right side rises everywhere: Newton's method, and bisection where that leaves
+    what the root is known to be in.
     """
     if not constant > 0:  # no direction to go, by rounding
         return 0.0
@@ -183,10 +185,21 @@ def _root(constant: float, linear: float, quadratic: float, cubic: float) -> flo
     def missing(t: float) -> float:
         return constant - t * (linear + t * (quadratic + t * cubic))
 
-    high = 1.0
+    low, high = 0.0, 1.0
     while missing(high) > 0:
-        high = 2 * high
-    return crossing(missing, 0.0, high)
+        low, high = high, 2 * high
+    t = high
+    for _ in range(_ROOT_STEPS):
+        left = missing(t)
+        low, high = (t, high) if left > 0 else (low, t)
+        slope = linear + t * (2 * quadratic + t * 3 * cubic)
+        moved = t + left / slope if slope > 0 else low
+        if not low < moved < high:
+            moved = (low + high) / 2
+        if abs(moved - t) <= _ROOT_CHANGE * t:
+            break
+        t = moved
+    return t
 
 
 class _Metric(NamedTuple):
