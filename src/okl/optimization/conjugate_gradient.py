@@ -8,6 +8,9 @@ from typing import NamedTuple
 from okl.numerics.arrays import Array, inner, namespace
 
 _MAX_ITER = 200
+# Curvature that is as good as none, in what is preconditioned to about one: a step
+# along it would overflow.
+_NONE = 1e-100
 
 
 class Step(NamedTuple):
@@ -90,7 +93,7 @@ def conjugate_steps(
     for iteration in range(max_iter):
         image, along = product(direction)
         curvature = inner(direction, image)
-        if curvature <= 0:
+        if curvature <= _NONE * abs(size):
             if iteration == 0:
                 yield Step(1.0, direction, along, 0.0)
             return
