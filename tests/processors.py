@@ -20,7 +20,12 @@ from typing import NamedTuple
 
 from numpy._core import _multiarray_umath as numpy_core
 
-TESTS = ["tests/claims", "tests/solvers/test_agreement.py", "tests/structures"]
+TESTS = [
+    "tests/claims",
+    "tests/optimization",
+    "tests/solvers/test_agreement.py",
+    "tests/structures",
+]
 # Two threads leave one worker, and are given the cases of the fast suite only. Half of
 # their time would go into arrays of another namespace: what these tests compare are the
 # calls of two libraries, which one thread shows as well.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, epsilon, inner, namespace
 
 _MAX_ITER = 200
-# Curvature that is as good as none, in what is preconditioned to about one: a step
-# along it would overflow.
-_NONE = 1e-100
+# How many roundings of the largest curvature one that is not there may seem to have.
+_ROUNDINGS = 16
 
 
 class Step(NamedTuple):
@@ -86,17 +85,23 @@ def conjugate_steps(
     With each product ``product`` returns something that it computed on the way, linear
     in the direction as well, which can be added up with the solution; and so the
     solution can be tried out, and improved.
+
+    Curvature is measured by the squared length of the direction under the inverse of
+    the preconditioner. Below the rounding error of the largest met so far it counts as
+    none: steps along it would grow without end.
     """
     residual = right
     direction = precondition(residual)
-    size = first = inner(residual, direction)
+    size = first = extent = inner(residual, direction)
+    largest, rounding = 0.0, _ROUNDINGS * epsilon(right)
     for iteration in range(max_iter):
         image, along = product(direction)
         curvature = inner(direction, image)
-        if curvature <= _NONE * abs(size):
+        if extent <= 0 or curvature <= rounding * largest * extent:
             if iteration == 0:
                 yield Step(1.0, direction, along, 0.0)
             return
+        largest = max(largest, curvature / extent)
         length = size / curvature
         residual = residual - length * image
         scaled = precondition(residual)
@@ -106,3 +111,5 @@ def conjugate_steps(
         if over:
             return
         direction = scaled + (size / previous) * direction
+        # the new part is at right angles to the old direction
+        extent = size + (size / previous) ** 2 * extent
