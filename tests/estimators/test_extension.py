@@ -328,6 +328,6 @@ def test_errors_name_the_culprit():
 def test_a_penalty_says_what_it_is_made_of():
     L = np.array([[2.0, 0.5], [0.5, 1.0]])
     for structure in (Frobenius(), LowRank()):
-        mu, nu = structure.trace_and_square
+        mu, nu = structure.region(2).trace_and_square
         value = mu * np.trace(L) / 2 + nu * np.sum(L**2) / 2
         assert_allclose(structure.penalty(L), value)

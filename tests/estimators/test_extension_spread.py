@@ -53,7 +53,7 @@ def test_it_is_the_error_of_the_prediction_written_out(kernel, structure, b, mis
     L, direction, s = model.output_kernel_, extension.coef_[0], extension.own_variance_
 
     # targets are Fb + h + noise, F the functions kept, and the errors of these
-    mu, nu = model.structure_.trace_and_square
+    mu, nu = model.structure_.region(OLD.shape[1]).trace_and_square
     t = mu / 2 + nu * (direction @ L @ direction + s[0])
     values, V = np.linalg.eigh(L)
     kept = values > 1e-9 * values[-1]

@@ -16,7 +16,7 @@ from okl.solvers.factor.rank_growth import RankGrowth, mean_on
 from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_newton import takes
-from okl.solvers.smooth.factor_penalties import HalfTrace
+from okl.solvers.smooth.factor_penalties import OfTrace
 from okl.solvers.smooth.factor_steps import FactorIterate
 from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
 from okl.solvers.smooth.joint_steps import JointSteps
@@ -205,6 +205,6 @@ def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     found = Majorization().solve(prepared, alpha, tol=1e-6, max_iter=100)
     few = rounds(prepared, alpha, tol=1e-2, max_iter=6)
     assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
-    larger = factor_newton._by_way_of_larger_alphas(prepared, HalfTrace(), alpha)
-    model = JointSteps(prepared, HalfTrace(), alpha, larger).model_of(larger)
+    larger = factor_newton._by_way_of_larger_alphas(prepared, OfTrace(), alpha)
+    model = JointSteps(prepared, OfTrace(), alpha, larger).model_of(larger)
     assert found.certificate.primal <= model.objective * (1 + 1e-9)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import null_space
 from sklearn.base import clone
 
+from okl.optimization.interior import Interior
 from okl.output_kernels import SpectralKernel
 from okl.structures import STRUCTURES as NAMES
 from okl.structures import (
@@ -106,7 +107,7 @@ def test_fenchel_young_is_an_equality_at_the_step(structure):
         inverse = np.linalg.inv(L)
         S = inverse @ P @ inverse / 2
         value = np.vdot(S, L) - structure.penalty(L)
-        if "half_trace" in structure.capabilities:
+        if isinstance(structure, LowRank):
             S = S * (1 - 1e-12)  # on the boundary of the domain
         assert_allclose(
             structure.conjugate((S + S.T) / 2), value, rtol=1e-8, atol=1e-11
@@ -125,7 +126,7 @@ def test_conjugate_is_convex_and_grows_with_the_matrix(structure):
         assert structure.conjugate(np.zeros((M, M))) <= 0.0
 
 
-@having("half_trace")
+@of(LowRank)
 def test_conjugate_of_the_trace_is_infinite_outside_its_domain(structure):
     S = psd(M, 1)
     S /= 2 * np.linalg.eigvalsh(S)[-1]
@@ -209,7 +210,7 @@ def test_dual_bound_is_tight_at_the_step(structure):
     assert_allclose(bound.value, value, rtol=1e-5, atol=1e-11)
 
 
-@having("half_trace")
+@of(LowRank)
 def test_dual_bound_does_not_trust_eigenvalues_at_rounding_level(structure):
     # a limit of 1e15 for a direction whose eigenvalue is 0 +- 1e-16 would say that
     # what rounding left there may be scaled up to anything
@@ -222,9 +223,9 @@ def test_dual_bound_does_not_trust_eigenvalues_at_rounding_level(structure):
 
 def keeps_the_range(structure):
     """Tell whether the step has the range of P: no eps, no least eigenvalue."""
-    return structure.capabilities & {"half_trace", "trace_ball"} or isinstance(
-        structure, Frobenius
-    )
+    region = structure.region(M)
+    of_ball = isinstance(region, Interior) and region.is_ball
+    return of_ball or isinstance(structure, LowRank | Frobenius)
 
 
 @having("update")
@@ -453,15 +454,13 @@ def test_capabilities_are_those_that_the_base_class_documents(structure):
         "identity",
         "known",
         "rotation_invariant",
-        "half_trace",
-        "trace_ball",
-        "region",
         "update",
         "response",
         "proximal",
     }
     assert 1 <= structure.max_rank(M) <= M
-    assert ("region" in structure.capabilities) == (structure.region(M) is not None)
+    fixed = "known" in structure.capabilities
+    assert structure.region(M) is None if fixed else structure.region(M) is not None
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"cluster"}))

@@ -36,7 +36,7 @@ class KeptFit:
         Of the units.
     alphas : float or array (n_kept,)
     trace_and_square : tuple of float
-        What R is made of; see `okl.structures.Structure.trace_and_square`.
+        What R is made of; see `okl.optimization.regions.Region`.
     """
 
     estimator: Any
@@ -73,7 +73,8 @@ class KeptFit:
             )
         if "quadratic" not in estimator.loss_.capabilities:
             raise ValueError(f"{_TAKEN}, with loss='squared'; got {estimator.loss_}.")
-        of_penalty = structure.trace_and_square
+        region = structure.region(np.size(estimator.y_scale_))
+        of_penalty = None if region is None else region.trace_and_square
         if of_penalty is None:
             raise ValueError(
                 f"{_TAKEN}, with structure='frobenius' or 'low_rank', whose output "

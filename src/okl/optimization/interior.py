@@ -17,7 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from okl.numerics.arrays import Array, namespace
-from okl.optimization.regions import LOWERING, Decomposed, Equations, Iterate, Region
+from okl.optimization.regions import (
+    LOWERING,
+    Decomposed,
+    Equations,
+    Iterate,
+    WithBarrier,
+)
 
 _INF = float("inf")
 # A barrier starts as this part of the fit, and ends as this part of it: rounding.
@@ -32,7 +38,7 @@ _ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
-class Interior(Region):
+class Interior(WithBarrier):
     """Eigenvalues within bounds.
 
     Attributes
@@ -59,6 +65,15 @@ class Interior(Region):
     part: float = _FIRST_BARRIER
     logarithm: float = 0.0
     last: float = 0.0
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether the budget is all that bounds a PSD L: tr L is that at the optimum.
+
+        L is then of low rank, and Newton's method has a factor of it.
+        """
+        free = self.lower == 0 and self.upper == _INF and self.inverse == 0
+        return free and self.mean is None
 
     def only(self, size: int) -> float | None:
         """Return the only value that all eigenvalues should take, or None.

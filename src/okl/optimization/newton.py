@@ -2,7 +2,7 @@ r"""Newton's method in an output kernel L, inside a region of symmetric matrices
 
 .. math:: \min_L\; g(L) + R(L)
 
-for a smooth convex g and a penalty R with a domain, a `Region`
+for a smooth convex g and a penalty R with a domain, a `WithBarrier`
 (`okl.optimization.regions`). The region says what a Newton step sees: the gradient and
 the second derivative of the sum, a preconditioner, and how a step is cut so that it
 stays inside. The rest is the same for all: conjugate gradients, a line search, and a
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.optimization.regions import Decomposed, Equations, Iterate, Region
+from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
 from okl.optimization.smooth import Smooth, symmetric
 
 # A barrier is lowered once Newton's method promises less than this part of what it
@@ -29,7 +29,7 @@ _UNSEEN, _ROUNDING = 1e-12, 1e-20
 
 
 def newton(
-    smooth: Smooth, region: Region, first: Decomposed, *, rtol: float = 0.1
+    smooth: Smooth, region: WithBarrier, first: Decomposed, *, rtol: float = 0.1
 ) -> Iterator[Iterate]:
     """Yield the iterates, the first one included, until rounding is in the way.
 
@@ -37,7 +37,7 @@ def newton(
     ----------
     smooth : Smooth
         g.
-    region : Region
+    region : WithBarrier
         R.
     first : Decomposed
         An L inside the region to start from.
@@ -62,7 +62,7 @@ def newton(
 
 
 def _step(
-    smooth: Smooth, iterate: Iterate, region: Region, rtol: float
+    smooth: Smooth, iterate: Iterate, region: WithBarrier, rtol: float
 ) -> tuple[Iterate | None, float]:
     """Return the next iterate, None if there is none, and the decrease promised."""
     objective = iterate.point.value + region.value(iterate)
@@ -108,7 +108,7 @@ def _step(
 
 
 def _moved(
-    smooth: Smooth, iterate: Iterate, region: Region, change: Array
+    smooth: Smooth, iterate: Iterate, region: WithBarrier, change: Array
 ) -> Iterate | None:
     """Return where a change leads to, None if that is outside."""
     values, vectors, matrix = iterate.kernel

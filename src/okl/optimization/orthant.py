@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, namespace
-from okl.optimization.regions import Decomposed, Equations, Iterate, Region
+from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
 from okl.optimization.smooth import symmetric
 
 # From this part of free entries on the eigenbasis preconditions.
@@ -39,7 +39,7 @@ _WARM_BARRIER, _NEAR = 1e-2, 1e-3
 
 
 @dataclass(frozen=True)
-class Orthant(Region):
+class Orthant(WithBarrier):
     """Positive definite L whose absolute entries are penalised.
 
     Attributes

@@ -1,11 +1,14 @@
-r"""What a structure lets an output kernel L be, as Newton's method in L sees it.
+r"""What a structure lets an output kernel L be, as Newton's methods see it.
 
-A structure says so by its `region`: the penalty R on L with its domain.
+A structure says so by its `region`: the penalty R on L with its domain. That decides
+which of these methods it has.
 
 - `Free`: R(L) = ||L||_F^2 / 2, of outputs in these or in other units.
-- `okl.optimization.interior.Interior`: eigenvalues between two bounds, which share a
-  budget.
-- `okl.optimization.orthant.Orthant`: a penalty on the absolute values of entries.
+- `HalfTrace`: R(L) = tr L / 2, whose L are of low rank.
+- A `WithBarrier`, where L is kept inside:
+  `okl.optimization.interior.Interior`, eigenvalues between two bounds, which share a
+  budget, or `okl.optimization.orthant.Orthant`, a penalty on the absolute values of
+  entries.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from okl.numerics.arrays import Array, namespace
 from okl.optimization.smooth import SmoothPoint
@@ -72,14 +75,59 @@ class Equations(NamedTuple):
     narrowed: Callable[[Array], Equations | None] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Region(ABC):
-    """A penalty on L and its domain, as Newton's method sees them.
+class Region:
+    """A penalty on L and its domain."""
+
+    @property
+    def trace_and_square(self) -> tuple[float, float] | None:
+        """(mu, nu) where R(L) = mu tr(L) / 2 + nu ||L||_F^2 / 2, else None.
+
+        A fit can then be extended by new outputs.
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class Free(Region):
+    """Any PSD L, R(L) = ||D^-1 L D^-1||_F^2 / 2, D diagonal.
+
+    R*(S) = ||D S D||_F^2 / 2 there: the dual is smooth and has no constraint, so that
+    Newton's method goes on in the dual variables, and every L = D^2 C'KC D^2 / 2 is
+    PSD.
 
     Attributes
     ----------
-    in_dual : bool
-        Whether Newton's method goes on in the dual variables: see `Free`.
+    scales : array (m,) or None
+        The diagonal of D; None for D = I.
+    """
+
+    scales: Array | None = None
+
+    @property
+    def trace_and_square(self) -> tuple[float, float] | None:
+        """The square alone, if it is that of L itself."""
+        return (0.0, 1.0) if self.scales is None else None
+
+
+@dataclass(frozen=True)
+class HalfTrace(Region):
+    """Any PSD L, of a rank that may be bounded, R(L) = tr L / 2.
+
+    L is of low rank, and Newton's method goes on in a factor of it.
+    """
+
+    @property
+    def trace_and_square(self) -> tuple[float, float] | None:
+        """The trace alone."""
+        return (1.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithBarrier(Region, ABC):
+    """A penalty on L, and a domain in the interior of which a barrier keeps it.
+
+    Attributes
+    ----------
     by_entries : bool
         Whether coordinates are the entries of L. Else they are those in its eigenbasis.
     inverse : float
@@ -91,7 +139,6 @@ class Region(ABC):
     inverse: float = 0.0
     barrier: float = 0.0
 
-    in_dual: ClassVar[Literal[False]] = False
     by_entries: ClassVar[bool] = False
 
     def only(self, size: int) -> float | None:
@@ -116,7 +163,7 @@ class Region(ABC):
     @abstractmethod
     def cold(
         self, size: int, power: Callable[[float], float], guess: float
-    ) -> tuple[Region, float]:
+    ) -> tuple[WithBarrier, float]:
         """Return the region, and the eigenvalue of a multiple of I to start from.
 
         Parameters
@@ -131,14 +178,14 @@ class Region(ABC):
         """
 
     @abstractmethod
-    def warm(self, nearby: Decomposed) -> tuple[Region, Decomposed] | None:
+    def warm(self, nearby: Decomposed) -> tuple[WithBarrier, Decomposed] | None:
         """Return the region, and an L to start from, given one optimal nearby.
 
         Of the region that `cold` returned; None where that is not near enough.
         """
 
     @abstractmethod
-    def entered(self, value: float, values: Array) -> Region:
+    def entered(self, value: float, values: Array) -> WithBarrier:
         """Return the region with a barrier to start with.
 
         Parameters
@@ -176,21 +223,3 @@ class Region(ABC):
     @abstractmethod
     def equations(self, iterate: Iterate) -> Equations:
         """Return what determines a Newton step."""
-
-
-@dataclass(frozen=True)
-class Free:
-    """Any PSD L, R(L) = ||D^-1 L D^-1||_F^2 / 2, D diagonal.
-
-    R*(S) = ||D S D||_F^2 / 2 there: the dual is smooth and has no constraint, so that
-    Newton's method goes on in the dual variables, and every L = D^2 C'KC D^2 / 2 is
-    PSD.
-
-    Attributes
-    ----------
-    scales : array (m,) or None
-        The diagonal of D; None for D = I.
-    """
-
-    scales: Array | None = None
-    in_dual: ClassVar[Literal[True]] = True

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from okl.numerics.memory import require_memory
+from okl.optimization.regions import Region
 from okl.parameters.component import Component
 from okl.problems import Problem, Weighting
 from okl.solvers.solution import Solution
@@ -34,6 +35,8 @@ class Solver(Component, ABC):
     ----------
     loss_requires, structure_requires : frozenset of str
         The capabilities without which the solver does not work.
+    regions : tuple of Region classes
+        The kinds of region that it knows; any structure if it names none.
     weightings : frozenset of {"none", "missing", "any"}
         The weights that a solver for a quadratic loss takes; others take any.
     needs_one_kernel : bool
@@ -50,6 +53,7 @@ class Solver(Component, ABC):
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
+    regions: ClassVar[tuple[type[Region], ...]] = ()
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
     needs_one_kernel: ClassVar[bool] = True
     workspace_matrices: ClassVar[int] = 2
@@ -71,10 +75,16 @@ class Solver(Component, ABC):
 
     def missing(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, each in words that follow 'it needs'."""
-        structure = self.structure_requires - problem.structure.capabilities
+        structure = problem.structure
+        lacking = self.structure_requires - structure.capabilities
+        names = [repr(name) for name in sorted(lacking)]
+        region = structure.region(problem.n_outputs)
+        if self.regions and not isinstance(region, self.regions):
+            kinds = " or ".join(cls.__name__ for cls in self.regions)
+            names.append(f"the region {kinds}")
         return self.missing_for_given(problem) + [
-            f"{name!r} of the structure, which {_kind(problem.structure)} does not have"
-            for name in sorted(structure)
+            f"{name} of the structure, which {_kind(structure)} does not have"
+            for name in names
         ]
 
     def missing_for_given(self, problem: Problem) -> list[str]:

@@ -22,13 +22,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import Array, inner
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.optimization.near import Near
-from okl.optimization.regions import Free, Region
+from okl.optimization.regions import Region
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures.named_outputs import NamedOutputs
 from okl.structures.own_kernels import OwnKernels
+
+# Rounding of eigenvalues, in machine epsilons of the largest times the size.
+_ROUNDING = 8.0
 
 
 class DualBound(NamedTuple):
@@ -52,6 +55,21 @@ class DualBound(NamedTuple):
     factor: float = 1.0
     directions: tuple[Array, Array] | None = None
     mixing: tuple[Array, float] | None = None
+
+
+def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
+    """Return the eigenvectors of S, and the scales up to which s_j t_j^2 <= bound.
+
+    An eigenvalue is known up to rounding of the largest only: it counts as the most it
+    may be, so that what is scaled is surely within the bound.
+    """
+    xp = namespace(matrix)
+    values, vectors = eigh(matrix)
+    eps = epsilon(matrix)
+    rounding = _ROUNDING * eps * matrix.shape[0] * xp.max(xp.abs(values))
+    values = (xp.clip(values, 0.0, None) + rounding) / bound
+    # where S is zero the limit stays finite
+    return vectors, 1 / xp.sqrt(xp.clip(values, eps**2, None))
 
 
 class Response(NamedTuple):
@@ -78,27 +96,19 @@ class Structure(NamedOutputs, OwnKernels, ABC):
     Attributes
     ----------
     capabilities : frozenset of str
-        What solvers may rely on:
+        What solvers may rely on besides the `region`:
 
         - ``"identity"``: L = I, so that outputs are solved independently;
         - ``"known"``: L does not depend on the targets (`known`);
         - ``"rotation_invariant"``: R(Q L Q') = R(L) for any Q with orthonormal
           columns, and compressing L to a subspace does not raise R: outputs may be
           rotated and reduced to the span of the targets;
-        - ``"half_trace"``: R(L) = tr(L) / 2, with at most `max_rank` eigenvalues
-          above zero;
-        - ``"trace_ball"``: R is zero where tr L <= 1, and infinite elsewhere;
-        - ``"region"``: Newton's method in L can minimise R (`region`);
         - ``"update"``: the update has a closed form or a solver;
         - ``"response"``: R* has two derivatives (`response`);
         - ``"proximal"``: so has R*, or that of R plus a squared distance.
-    trace_and_square : tuple of float or None
-        (mu, nu) where R(L) = mu tr(L) / 2 + nu ||L||_F^2 / 2, a bound on the rank
-        aside: a fit can then be extended by new outputs.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
-    trace_and_square: ClassVar[tuple[float, float] | None] = None
 
     def validate(self, n_outputs: int) -> None:
         """Check the parameters against the number of outputs, before any work.
@@ -155,8 +165,8 @@ class Structure(NamedOutputs, OwnKernels, ABC):
         """Return the largest rank that L may have."""
         return n_outputs
 
-    def region(self, n_outputs: int) -> Region | Free | None:
-        """Return R as Newton's method in L sees it, None if it cannot minimise it.
+    def region(self, n_outputs: int) -> Region | None:
+        """Return R as Newton's methods see it, None if none can minimise it.
 
         See `okl.optimization.regions`.
         """

@@ -45,7 +45,7 @@ class Cluster(SpectralSet):
     """
 
     name: ClassVar[str | None] = "cluster"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "update", "proximal"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"update", "proximal"})
 
     def __init__(
         self,

@@ -20,9 +20,8 @@ class Frobenius(Structure):
 
     name: ClassVar[str | None] = "frobenius"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "region", "update", "response", "proximal"}
+        {"rotation_invariant", "update", "response", "proximal"}
     )
-    trace_and_square: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
 
     def penalty(self, output_kernel: Array) -> float:
         """Return ||L||_F^2 / 2."""

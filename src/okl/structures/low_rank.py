@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.optimization.interior import Interior
 from okl.optimization.near import Near, nearest
+from okl.optimization.regions import HalfTrace
 from okl.output_kernels import OutputKernel
-from okl.structures.base import DualBound, Structure
+from okl.structures.base import DualBound, Structure, scaled_below
 
 
 class LowRank(Structure):
@@ -30,9 +31,8 @@ class LowRank(Structure):
 
     name: ClassVar[str | None] = "low_rank"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"rotation_invariant", "half_trace", "update", "proximal"}
+        {"rotation_invariant", "update", "proximal"}
     )
-    trace_and_square: ClassVar[tuple[float, float] | None] = (1.0, 0.0)
 
     def __init__(self, rank: int | None = None) -> None:
         self.rank = rank
@@ -51,6 +51,10 @@ class LowRank(Structure):
     def max_rank(self, n_outputs: int) -> int:
         """Return the bound, at most the number of outputs."""
         return n_outputs if self.rank is None else min(int(self.rank), n_outputs)
+
+    def region(self, n_outputs: int) -> HalfTrace:
+        """Return that of the trace."""
+        return HalfTrace()
 
     def penalty(self, output_kernel: Array) -> float:
         """Return tr(L) / 2."""
@@ -84,21 +88,6 @@ class LowRank(Structure):
         rounding = _ROUNDING * epsilon(matrix) * matrix.shape[0] * values[-1]
         kept = xp.where(values > rounding, values, xp.zeros_like(values))
         return (vectors * xp.sqrt(kept)) @ vectors.T
-
-
-def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
-    """Return the eigenvectors of S, and the scales up to which s_j t_j^2 <= bound.
-
-    An eigenvalue is known up to rounding of the largest only: it counts as the most it
-    may be, so that what is scaled is surely within the bound.
-    """
-    xp = namespace(matrix)
-    values, vectors = eigh(matrix)
-    eps = epsilon(matrix)
-    rounding = _ROUNDING * eps * matrix.shape[0] * xp.max(xp.abs(values))
-    values = (xp.clip(values, 0.0, None) + rounding) / bound
-    # where S is zero the limit stays finite
-    return vectors, 1 / xp.sqrt(xp.clip(values, eps**2, None))
 
 
 _INF = float("inf")

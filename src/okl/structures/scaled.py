@@ -22,7 +22,7 @@ from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import Structure
 
 # What stays true of a structure in other units of the outputs.
-_KEPT = frozenset({"known", "region", "update"})
+_KEPT = frozenset({"known", "update"})
 
 
 class Scaled(Structure):
@@ -69,10 +69,8 @@ class Scaled(Structure):
 
     def region(self, n_outputs: int) -> Free | None:
         """Return all PSD matrices, with the norm of L."""
-        inside = self.structure.region(n_outputs)
-        if inside is None:
+        if "known" in self.capabilities:
             return None
-        assert inside.in_dual, "is_scalable"
         return Free(np.asarray(self.scales, dtype=np.float64))
 
     def penalty(self, output_kernel: Array) -> float:
@@ -101,10 +99,7 @@ def is_scalable(structure: Structure) -> bool:
     That is so for a known L, and for half the squared norm. Other penalties are of
     eigenvalues or entries, to which units are not indifferent.
     """
-    if "known" in structure.capabilities:
-        return True
-    region = structure.region(1) if "region" in structure.capabilities else None
-    return region is not None and region.in_dual
+    return "known" in structure.capabilities or isinstance(structure.region(1), Free)
 
 
 def unscaled(structure: Structure) -> Structure:

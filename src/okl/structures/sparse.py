@@ -62,7 +62,7 @@ class Sparse(Structure):
     """
 
     name: ClassVar[str | None] = "sparse"
-    capabilities: ClassVar[frozenset[str]] = frozenset({"region", "update", "proximal"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"update", "proximal"})
 
     def __init__(self, mu: float = 0.5, eps: float = 1e-3) -> None:
         self.mu = mu

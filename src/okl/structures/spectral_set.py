@@ -25,12 +25,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
 from okl.optimization.crossing import crossing
 from okl.optimization.interior import Interior, reflect
 from okl.optimization.near import Near, nearest
 from okl.optimization.smooth import symmetric
-from okl.structures.base import Structure
+from okl.output_kernels import OutputKernel
+from okl.structures.base import DualBound, Structure, scaled_below
 
 _INF = float("inf")
 # What rounding may add to a bound, relative to the largest eigenvalue allowed.
@@ -95,6 +96,18 @@ class SpectralSet(Structure):
             return total
         values, _ = eigh(symmetric(inside))
         return total + _support(values, allowed)
+
+    def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
+        """In a ball, return <S, L> for eigenvalues of S scaled below their bound.
+
+        At the optimum all eigenvalues of S on the range of L are <S, L> over the
+        budget; near it their spread would cost a gap of first order.
+        """
+        factor, allowed = output_kernel.factor(), self.region(matrix.shape[0])
+        bound = inner(factor, matrix @ factor)
+        if not allowed.is_ball or bound <= 0:
+            return super().dual_bound(matrix, output_kernel)
+        return DualBound(bound, directions=scaled_below(matrix, bound / allowed.budget))
 
     def near(self, matrix: Array, weight: float) -> Near:
         """Return the L near Z."""

@@ -5,19 +5,12 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from okl.numerics.arrays import Array, inner
 from okl.optimization.interior import Interior
-from okl.output_kernels import OutputKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures._hyperparameters import inverse_parameter
-from okl.structures.base import DualBound
-from okl.structures.low_rank import scaled_below
 from okl.structures.spectral_set import SpectralSet
 
-_LEARNED = frozenset({"region", "update", "proximal"})
-_LOW_RANK = frozenset(
-    {"region", "trace_ball", "rotation_invariant", "update", "proximal"}
-)
+_LEARNED = frozenset({"update", "proximal"})
 
 
 class TraceBall(SpectralSet):
@@ -50,7 +43,7 @@ class TraceBall(SpectralSet):
     @property
     def capabilities(self) -> frozenset[str]:  # type: ignore[override]
         """Without eps, L lives in the span of the targets, and its rank is low."""
-        return _LEARNED if self.eps > 0 else _LOW_RANK
+        return _LEARNED if self.eps > 0 else _LEARNED | {"rotation_invariant"}
 
     def validate(self, n_outputs: int) -> None:
         """Check that eps is not negative."""
@@ -69,15 +62,3 @@ class TraceBall(SpectralSet):
     def region(self, n_outputs: int) -> Interior:
         """Return eigenvalues that sum to at most 1."""
         return Interior(0.0, float("inf"), 1.0, inverse=float(self.eps))
-
-    def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
-        """Without eps, return <S, L> for eigenvalues of S scaled to that or below.
-
-        At the optimum all eigenvalues of S on the range of L are <S, L>; near it their
-        spread would cost a gap of first order.
-        """
-        factor = output_kernel.factor()
-        bound = inner(factor, matrix @ factor)
-        if self.eps > 0 or bound <= 0:
-            return super().dual_bound(matrix, output_kernel)
-        return DualBound(bound, directions=scaled_below(matrix, bound))

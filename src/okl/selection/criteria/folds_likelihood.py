@@ -40,6 +40,7 @@ import numpy as np
 
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
+from okl.optimization.regions import Free
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
 from okl.selection.criteria.base import Criterion, Evaluation, Value
@@ -145,9 +146,8 @@ class FoldsLikelihood(Criterion):
     def _follows(self, structure: Structure) -> bool:
         """Tell whether the derivative follows the L of one kernel."""
         targets = self.observed.targets
-        region = structure.region(targets.shape[1])
         given = structure.known(targets) is not None
-        return given or (region is not None and region.in_dual)
+        return given or isinstance(structure.region(targets.shape[1]), Free)
 
     def value(self, operator: Operator, alpha: Any, structure: Structure) -> Value:
         """Return the value, where there is no derivative of the fits as they are."""

@@ -28,6 +28,7 @@ from math import ceil, log
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace
+from okl.optimization.regions import HalfTrace, Region
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.factor.factored_point import RANK_CUT, FactoredPoint
@@ -53,7 +54,7 @@ class FactoredNewton(Solver):
     """Newton in the factor B, its rank grown by the certificate."""
 
     name: ClassVar[str | None] = "factored_newton"
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"half_trace"})
+    regions: ClassVar[tuple[type[Region], ...]] = (HalfTrace,)
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K."""

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, namespace, solve_definite
+from okl.optimization.regions import HalfTrace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
@@ -66,8 +67,9 @@ class BlockCoordinateDescent(Solver):
 
     def missing(self, problem: Problem) -> list[str]:
         """Return the required capabilities that a problem lacks."""
-        trace = "half_trace" in problem.structure.capabilities
-        lacking = ["'half_trace' of the structure whose rank is bounded"]
+        region = problem.structure.region(problem.n_outputs)
+        trace = isinstance(region, HalfTrace)
+        lacking = ["the region HalfTrace of the structure whose rank is bounded"]
         return super().missing(problem) + lacking * (
             problem.rank_is_bounded and not trace
         )

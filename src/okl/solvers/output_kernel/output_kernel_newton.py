@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from okl.numerics.arrays import eigh, namespace
 from okl.optimization.newton import newton
-from okl.optimization.regions import Decomposed, Region
+from okl.optimization.regions import Decomposed, Free, Region, WithBarrier
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
@@ -41,7 +41,7 @@ class OutputKernelNewton(Solver):
         "sparse_newton",
         "barrier_newton",
     )
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"region"})
+    regions: ClassVar[tuple[type[Region], ...]] = (Free, WithBarrier)
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K, after looking for room for matrices of outputs."""
@@ -61,12 +61,12 @@ class OutputKernelNewton(Solver):
         problem = prepared.problem
         monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
         region = problem.structure.region(problem.n_outputs)
-        assert region is not None, "the structure has the capability"
-        if region.in_dual:
+        if isinstance(region, Free):
             iterates = dual_newton(
                 prepared, alpha, start, tol=tol, scales=region.scales
             )
         else:
+            assert isinstance(region, WithBarrier)
             iterates = _primal_newton(prepared, region, alpha, start)
         for found in iterates:
             monitor.add(found.primal, found.dual, found)
@@ -85,7 +85,7 @@ class OutputKernelNewton(Solver):
 
 
 def _primal_newton(
-    prepared: Rotated, region: Region, alpha: float, start: Decomposed | None
+    prepared: Rotated, region: WithBarrier, alpha: float, start: Decomposed | None
 ) -> Iterator[NewtonIterate]:
     """Yield models of Newton's method in L until rounding is in the way."""
     targets = region.split(prepared.targets)
@@ -113,7 +113,7 @@ def _primal_newton(
         yield model
 
 
-def _cold(smooth: ValueFunction, region: Region) -> tuple[Region, float]:
+def _cold(smooth: ValueFunction, region: WithBarrier) -> tuple[WithBarrier, float]:
     """Return the region, and the eigenvalue of a multiple of I to start from."""
     d, targets, alpha = smooth
     xp = namespace(d)
@@ -128,7 +128,7 @@ def _cold(smooth: ValueFunction, region: Region) -> tuple[Region, float]:
 
 
 def _certified(
-    prepared: Rotated, region: Region, alpha: float, inside: Decomposed
+    prepared: Rotated, region: WithBarrier, alpha: float, inside: Decomposed
 ) -> NewtonIterate:
     """Return the model of an L that Newton's method sees."""
     xp = namespace(inside.values)

@@ -13,11 +13,7 @@ from __future__ import annotations
 
 from okl.numerics.arrays import eigh
 from okl.solvers.monitor import Monitor
-from okl.solvers.smooth.factor_penalties import (
-    FactorPenalty,
-    HalfTrace,
-    factor_penalty,
-)
+from okl.solvers.smooth.factor_penalties import FactorPenalty, OfTrace, factor_penalty
 from okl.solvers.smooth.factor_steps import FactorIterate, FactorSteps
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.linearisation import AllColumns
@@ -81,7 +77,7 @@ def factor_newton(
     )
     if start is not None and start.kernel.rank == 0:
         start = None
-    together = isinstance(penalty, HalfTrace) and not prepared.imputes
+    together = isinstance(penalty, OfTrace) and not prepared.imputes
     bounded = together and problem.rank_is_bounded
     if bounded and start is None:
         first = Monitor(

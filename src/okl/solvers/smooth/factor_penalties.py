@@ -4,12 +4,14 @@ The steps of `okl.solvers.smooth.factor_steps` ask a penalty R for twice its gra
 for twice its second derivative along a symmetric matrix, and for what L lacks: steps in
 B keep the range of L, and in a direction that L all but misses they are short.
 
-- `HalfTrace`: R = tr L / 2 and G = I. L lacks the directions in which S = C'KC is above
+- `OfTrace`: R = tr L / 2 and G = I. L lacks the directions in which S = C'KC is above
   its mean on L.
-- `TraceOne`: tr L = 1 in the place of a penalty, by L / tr L; G is the multiplier of
-  the trace, <S, L> I.
-- `HalfSquare`: R = ||D^-1 L D^-1||_F^2 / 2, D diagonal, and G = 2 D^-2 L D^-2. The best
+- `OfBall`: tr L = b in the place of a penalty, by b L / tr L; G is the multiplier of
+  the trace, <S, L> I / b.
+- `OfSquare`: R = ||D^-1 L D^-1||_F^2 / 2, D diagonal, and G = 2 D^-2 L D^-2. The best
   L for a given S is D^2 S D^2 / 2, and what L lacks is the way there.
+
+Which one it is the region of a structure says (`okl.optimization.regions`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from okl.numerics.arrays import Array, inner, namespace
+from okl.optimization.interior import Interior
+from okl.optimization.regions import Free, HalfTrace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem
 from okl.solvers.factor.rank_growth import lacking, mean_on
@@ -65,7 +69,7 @@ class FactorPenalty(ABC):
         return lacking(kernel, moment, least=least)
 
 
-class HalfTrace(FactorPenalty):
+class OfTrace(FactorPenalty):
     """R = tr L / 2."""
 
     def slopes(self, kernel: SpectralKernel, moment: Array) -> Array:
@@ -73,32 +77,41 @@ class HalfTrace(FactorPenalty):
         return namespace(moment).eye(moment.shape[0], dtype=moment.dtype)
 
 
-class TraceOne(FactorPenalty):
-    """tr L = 1."""
+@dataclass(frozen=True)
+class OfBall(FactorPenalty):
+    """tr L = b.
+
+    Attributes
+    ----------
+    budget : float
+        b.
+    """
+
+    budget: float
 
     def brought_in(self, kernel: SpectralKernel) -> SpectralKernel:
-        """Return L / tr L."""
-        total = namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
-        return replace(kernel, eigenvalues=kernel.eigenvalues / total, entries=None)
+        """Return b L / tr L."""
+        scale = self.budget / namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
+        return replace(kernel, eigenvalues=kernel.eigenvalues * scale, entries=None)
 
     def slopes(self, kernel: SpectralKernel, moment: Array) -> Array:
-        """Return <S, L> I."""
+        """Return <S, L> I / b."""
         identity = namespace(moment).eye(moment.shape[0], dtype=moment.dtype)
         return mean_on(kernel, moment) * identity
 
     def tangent(self, along: Array, kernel: Array) -> Array:
-        """Return it less its trace times L."""
+        """Return it less its trace times L / b."""
         trace = float(namespace(along).linalg.trace(along))
-        return along - trace * kernel
+        return along - trace / self.budget * kernel
 
     def cotangent(self, gradient: Array, kernel: Array) -> Array:
-        """Return it less <., L> I."""
+        """Return it less <., L> I / b."""
         identity = namespace(kernel).eye(kernel.shape[0], dtype=kernel.dtype)
-        return gradient - inner(gradient, kernel) * identity
+        return gradient - inner(gradient, kernel) / self.budget * identity
 
 
 @dataclass(frozen=True)
-class HalfSquare(FactorPenalty):
+class OfSquare(FactorPenalty):
     """R = ||D^-1 L D^-1||_F^2 / 2.
 
     Attributes
@@ -132,13 +145,10 @@ class HalfSquare(FactorPenalty):
 
 
 def factor_penalty(problem: Problem) -> FactorPenalty | None:
-    """Return the penalty of a problem's structure, None if it is another."""
-    structure = problem.structure
-    if "half_trace" in structure.capabilities:
-        return HalfTrace()
-    if "trace_ball" in structure.capabilities:
-        return TraceOne()
-    region = structure.region(problem.n_outputs)
-    if region is not None and region.in_dual:
-        return HalfSquare(region.scales)
-    return None
+    """Return the penalty that the region of a structure is, None if it is another."""
+    region = problem.structure.region(problem.n_outputs)
+    if isinstance(region, HalfTrace):
+        return OfTrace()
+    if isinstance(region, Interior) and region.is_ball:
+        return OfBall(region.budget)
+    return OfSquare(region.scales) if isinstance(region, Free) else None
