@@ -36,7 +36,7 @@ def test_one_more_right_side_is_a_derivative(loss, structure, intercept):
         solution = solver.solve(prepared, alpha, tol=1e-14, max_iter=200)
         scores = problem.entries.joint(prepared.kernel) @ solution.start.dual
         if intercept:
-            scores = scores + problem.best_intercept(scores)
+            scores, _ = problem.at_best_intercept(scores)
         return moved.negative_gradient(problem.targets, scores), solution
 
     up, _ = dual_point(small)

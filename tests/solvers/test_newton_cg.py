@@ -218,11 +218,11 @@ def test_the_drift_of_the_intercept(loss):
     ).problem
     rng = np.random.default_rng(1)
     scores, ahead = 0.1 * rng.normal(size=(2, N, M))
-    b = problem.best_intercept(scores)
+    _, b = problem.at_best_intercept(scores)
     curvature = loss.curvature(problem.targets, scores + b)
     drift = newton_point.drift_of(problem, curvature, ahead)
     h = 1e-5
-    ends = [problem.best_intercept(scores + step * ahead) for step in (h, -h)]
+    ends = [problem.at_best_intercept(scores + step * ahead)[1] for step in (h, -h)]
     assert_allclose(drift, (ends[0] - ends[1]) / (2 * h), atol=1e-6)
 
 

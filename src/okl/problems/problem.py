@@ -141,11 +141,22 @@ class Problem:
         """Return rows that sum to zero over each intercept, if there is one."""
         return self.entries.balanced(rows) if self.centered else rows
 
-    def best_intercept(self, predictions: Array) -> Array:
-        """Return the b (n_outputs,) that minimises the loss at these predictions."""
-        return self.entries.best_intercept(
+    def at_best_intercept(
+        self, predictions: Array, near: Array | None = None
+    ) -> tuple[Array, Array | None]:
+        """Return predictions with the b (n_outputs,) of the least loss added, and b.
+
+        It is looked for from another one where that is near. None without intercepts.
+        """
+        if not self.centered:
+            return predictions, None
+        if near is not None:
+            predictions = predictions + self.entries.spread(near)
+        best = self.entries.best_intercept(
             self.loss, self.targets, predictions, self.weights
         )
+        scores = predictions + self.entries.spread(best)
+        return scores, best if near is None else near + best
 
     def certificate(
         self,

@@ -34,8 +34,8 @@ def largest_alpha(problem: Problem) -> float:
         return _norm(problem) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
     smooth = replace(problem, loss=problem.loss.smoothed())
-    if problem.centered and not problem.exact:
-        zero = zero + problem.entries.spread(smooth.best_intercept(zero))
+    if not problem.exact:
+        zero, _ = smooth.at_best_intercept(zero)
     loss = smooth.loss
     gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
     m = problem.n_outputs

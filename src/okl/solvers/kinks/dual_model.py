@@ -38,9 +38,7 @@ class DualModel(NamedTuple):
         """Take the model and a from the solution of a smooth problem."""
         targets, weights = problem.targets, problem.weights
         scores = problem.entries.predictions(solution.dual_coef)
-        if problem.centered:
-            smooth = replace(problem, loss=envelope)
-            scores = scores + problem.entries.spread(smooth.best_intercept(scores))
+        scores, _ = replace(problem, loss=envelope).at_best_intercept(scores)
         multipliers = envelope.negative_gradient(targets, scores, weights)
         if problem.centered:
             active = envelope.curvature(targets, scores, weights).diagonal > 0
@@ -124,10 +122,9 @@ class DualModel(NamedTuple):
         tol: float,
         rank_limited: bool,
     ) -> DualModel:
-        intercept: Array | float = 0.0
         predictions = problem.entries.predictions(dual_coef)
-        if problem.centered:
-            intercept = problem.best_intercept(predictions)
+        _, best = problem.at_best_intercept(predictions)
+        intercept: Array | float = 0.0 if best is None else best
         certificate = problem.certificate(
             dual_coef,
             kernel,

@@ -56,15 +56,10 @@ class NewtonPoint(NamedTuple):
         near: Array | None = None,
     ) -> NewtonPoint:
         """Return the point of C and J C; its intercept may be near to one."""
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
-        intercept, scores = None, predictions
-        if problem.centered:
-            if near is not None:
-                scores = predictions + problem.entries.spread(near)
-            intercept = problem.best_intercept(scores)
-            scores = scores + problem.entries.spread(intercept)
-            intercept = intercept if near is None else near + intercept
-        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
+        scores, intercept = problem.at_best_intercept(predictions, near)
+        value, gradient = problem.loss.value_and_negative_gradient(
+            problem.targets, scores, problem.weights
+        )
         objective = value + alpha / 2 * inner(dual, predictions)
         return cls(dual, predictions, intercept, scores, gradient, objective)
 

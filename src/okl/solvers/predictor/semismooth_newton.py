@@ -180,17 +180,13 @@ class _Point(NamedTuple):
     ) -> _Point:
         problem = prepared.problem
         loss, targets, weights = problem.loss, problem.targets, problem.weights
-        xp = namespace(dual)
-        best = xp.zeros((problem.n_outputs,), dtype=dual.dtype)
-        if problem.centered:  # it is not far from the last one
-            near = best if intercept is None else intercept
-            shifted = predictions + problem.entries.spread(near)
-            best = near + problem.best_intercept(shifted)
+        # it is not far from the last one
+        best_scores, best = problem.at_best_intercept(predictions, intercept)
+        if best is None:
+            best = namespace(dual).zeros((problem.n_outputs,), dtype=dual.dtype)
         if intercept is None:
             intercept = best
-
         scores = predictions + problem.entries.spread(intercept)
-        best_scores = predictions + problem.entries.spread(best)
         residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
         at_best = loss.negative_gradient(targets, best_scores, weights)
         at_best = at_best - alpha * dual

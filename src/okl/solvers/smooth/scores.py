@@ -27,9 +27,10 @@ class Scores(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, fit: Solution) -> Scores:
         """Return those of a model."""
-        return cls._at(
-            problem, problem.entries.predictions(fit.dual_coef), fit.intercept
-        )
+        fitted = predictions = problem.entries.predictions(fit.dual_coef)
+        if fit.intercept is not None:
+            predictions = fitted + problem.entries.spread(fit.intercept)
+        return cls._at(problem, fitted, predictions)
 
     @classmethod
     def zero(cls, problem: Problem) -> Scores:
@@ -42,20 +43,11 @@ class Scores(NamedTuple):
         cls, problem: Problem, fitted: Array, near: Array | None = None
     ) -> tuple[Scores, Array | None]:
         """Return those at the best intercept, and that; it is near to another one."""
-        if not problem.centered:
-            return cls._at(problem, fitted, None), None
-        if near is None:
-            best = problem.best_intercept(fitted)
-        else:
-            moved = fitted + problem.entries.spread(near)
-            best = near + problem.best_intercept(moved)
-        return cls._at(problem, fitted, best), best
+        predictions, best = problem.at_best_intercept(fitted, near)
+        return cls._at(problem, fitted, predictions), best
 
     @classmethod
-    def _at(cls, problem: Problem, fitted: Array, intercept: Array | None) -> Scores:
-        predictions = fitted
-        if intercept is not None:
-            predictions = fitted + problem.entries.spread(intercept)
+    def _at(cls, problem: Problem, fitted: Array, predictions: Array) -> Scores:
         gradient = problem.loss.negative_gradient(
             problem.targets, predictions, problem.weights
         )

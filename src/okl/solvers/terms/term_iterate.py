@@ -54,12 +54,9 @@ class TermIterate(NamedTuple):
     ) -> TermIterate:
         """Evaluate the loss, at the best intercept."""
         loss, targets, weights = problem.loss, problem.targets, problem.weights
-        intercept, scores = None, predictions
-        if problem.centered:
-            best = problem.best_intercept(predictions)
-            scores = predictions + problem.entries.spread(best)
-            if weights is not None or "quadratic" not in loss.capabilities:
-                intercept = best
+        scores, intercept = problem.at_best_intercept(predictions)
+        if weights is None and "quadratic" in loss.capabilities:
+            intercept = None
         value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
         return cls(predictions, scores, intercept, gradient, cost, value + cost)
 
