@@ -92,13 +92,21 @@ def solve_completed(
     even = xp.astype(candidates, problem.targets.dtype)
     even /= xp.sum(even, axis=1, keepdims=True)
     chosen = choose_solver(solver, problem)
-    problem, start, model = replace(problem, targets=even), None, None
+    problem, model = replace(problem, targets=even), None
+    start: Any = None
     completion, closeness, n_rounds = Completion([], []), 1.0, 0
     while n_rounds < max_iter and closeness >= _CLOSEST:
         n_rounds += 1
-        solution = _solved(
-            chosen, problem, alpha, tol * closeness, max_iter, start, tol
-        )
+        with threads_for(chosen.largest_product(problem)):
+            solution = chosen.solve(
+                chosen.prepare(problem),
+                float(alpha),
+                tol=tol * closeness,
+                max_iter=max_iter,
+                start=start,
+            )
+        # an M step is judged by the tolerance that was asked for
+        solution = solution.ended(problem, tol=tol, max_iter=max_iter)
         found = _expected(problem, solution, candidates, alpha, tol)
         if model is not None and found.objective > model.objective:
             closeness *= _CLOSER
@@ -114,27 +122,6 @@ def solve_completed(
     if model.solution.certificate.failed:  # the reason why is that of the M step
         certificate = model.solution.certificate
     return model.own, replace(model.solution, certificate=certificate), completion
-
-
-def _solved(
-    chosen: Solver,
-    problem: Problem,
-    alpha: float,
-    inner_tol: float,
-    max_iter: int,
-    start: Any,
-    tol: float,
-) -> Solution:
-    """Return the solution of an M step, judged by the tolerance that was asked for."""
-    with threads_for(chosen.largest_product(problem)):
-        solution = chosen.solve(
-            chosen.prepare(problem),
-            float(alpha),
-            tol=inner_tol,
-            max_iter=max_iter,
-            start=start,
-        )
-    return solution.ended(problem, tol=tol, max_iter=max_iter)
 
 
 def _expected(

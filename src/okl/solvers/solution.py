@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 
 from okl.certificates import Certificate, relative_gap
 from okl.numerics.arrays import Array
-from okl.output_kernels import OutputKernel, SpectralKernel
-from okl.problems import Problem, Rotated
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
 
 
 class Record(TypedDict):
@@ -129,28 +129,4 @@ def certified(
         intercept,
         dual_point,
         hessian,
-    )
-
-
-def conclude(
-    rotated: Rotated,
-    coefficients: Array,
-    output_kernel: SpectralKernel,
-    alpha: float,
-    *,
-    tol: float,
-    history: History,
-    start: Any = None,
-    rank_limited: bool = False,
-) -> Solution:
-    """Lift U'Theta (k, n_outputs) out of the eigenbasis and certify the model."""
-    return certified(
-        rotated.problem,
-        rotated.lift(coefficients),
-        output_kernel,
-        alpha,
-        tol=tol,
-        history=history,
-        start=start,
-        rank_limited=rank_limited,
     )

@@ -34,7 +34,7 @@ from okl.solvers.base import Solver
 from okl.solvers.factor.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.neighbours import Neighbours
-from okl.solvers.solution import Solution, conclude
+from okl.solvers.solution import Solution, certified
 
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
 _GROWTH = 0.3
@@ -78,9 +78,9 @@ class FactoredNewton(Solver):
         first = _first(prepared, start, alpha)
         point, rank_limited = _minimise(prepared, alpha, first, monitor, tol)
         kernel = point.output_kernel()
-        return conclude(
-            prepared,
-            point.coefficients(),
+        return certified(
+            prepared.problem,
+            prepared.lift(point.coefficients()),
             kernel,
             alpha,
             tol=tol,

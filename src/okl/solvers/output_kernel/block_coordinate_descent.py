@@ -41,7 +41,7 @@ from okl.solvers.output_kernel.alternation import (
 )
 from okl.solvers.output_kernel.extrapolation import Extrapolation
 from okl.solvers.predictor.spectral import best_coefficients
-from okl.solvers.solution import Solution, conclude
+from okl.solvers.solution import Solution, certified
 
 # The structure's step is solved to a fraction of the gap asked for.
 _STEP_TOLERANCE = 1e-2
@@ -106,9 +106,9 @@ class BlockCoordinateDescent(Solver):
                 if rank_limited:
                     monitor.add(model.primal, model.dual)
                     break
-        return conclude(
-            prepared,
-            model.coefficients,
+        return certified(
+            problem,
+            prepared.lift(model.coefficients),
             model.output_kernel,
             alpha,
             tol=tol,

@@ -28,7 +28,7 @@ from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.output_kernel.dual_newton import dual_newton
 from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
 from okl.solvers.predictor.spectral import best_coefficients
-from okl.solvers.solution import Solution, conclude
+from okl.solvers.solution import Solution, certified
 
 
 class OutputKernelNewton(Solver):
@@ -73,9 +73,10 @@ class OutputKernelNewton(Solver):
             if monitor.done:
                 break
         best: NewtonIterate = monitor.best
-        return conclude(
-            prepared,
-            best_coefficients(prepared, best.output_kernel, alpha),
+        coefficients = best_coefficients(prepared, best.output_kernel, alpha)
+        return certified(
+            problem,
+            prepared.lift(coefficients),
             best.output_kernel,
             alpha,
             tol=tol,

@@ -18,7 +18,7 @@ from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.predictor.spectral import best_coefficients
-from okl.solvers.solution import History, Solution, certified, conclude
+from okl.solvers.solution import History, Solution, certified
 
 
 class ClosedForm(Solver):
@@ -79,15 +79,11 @@ class ClosedForm(Solver):
         """Evaluate the closed form."""
         problem, known, rotated = prepared
         history = History(problem.reference)
-        if rotated is None:
-            solved = _solved_directly(problem, alpha)
-            if solved is not None:
-                return certified(
-                    problem, solved, known, alpha, tol=tol, history=history
-                )
-            rotated = Rotated.of(problem)
-        coefficients = best_coefficients(rotated, known, alpha)
-        return conclude(rotated, coefficients, known, alpha, tol=tol, history=history)
+        theta = None if rotated is not None else _solved_directly(problem, alpha)
+        if theta is None:
+            rotated = rotated or Rotated.of(problem)
+            theta = rotated.lift(best_coefficients(rotated, known, alpha))
+        return certified(problem, theta, known, alpha, tol=tol, history=history)
 
     def _factorizes(self, problem: Problem) -> bool:
         decomposes = problem.operator.shared and problem.operator.workspace >= 2
