@@ -19,7 +19,7 @@ from okl.optimization.near import Near, nearest
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
-from okl.optimization.smooth import SquaredDistance, symmetric
+from okl.optimization.smooth import Quadratic, symmetric
 
 # The first barrier, as a part of the largest eigenvalue squared: next to the boundary
 # steps are short.
@@ -54,7 +54,7 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near
     barrier = max(eps, _BARRIER * float(dense(eps)[0][-1]) ** 2)
     held = Orthant(off, inverse=eps, barrier=eps)
     iterates = newton(
-        SquaredDistance(matrix, weight),
+        Quadratic(weight * matrix, weight),
         Orthant(off, inverse=eps, barrier=barrier),
         Decomposed(*dense(barrier)),
         rtol=_FORCING,

@@ -1,10 +1,10 @@
 """Smooth convex functions g of an output kernel L, seen from its eigenbasis.
 
-Newton's method in L meets four of them: what the best predictor for L costs
+Newton's method in L meets three of them: what the best predictor for L costs
 (`okl.solvers.output_kernel.value_function`), and those below, half of tr(L^-1 P) in a
-structure's step, -<S, L> in its conjugate and the distance in its proximal points. In
-the eigenbasis L = V diag(l) V' their second derivatives are a few products of matrices,
-and their diagonal is a good preconditioner.
+structure's step, and a quadratic in its conjugate and proximal points. In the
+eigenbasis L = V diag(l) V' their second derivatives are a few products of matrices, and
+their diagonal is a good preconditioner.
 """
 
 from __future__ import annotations
@@ -85,66 +85,35 @@ class _InverseTracePoint(NamedTuple):
         return symmetric(self.inverse[:, None] * (direction @ self.moment))
 
 
-class LinearTerm(NamedTuple):
-    """g(L) = -<S, L>, of which a conjugate is the minimum.
+class Quadratic(NamedTuple):
+    """g(L) = weight ||L||^2 / 2 - <S, L>.
+
+    Without a weight a conjugate is minus its least value; with S = weight Z it is the
+    squared distance from Z that a proximal point adds to a penalty, without what does
+    not depend on L: beside that all else may be next to nothing.
 
     Attributes
     ----------
     matrix : array (m, m)
         S, symmetric.
+    weight : float
+        Zero or more.
     """
 
     matrix: Array
+    weight: float = 0.0
 
-    def at(self, values: Array, vectors: Array) -> _LinearPoint:
+    def at(self, values: Array, vectors: Array) -> _QuadraticPoint:
         """Rotate S."""
         rotated = vectors.T @ self.matrix @ vectors
-        diagonal = namespace(values).linalg.diagonal(rotated)
-        return _LinearPoint(-inner(diagonal, values), 2 * rotated)
-
-
-class _LinearPoint(NamedTuple):
-    value: float
-    moment: Array
-
-    @property
-    def diagonal(self) -> Array:
-        return namespace(self.moment).zeros_like(self.moment)
-
-    def curvature(self, direction: Array) -> Array:
-        return self.diagonal
-
-
-class SquaredDistance(NamedTuple):
-    """g(L) = weight (||L||^2 / 2 - <Z, L>), which a proximal point adds to a penalty.
-
-    It is the squared distance from Z without what does not depend on L, beside which
-    all else may be next to nothing.
-
-    Attributes
-    ----------
-    matrix : array (m, m)
-        Z, symmetric.
-    weight : float
-        Above zero.
-    """
-
-    matrix: Array
-    weight: float
-
-    def at(self, values: Array, vectors: Array) -> _DistancePoint:
-        """Rotate Z."""
-        rotated = vectors.T @ self.matrix @ vectors
-        identity = namespace(values).eye(values.shape[0], dtype=values.dtype)
-        away = rotated - identity * values
+        scaled = self.weight * values
         xp = namespace(values)
-        value = self.weight * float(
-            xp.sum(values * (values / 2 - xp.linalg.diagonal(rotated)))
-        )
-        return _DistancePoint(value, 2 * self.weight * away, self.weight)
+        value = inner(values, scaled / 2 - xp.linalg.diagonal(rotated))
+        identity = xp.eye(values.shape[0], dtype=values.dtype)
+        return _QuadraticPoint(value, 2 * (rotated - identity * scaled), self.weight)
 
 
-class _DistancePoint(NamedTuple):
+class _QuadraticPoint(NamedTuple):
     value: float
     moment: Array
     weight: float

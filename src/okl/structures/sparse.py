@@ -14,7 +14,7 @@ from okl.optimization.near_sparse import nearest_sparse
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
-from okl.optimization.smooth import InverseTrace, LinearTerm, symmetric
+from okl.optimization.smooth import InverseTrace, Quadratic, symmetric
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures._hyperparameters import inverse_parameter, share_parameter
@@ -118,7 +118,7 @@ class Sparse(Structure):
         first = xp.full((matrix.shape[0],), scale, dtype=matrix.dtype)
         region = self.region(matrix.shape[0])
         start = Decomposed(first, identity)
-        iterates = newton(LinearTerm(matrix), region, start, rtol=_FORCING)
+        iterates = newton(Quadratic(matrix), region, start, rtol=_FORCING)
         least = float("inf")
         for n_steps, ((values, vectors, entries), _) in enumerate(iterates):
             below = inner(matrix, entries) - self.penalty(entries)
