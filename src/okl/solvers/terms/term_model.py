@@ -36,8 +36,9 @@ from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.terms.term_point import Answering, TermPoint
 
 # Relative residual of the equations of a step: far from the optimum, and at least;
-# closer by a factor after a step shorter than this; and the products from which on a
-# better preconditioner is worth its while.
+# closer by a factor after two steps shorter than this, for the first from nothing is
+# short whatever its equations; and the products from which on a better preconditioner
+# is worth its while.
 _FORCING, _CLOSEST, _CLOSER, _SHORT, _EASY = 0.1, 1e-8, 0.1, 0.3, 80
 # What is left out of a start: nothing, or entries of less weight than this.
 _LIGHT = (0.0, 1e-6)
@@ -85,6 +86,7 @@ class TermModel:
             Of the model, absolute.
         """
         columns, least, closer = self.columns.few, float("inf"), 1.0
+        short = False
         inside, point = self._first(start)
         for _ in range(_STEPS):
             system = self._system(point, columns)
@@ -103,7 +105,8 @@ class TermModel:
             if moved is None:
                 break
             inside, point, step = moved
-            closer = _CLOSER * closer if step < _SHORT else 1.0
+            again, short = short, step < _SHORT
+            closer = _CLOSER * closer if short and again else 1.0
         return point
 
     def _first(self, start: Array) -> tuple[Array, TermPoint]:
