@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from okl import ClassTree
 from okl.output_kernels import TreeKernel
+from okl.output_kernels.tree_product import TreeProduct
 from okl.structures import Tree
 from tests.covering import examples
 from tests.instances import comb
@@ -51,6 +52,20 @@ def test_products_are_those_with_the_matrix(seed, n_nodes):
         assert_allclose(one @ (0.3 * np.eye(m) + scale * L), row, atol=1e-11)
     inverse = kernel.resolvent(rows, np.ones(1), 0.0)
     assert_allclose(inverse @ L, rows, atol=1e-10)
+
+
+def test_products_of_few_rows_at_a_time_are_passes_over_the_nodes(monkeypatch):
+    # of a deep tree as well, where nodes are on too many paths to write them all out
+    monkeypatch.setattr("okl.output_kernels.tree_product._AT_ONCE", 50)
+    rng, deep = np.random.default_rng(0), comb(60)
+    deep_kernel = TreeKernel(deep.levels, rng.uniform(0, 2, deep.n_nodes))
+    kernels = random_kernel(0, 30), deep_kernel
+    for kernel in kernels:
+        rows = rng.normal(size=(7, kernel.n_outputs))
+        passes = kernel.levels.along(kernel.levels.below(rows) * kernel.variances)
+        assert_allclose(kernel.multiply(rows), passes, atol=1e-10)
+    factors = [TreeProduct.of(one.levels, one.variances) for one in kernels]
+    assert [one is None for one in factors] == [False, True]
 
 
 def test_a_large_tree_forms_no_matrix(monkeypatch):

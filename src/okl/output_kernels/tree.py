@@ -7,8 +7,9 @@ the variance of the nodes above both:
 .. math:: L_{st} = \sum_{p \text{ above } s \text{ and } t} d_p.
 
 A product with L adds up what lies below each node, multiplies by d_p, and adds up what
-lies on each path: two passes over the nodes (Seeger 2006, section 4). An inverse is as
-cheap (`okl.output_kernels.tree_inverse`).
+lies on each path: two passes over the nodes (Seeger 2006, section 4), in NumPy by way
+of the parents of the leaves (`okl.output_kernels.tree_product`). An inverse is as cheap
+(`okl.output_kernels.tree_inverse`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, is_numpy, namespace
 from okl.output_kernels.matrix_free import MatrixFree
 from okl.output_kernels.tree_inverse import bounds_eigenvalues, resolvent
+from okl.output_kernels.tree_product import TreeProduct
 from okl.trees import Levels
 
 # How close the bound of the largest eigenvalue is, relative.
@@ -96,8 +98,16 @@ class TreeKernel(MatrixFree):
         """Return ``inside D^(1/2) Phi_L'`` (n, n_outputs)."""
         return self.levels.along(inside * namespace(inside).sqrt(self.variances))
 
+    @cached_property
+    def _product(self) -> TreeProduct | None:
+        if not is_numpy(self.variances):
+            return None
+        return TreeProduct.of(self.levels, self.variances)
+
     def multiply(self, rows: Array) -> Array:
         """Return ``rows L`` (n, n_outputs), in two passes over the nodes."""
+        if self._product is not None:
+            return self._product.multiply(rows)
         sums = self.levels.sums(rows)
         scaled = [one * d for one, d in zip(sums, self._by_depth, strict=True)]
         return self.levels.path_sums(scaled)
