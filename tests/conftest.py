@@ -3,8 +3,12 @@
 The problems here are small, NumPy and SciPy bring a pool of threads each, and on a few
 cores the two wait for each other; so do the workers of pytest-xdist. `make test-cpus`
 asks for two threads, with which sums are added up in another order.
+
+Python looks for cycles of objects to free each time that many more are alive, through all
+that are: while modules and cases are collected nothing is, and it is half of the time.
 """
 
+import gc
 import os
 from collections import defaultdict
 
@@ -18,6 +22,8 @@ from tests.covering import MARKER, covering
 # not say it. No deadline, as a busy processor takes any time.
 settings.register_profile("fast", max_examples=25, deadline=None)
 settings.register_profile("full", max_examples=100, deadline=None)
+
+gc.disable()
 
 
 def pytest_configure(config):
@@ -42,6 +48,12 @@ def pytest_collection_modifyitems(items):
         for number, item in enumerate(cases):
             if number not in kept:
                 item.add_marker(MARKER)
+
+
+def pytest_collection_finish():
+    """Look for cycles again, but not among what was collected, which stays."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
