@@ -4,8 +4,9 @@ The problems here are small, NumPy and SciPy bring a pool of threads each, and o
 cores the two wait for each other; so do the workers of pytest-xdist. `make test-cpus`
 asks for two threads, with which sums are added up in another order.
 
-Python looks for cycles of objects to free each time that many more are alive, through all
-that are: while modules and cases are collected nothing is, and it is half of the time.
+Python looks through all objects for cycles to free each time that many more are alive.
+While modules and cases are collected there are none to free, and it takes a third of
+that time.
 """
 
 import gc

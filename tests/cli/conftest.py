@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import okl as package
 from okl.cli import pictures
 from okl.cli.app import app
 from tests.covering import MARKER
@@ -13,6 +14,13 @@ from tests.covering import MARKER
 FEWER_ALPHAS = ["--set", "alphas=5"]
 # For what no choice of kernel or alpha changes.
 SMALL = ["--kernel", "rbf", "--set", "alphas=[1.0, 0.1]", "--cv", "3"]
+# What a new process runs first for the command line alone: the rest of okl takes long
+# to import.
+ALONE = f"""
+import sys, types
+okl = sys.modules["okl"] = types.ModuleType("okl")
+okl.__path__, okl.__version__ = {list(package.__path__)!r}, {package.__version__!r}
+"""
 
 
 @pytest.fixture(autouse=True)

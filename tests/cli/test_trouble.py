@@ -13,7 +13,7 @@ from okl.cli import fit as fit_module
 from okl.cli import predict as predict_module
 from okl.cli import report as report_module
 from okl.cli.pictures import Relation
-from tests.cli.conftest import SMALL
+from tests.cli.conftest import ALONE, SMALL
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def test_a_full_disk(okl, fitted, tmp_path, monkeypatch, code):
 def test_a_full_disk_behind_stdout(monkeypatch):
     # what waits in a buffer is written once more in the end
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    code = "import sys; sys.argv = ['okl', '--version']; import okl.cli; okl.cli.main()"
+    code = f"{ALONE}sys.argv = ['okl', '--version']; import okl.cli; okl.cli.main()"
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(
             [sys.executable, "-c", code],

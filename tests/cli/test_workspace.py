@@ -9,6 +9,7 @@ import time
 import pytest
 
 from okl.cli.workspace import remove_abandoned, workspace
+from tests.cli.conftest import ALONE
 
 DAY = 24 * 3600
 
@@ -77,7 +78,8 @@ def test_folders_of_others_stay(tmp_path):
 def test_sigterm_cleans_up(tmp_path):
     # the work of a command, without the libraries that take seconds to import
     code = (
-        "import sys, time, types, okl.cli\n"
+        f"{ALONE}"
+        "import time, okl.cli\n"
         "from pathlib import Path\n"
         "from okl.cli.staging import staged_folder\n"
         "def work():\n"

@@ -21,7 +21,7 @@ MISSING = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)
 
 
 def regressor(*given, **parameters):
-    return OutputKernelRegressorCV(*given, **{"alphas": 4, "cv": 3} | parameters)
+    return OutputKernelRegressorCV(*given, **{"alphas": 2, "cv": 2} | parameters)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_sentence():
     assert said.endswith(" MiB of memory")
     alone = regressor("rbf", "identity", cv=None).forecast(X, Y)
     assert alone.plan == (
-        "1 kernel with 1 structure at 4 alphas with rows left out one by one"
+        "1 kernel with 1 structure at 2 alphas with rows left out one by one"
     )
 
 

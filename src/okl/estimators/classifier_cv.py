@@ -126,8 +126,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     >>> from sklearn.datasets import load_iris
     >>> from okl import OutputKernelClassifierCV
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OutputKernelClassifierCV().fit(X, y)
-    >>> model.score(X, y) > 0.95
+    >>> model = OutputKernelClassifierCV().fit(X[::3], y[::3])
+    >>> model.score(X[1::3], y[1::3]) > 0.9  # of rows that it has not seen
     True
     """
 
