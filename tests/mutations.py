@@ -1,10 +1,13 @@
-"""Does the fast suite notice mistakes? Break a line, run it, see it fail; often.
+"""Do the tests notice mistakes? Break a line, run them, see one fail; often.
 
     python -m tests.mutations
+    python -m tests.mutations tests/claims
 
-Each mutation is made in a copy of the project. A copy in which nothing is broken comes
-first, and has to pass: a suite that fails for another reason notices nothing. The full
-suite has every test that the fast one has, so that it notices what that notices. A
+Each mutation is made in a copy of the project, in which the fast suite, or what of it
+is in the folders named, runs until a test fails. A copy in which nothing is broken
+comes first, and has to pass: a suite that fails for another reason notices nothing. The
+tests that are likely to notice a mutation are named beside it, and run before all. The
+full suite has every test that the fast one has, so that it notices what that notices. A
 mutation that survives is a test that is wanting; the exit status says whether there is
 one.
 """
@@ -16,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -25,11 +29,12 @@ NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "okl-demo
 
 
 class Mutation(NamedTuple):
-    """A line, and what is put in its place."""
+    """A line, what is put in its place, and where tests are run first."""
 
     file: str
     line: str
     instead: str
+    first: str
 
 
 MUTATIONS = [
@@ -38,68 +43,124 @@ MUTATIONS = [
         "certificates/certificate.py",
         "return gap / scale if",
         "return gap / (2 * scale) if",
+        "tests/test_certificate.py",
     ),
     Mutation(
         "certificates/bounds.py",
         "return value - self.alpha * bound.value",
         "return value - 0.9 * self.alpha * bound.value",
+        "tests/test_certificate.py",
     ),
     Mutation(
         "certificates/bounds.py",
         "elif free_intercept and not _is_balanced(entries, dual_point):",
         "elif False:",
+        "tests/test_certificate.py",
     ),
     # closed forms and the parts of Newton's methods
     Mutation(
         "solvers/predictor/spectral.py",
         "(rotated.eigenvalues * weights + alpha)",
         "(rotated.eigenvalues * weights + 1.001 * alpha)",
+        "tests/solvers/test_agreement.py",
     ),
     Mutation(
         "solvers/factor/factored_point.py",
         "identity - self.moment[:, :rank]",
         "identity - 1.001 * self.moment[:, :rank]",
+        "tests/solvers/test_factored_point.py",
     ),
     Mutation(
         "solvers/output_kernel/value_function.py",
         "inner(dual, targets) / 2",
         "inner(dual, targets)",
+        "tests/solvers/test_agreement.py",
     ),
     Mutation(
         "solvers/predictor/newton_point.py",
         "objective = value + alpha / 2 * inner(dual, predictions)",
         "objective = value + alpha / 2.1 * inner(dual, predictions)",
+        "tests/solvers/test_newton_cg.py",
     ),
     Mutation(
         "solvers/predictor/imputation.py",
         "residual = (observed - 1) * dual",
         "residual = (observed - 1) * dual * 0.0",
+        "tests/solvers/test_imputation.py",
     ),
     Mutation(
         "solvers/kinks/multipliers.py",
         "return multipliers - problem.entries.spread(share) * room",
         "return multipliers",
+        "tests/solvers/test_augmented_lagrangian.py",
     ),
     Mutation(
         "solvers/kinks/term_ascent.py",
         "rise -= inner(self.terms.predictions,",
         "rise += inner(self.terms.predictions,",
+        "tests/solvers/test_term_ascent.py",
     ),
     Mutation(
         "solvers/terms/term_model.py",
         "return self.alpha * inside + system.project",
         "return 1.01 * self.alpha * inside + system.project",
+        "tests/claims/test_several_kernels.py",
     ),
-    Mutation("posterior/conditioning.py", "total += noise", "total += 0.9 * noise"),
+    Mutation(
+        "solvers/smooth/joint_steps.py",
+        "objective = loss + self.alpha / 2 * squares",
+        "objective = loss + self.alpha / 2.1 * squares",
+        "tests/solvers/test_factor_newton.py",
+    ),
+    Mutation(
+        "solvers/smooth/joint_steps.py",
+        "sizes = squares**0.25",
+        "sizes = squares**0.5",
+        "tests/solvers/test_factor_newton.py",
+    ),
+    Mutation(
+        "solvers/smooth/joint_equations.py",
+        "slack = damped - values / damped",
+        "slack = damped - values",
+        "tests/solvers/test_factor_newton.py",
+    ),
+    Mutation(
+        "solvers/smooth/joint_equations.py",
+        "rows = (off + dual @ change + inside @ factor) / damped",
+        "rows = (off + dual @ change) / damped",
+        "tests/solvers/test_factor_newton.py",
+    ),
+    # conjugate gradients: the size of a direction, and where there is no curvature
+    Mutation(
+        "optimization/conjugate_gradient.py",
+        "extent = size + (size / previous) ** 2 * extent",
+        "extent = (size / previous) ** 2 * extent",
+        "tests/optimization",
+    ),
+    Mutation(
+        "optimization/conjugate_gradient.py",
+        "curvature <= rounding * largest * extent",
+        "curvature <= 0",
+        "tests/optimization",
+    ),
+    # variances, and what hyperparameters are chosen by
+    Mutation(
+        "posterior/conditioning.py",
+        "total += noise",
+        "total += 0.9 * noise",
+        "tests/posterior",
+    ),
     Mutation(
         "selection/objective.py",
         "value - log_prior, gradient - slope",
         "value - log_prior, gradient + slope",
+        "tests/selection/test_learning.py",
     ),
     Mutation(
         "selection/leave_one_out.py",
         "return shares + left[:, None]",
         "return shares",
+        "tests/selection/test_leave_one_out.py",
     ),
 ]
 
@@ -121,8 +182,13 @@ def mutated(mutation: Mutation, project: Path) -> None:
     path.write_text(text.replace(mutation.line, mutation.instead))
 
 
-def first_failure(project: Path) -> str | None:
-    """Run the fast suite until a test fails; return its name, None if all pass.
+def first_failure(project: Path, tests: Sequence[str] = ()) -> str | None:
+    """Run the fast suite, or those tests of it, until one fails.
+
+    Returns
+    -------
+    str or None
+        The name of the test that fails, None if all pass.
 
     Raises
     ------
@@ -131,7 +197,7 @@ def first_failure(project: Path) -> str | None:
     """
     command = [sys.executable, "-m", "pytest", "-x", "-n", "auto"]
     command += ["-p", "no:cacheprovider", "-m", "not slow and not product"]
-    command += ["--no-header", "--tb=no"]
+    command += ["--no-header", "--tb=no", *tests]
     # the copy, before what is installed
     variables = os.environ | {"PYTHONPATH": f"{project / 'src'}{os.pathsep}{project}"}
     shown = subprocess.run(
@@ -147,9 +213,9 @@ def first_failure(project: Path) -> str | None:
     raise SystemExit(f"pytest ended with {shown.returncode}:\n{shown.stdout[-2000:]}")
 
 
-def main() -> int:
+def main(tests: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
-        failure = first_failure(copied(Path(name)))
+        failure = first_failure(copied(Path(name)), tests)
     if failure is not None:
         raise SystemExit(f"The suite fails though nothing is broken: {failure}")
     survived = 0
@@ -158,7 +224,8 @@ def main() -> int:
             project = copied(Path(name))
             mutated(mutation, project)
             began = perf_counter()
-            failure = first_failure(project)
+            failure = None if tests else first_failure(project, [mutation.first])
+            failure = failure or first_failure(project, tests)
         seconds = perf_counter() - began
         print(f"{mutation.file}: {mutation.instead}", flush=True)
         print(f"    {seconds:.0f} s: {failure or 'NOT NOTICED'}", flush=True)
@@ -167,4 +234,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

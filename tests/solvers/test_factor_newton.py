@@ -150,8 +150,10 @@ def test_which_of_two_models_is_better(fall, gain, better):
 
 
 @intercepts
-def test_a_joint_step_is_that_of_newton(intercept):
-    # along it the gradient falls to zero; with one column of B nothing can be turned
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_a_joint_step_is_that_of_newton(intercept, damping):
+    # along it the gradient falls to zero, or with damping to that of the square of the
+    # step; with one column of B nothing can be turned
     K, Y = targets_for(Logistic(), 30, 4)
     inputs = Inputs.of(Dense(K), fit_intercept=intercept)
     problem = formulate(inputs, Y, Logistic(), LowRank(1)).problem
@@ -170,12 +172,16 @@ def test_a_joint_step_is_that_of_newton(intercept):
         return alpha * at.rows - a @ at.factor, alpha * at.factor - a.T @ at.image
 
     here = point(0)
-    equations = JointEquations.at(prepared, here, alpha, damping=0.0, convex=False)
+    equations = JointEquations.at(prepared, here, alpha, damping=damping, convex=False)
     step = equations.step(1e-12)
     h = 1e-5
     before, after = gradient(point(-h, *step)), gradient(point(h, *step))
     changes = [(new - old) / (2 * h) for old, new in zip(before, after, strict=True)]
     (rows, factor), (moved, turned) = gradient(here), changes
+    moved, turned = (
+        moved + damping * alpha * step[0],
+        turned + damping * alpha * step[1],
+    )
     rows, moved = problem.operator @ rows, problem.operator @ moved
     assert_allclose(moved, -rows, atol=1e-5 * np.abs(rows).max())
     assert_allclose(turned, -factor, atol=1e-5 * np.abs(factor).max())
