@@ -67,6 +67,10 @@ def test_the_report_shows_tree_levels_and_confusions(in_tree):
     assert "level 1 (3 nodes)" in report
     assert "errors are between relatives" in report
     assert "yew (0 rows)" in report
+    # the model that is saved knows the class without rows, whatever paid
+    assert "The saved model is that of tree: independent outputs know nothing" in report
+    model = load_model(folder / "out" / "model.skops")
+    assert "yew" in model.pipeline[-1].classes_
     drawing = (folder / "out" / "class_tree.txt").read_text()
     assert len(drawing.splitlines()) == len(PARENTS)
 

@@ -426,3 +426,23 @@ def test_features_of_a_given_kernel_need_no_matrix():
     assert_allclose(found, full.fit(words, labels).best_params_["alpha"], rtol=0.02)
     with pytest.raises(MemoryError, match="more than max_memory"):
         full.set_params(estimator__max_memory=1.0).fit(words, labels)
+
+
+def test_a_fold_without_a_class_or_an_output_names_it():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    labels = np.repeat(["a", "b", "c"], [20, 19, 1])
+    model = OutputKernelClassifier("rbf", "identity", loss="softmax")
+    with (
+        pytest.warns(UserWarning, match="least populated class"),
+        pytest.raises(ValueError, match="no training rows of class c"),
+    ):
+        GradientSearchCV(model).fit(X, labels)
+    Y = pd.DataFrame(X[:, :2], columns=["height", "weight"])
+    Y.iloc[8:, 1] = np.nan
+    folds = [(np.arange(8, 40), np.arange(8)), (np.arange(8), np.arange(8, 40))]
+    for criterion in ("folds_error", "folds_likelihood"):
+        search = GradientSearchCV(
+            OutputKernelRegressor("rbf", "identity"), criterion=criterion, cv=folds
+        )
+        with pytest.raises(ValueError, match="a target of output weight"):
+            search.fit(X, Y)

@@ -87,8 +87,8 @@ def test_own_names_are_sorted_with_their_columns():
 
 def test_a_class_without_rows_is_predicted_by_its_relatives():
     seen = LABELS != "b/z"
-    with pytest.warns(UserWarning, match="No rows of the class b/z"):
-        tree_model().fit(X[seen], LABELS[seen])
+    with pytest.warns(UserWarning, match="No rows of the class b/z: no intercept"):
+        warned = tree_model().fit(X[seen], LABELS[seen])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no probabilities, none of which is zero
         tree_model(loss="squared").fit(X[seen], LABELS[seen])
@@ -96,11 +96,43 @@ def test_a_class_without_rows_is_predicted_by_its_relatives():
     assert model.classes_.tolist() == PATHS
     proba = model.predict_proba(X)
     assert proba.shape == (len(X), 5)
+    assert_allclose(warned.predict_proba(X), proba, atol=1e-12)
+    assert warned.intercept_ == 0
+    assert okl.certify(warned, X[seen], LABELS[seen]).status == "optimal"
     assert proba[~seen, 4].mean() > 1.5 * proba[LABELS == "a/p", 4].mean()
     weights = seen.astype(float)
     weighted = tree_model(fit_intercept=False, class_weight="balanced")
     weighted.fit(X, LABELS, sample_weight=weights)
     assert weighted.classes_.tolist() == PATHS
+
+
+@pytest.mark.parametrize("loss", ["softmax", "logistic"])
+def test_one_class_of_a_tree_alone(loss):
+    only = LABELS == "a/p"
+    with pytest.warns(UserWarning, match="No rows of the class"):
+        model = tree_model(loss=loss).fit(X[only], LABELS[only])
+    assert model.certificate_.status == "optimal"
+    assert 0 <= model.certificate_.relative_gap < 1e-6
+
+
+def test_a_class_without_rows_in_a_fold_is_predicted_by_its_relatives():
+    # each fold holds out all rows of a class, and some of the others
+    rows = np.arange(len(X))
+    out = [(rows % 4 == 0) | (name == LABELS) for name in PATHS]
+    folds = [(np.flatnonzero(~held), np.flatnonzero(held)) for held in out]
+    model = OutputKernelClassifierCV(
+        "linear",
+        [Tree(TREE)],
+        loss="softmax",
+        alphas=3,
+        cv=folds,
+        scoring="neg_log_loss",
+    )
+    with pytest.warns(UserWarning, match="5 of 5 folds has no target of the class"):
+        model.fit(X, LABELS)
+    assert model.intercept_.shape == (5,)
+    # with an intercept their probability is zero, and its logarithm -36
+    assert np.all(model.scores_ > -5)
 
 
 def test_a_label_that_is_not_in_the_tree_is_named():

@@ -78,9 +78,25 @@ def answer(candidate: Candidate, outcome: Outcome) -> Answer:
 
 
 def to_keep(outcome: Outcome) -> Candidate:
-    """Return the best structure that paid, identity where none did."""
+    """Return the best structure that paid, identity where none did.
+
+    Where there are classes without rows, of which identity knows nothing, that is the
+    best that predicts them.
+    """
+    if knows_more(outcome):
+        return max(knows_more(outcome), key=lambda c: c.score)
     paid = [c for c in related(outcome) if answer(c, outcome) == "yes"]
     return max(paid, key=lambda c: c.score, default=outcome.baseline)
+
+
+def knows_more(outcome: Outcome) -> list[Candidate]:
+    """Return the candidates that predict classes without rows; identity does not."""
+    known = _n_classes(outcome.baseline)
+    return [c for c in related(outcome) if _n_classes(c) > known]
+
+
+def _n_classes(candidate: Candidate) -> int:
+    return np.size(getattr(candidate.model, "classes_", ()))
 
 
 def related(outcome: Outcome) -> list[Candidate]:
@@ -118,7 +134,12 @@ def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
         "outputs leave to explain."
     )
     kept = label(to_keep(outcome).structure)
-    if to_keep(outcome) is outcome.baseline:
+    if knows_more(outcome):
+        answers.append(
+            f"The saved model is that of {kept}: independent outputs know nothing of "
+            "the classes without rows."
+        )
+    elif to_keep(outcome) is outcome.baseline:
         answers.append(
             f"The saved model has independent outputs ({kept}), which nothing was "
             "shown to improve on."

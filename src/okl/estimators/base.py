@@ -95,6 +95,14 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         """Return copies of what was given as a structure, or as several."""
 
     @property
+    def _free_intercept(self) -> bool:
+        """Whether an intercept is fitted; known after `_enter`.
+
+        Not where a class has no rows, and would have one of minus infinity.
+        """
+        return self.fit_intercept and not getattr(self, "_lacks_rows", False)
+
+    @property
     def _names_of_outputs(self) -> np.ndarray | None:
         """What outputs are called, None if nothing; known after `_enter`."""
         return getattr(self, "output_names_", None)

@@ -91,7 +91,7 @@ def certify_model(
         dual_point = None if dual_point is None else tasks.scatter(dual_point)
     units = targets.units or Units.as_given(observed.n_outputs)
     intercept = np.zeros(Y.shape[1])
-    if model.fit_intercept:
+    if model._free_intercept:
         intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]
     several = isinstance(model._function.kernel, KernelTerms)
     given = _of_several(model, X, Y, units) if several else _of_one(model, X, Y, units)
@@ -104,7 +104,7 @@ def certify_model(
         loss=loss,
         weights=weights,
         intercept=intercept,
-        free_intercept=model.fit_intercept,
+        free_intercept=model._free_intercept,
         dual_point=dual_point,
         tol=model.tol,
         **given,
@@ -141,7 +141,7 @@ def _of_several(
 
     The scores are those of `predict`, with the own terms of training rows.
     """
-    free, scales = model.fit_intercept, np.outer(units.scale, units.scale)
+    free, scales = model._free_intercept, np.outer(units.scale, units.scale)
     kernels: Any = model.kernel_
     matrices = [positive_gram(one(X), centered=free)[1] for one in kernels]
     parts = [part.reshape(Y.shape) / units.scale for part in model.dual_coef_]
@@ -162,7 +162,7 @@ def _operator(model: OutputKernelModel, X: Any) -> Any:
 
     Operators, which solvers work with, do it in other ways.
     """
-    kernel, free = model.kernel_, model.fit_intercept
+    kernel, free = model.kernel_, model._free_intercept
     if isinstance(kernel, PerOutput):
         matrices = [positive_gram(one(X), centered=free)[1] for one in kernel.kernels]
         return MatrixPerOutput(matrices)

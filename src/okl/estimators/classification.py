@@ -103,26 +103,26 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         if partial is not None:
             candidates = partial.candidates
             targets = candidates / candidates.sum(axis=1, keepdims=True)
-        likely = "probabilities" in loss.capabilities
-        if classes is not None and likely and self.fit_intercept:
-            warn_of_unseen(classes, labels, of_rows(weights), candidates)
         self._coder, self.classes_ = coder, coder.classes
         of_classes = class_weights(
             self.class_weight, labels, coder.classes, coder.kind, weights
         )
+        observed = Observed(
+            targets, loss, combined(weights, of_classes), tasks, classes is not None
+        )
+        self._lacks_rows = self.fit_intercept and observed.forbids_intercept
+        if classes is not None and self._lacks_rows:
+            warn_of_unseen(classes, labels, of_rows(weights), candidates)
         given = checked_weights(sample_weight, labels.shape)
         one = targets.shape[1] == 1 and coder.kind == "binary" and tasks is None
-        return (
-            X,
-            labels,
-            TrainingTargets(
-                Observed(targets, loss, combined(weights, of_classes), tasks),
-                one_dimensional=one,
-                row_weights=of_rows(weights),
-                score_weights=of_rows(combined(given, of_classes)),
-                candidates=candidates,
-            ),
+        entered = TrainingTargets(
+            observed,
+            one_dimensional=one,
+            row_weights=of_rows(weights),
+            score_weights=of_rows(combined(given, of_classes)),
+            candidates=candidates,
         )
+        return X, labels, entered
 
     @property
     def _names_of_outputs(self) -> np.ndarray | None:

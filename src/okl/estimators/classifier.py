@@ -41,7 +41,8 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Weights of the classes in the loss, as in scikit-learn; not for label
         indicators.
     fit_intercept : bool, default=True
-        Whether to fit an intercept, which is not penalised.
+        Whether to fit an intercept, which is not penalised. Where a class of a tree has
+        no rows there is none, with a warning: the likelihood would make it impossible.
     solver : str or Solver, default="auto"
         See `okl.solvers`.
     tol : float, default=1e-6

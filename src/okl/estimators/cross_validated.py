@@ -222,7 +222,7 @@ class CrossValidated(OutputKernelModel):
             folds=None,
             alphas=self.alphas,
             eps=self.eps,
-            fit_intercept=self.fit_intercept,
+            fit_intercept=self._free_intercept,
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,

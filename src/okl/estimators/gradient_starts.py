@@ -162,11 +162,12 @@ def starts_of(
         start.judged_structure,
         list(splitter.split(X, y, **of_splitter(search, params))),
         n_features=X.shape[1],
-        fit_intercept=model.fit_intercept,
+        fit_intercept=model._free_intercept,
         one_kernel=isinstance(start.judged_kernel, Kernel),
+        names=model._names_of_outputs,
     )
     options = {
-        "fit_intercept": model.fit_intercept,
+        "fit_intercept": model._free_intercept,
         "parameters": search.parameters,
         "priors": search.priors,
         "row_weights": weights,

@@ -41,7 +41,7 @@ def warn_of_unseen(
     row_weights: np.ndarray | None,
     candidates: np.ndarray | None,
 ) -> None:
-    """Warn of classes without rows, whose free intercept is minus infinity.
+    """Warn of classes without rows, for which there is no intercept.
 
     Rows count where their weights are positive. Where there are candidates, of bool
     (n_samples, n_classes), these are what labels may be.
@@ -51,16 +51,15 @@ def warn_of_unseen(
     if candidates is not None:
         seen = classes[candidates[counted].any(axis=0)]
     unseen = np.setdiff1d(classes, seen)
-    if len(unseen):
-        more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
-        warnings.warn(
-            f"No rows of the class {unseen[0]}{more}: with fit_intercept=True such "
-            "classes have probability zero. With fit_intercept=False their relatives "
-            "speak for them; a constant in the kernel is then an intercept that "
-            "relatives share.",
-            UserWarning,
-            stacklevel=FIT_DEPTH + 1,
-        )
+    more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
+    warnings.warn(
+        f"No rows of the class {unseen[0]}{more}: no intercept is fitted, with which "
+        "the probability of such classes would be zero, and their relatives speak for "
+        "them. A constant in the kernel is an intercept that relatives share. With "
+        "fit_intercept=False there is no warning.",
+        UserWarning,
+        stacklevel=FIT_DEPTH + 1,
+    )
 
 
 def structures_for(model: OutputKernelModel, observed: Observed) -> list[Structure]:

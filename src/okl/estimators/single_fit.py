@@ -121,11 +121,11 @@ class SingleFit(OutputKernelModel):
             X,
             weights,
             budget,
-            fit_intercept=self.fit_intercept,
+            fit_intercept=self._free_intercept,
             names=getattr(self, "feature_names_in_", None),
         )
         warn_of_column_scales(self, training.kernel, X, weights, FIT_DEPTH)
-        inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
+        inputs = observed.inputs(training.operator, fit_intercept=self._free_intercept)
         formulation = observed.formulate(inputs, structure)
         how: dict[str, Any] = {
             "solver": self.solver,

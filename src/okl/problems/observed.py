@@ -29,12 +29,15 @@ class Observed:
         Of the loss of each entry, or row.
     tasks : Tasks or None
         The task of each row, for data in long form.
+    related : bool, default=False
+        Whether classes without rows are predicted by their relatives.
     """
 
     targets: Array
     loss: Loss
     weights: Array | None = None
     tasks: Tasks | None = None
+    related: bool = False
 
     @property
     def n_outputs(self) -> int:
@@ -58,6 +61,27 @@ class Observed:
         sums = weights.sum(axis=0) if self.tasks is None else self.tasks.sums(weights)
         sums = np.broadcast_to(sums, (self.n_outputs,))
         return np.flatnonzero(sums == 0)
+
+    def one_sided(self) -> tuple[Array, Array]:
+        """Return the classes that no row is of, or all rows, and the largest targets.
+
+        Where they count; of targets from zero to one.
+        """
+        weights = np.ones((1, 1)) if self.weights is None else self.weights
+        counted = np.broadcast_to(weights > 0, self.targets.shape)
+        lowest = np.where(counted, self.targets, np.inf).min(axis=0)
+        highest = np.where(counted, self.targets, -np.inf).max(axis=0)
+        return np.flatnonzero((highest <= 0) | (lowest >= 1)), highest
+
+    @property
+    def forbids_intercept(self) -> bool:
+        """Whether an intercept would make a class impossible that has relatives.
+
+        That of a class without rows is minus infinity.
+        """
+        if not self.related or "probabilities" not in self.loss.capabilities:
+            return False
+        return bool(len(self.one_sided()[0]))
 
     def counted(self) -> Array:
         """Return the numbers of the rows with a target that counts."""

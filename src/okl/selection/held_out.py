@@ -84,10 +84,11 @@ def score_fold(
         larger the better, or an array; in long form they are (n_test, 1), of each row's
         own task.
     fit_intercept, tol, max_iter
-        As in the estimators.
+        As in the estimators; there is no intercept where the training rows forbid it.
     """
     training = observed.restrict(train)
-    inputs = training.inputs(operator.restrict(train), fit_intercept=fit_intercept)
+    free = fit_intercept and not training.forbids_intercept
+    inputs = training.inputs(operator.restrict(train), fit_intercept=free)
     cross, held_out = _products(operator, observed.tasks, train, test)
     scores: list[list[Any]] = []
     largest_gap = 0.0

@@ -47,7 +47,7 @@ class KernelsToTry(NamedTuple):
                     X,
                     targets,
                     classes=is_classifier(model),
-                    fit_intercept=model.fit_intercept,
+                    fit_intercept=model._free_intercept,
                     random_state=model.random_state,
                     budget=budget,
                 )

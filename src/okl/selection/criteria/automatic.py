@@ -14,6 +14,7 @@ import numpy as np
 from okl.problems import Observed
 from okl.selection.criteria.base import Criterion
 from okl.selection.criteria.closed_form import ClosedFormCriterion
+from okl.selection.criteria.fold_checks import Names
 from okl.selection.criteria.folds_error import FoldsError
 from okl.selection.criteria.folds_likelihood import FoldsLikelihood
 from okl.selection.criteria.leave_one_out_error import LeaveOneOutError
@@ -46,6 +47,7 @@ def choose_criterion(
     n_features: int,
     fit_intercept: bool,
     one_kernel: bool = True,
+    names: Names = None,
 ) -> Criterion:
     """Return the criterion asked for, or the first that fits.
 
@@ -64,6 +66,8 @@ def choose_criterion(
     fit_intercept : bool
     one_kernel : bool, default=True
         Whether there is one, for all outputs.
+    names : sequence, optional
+        What messages call the outputs, or classes.
 
     Raises
     ------
@@ -86,7 +90,8 @@ def choose_criterion(
             "kernels, or one for each output. Use 'folds_likelihood'."
         )
     if name in _WITH_FOLDS:
-        return _WITH_FOLDS[name](observed, folds, fit_intercept=fit_intercept)
+        criterion = _WITH_FOLDS[name]
+        return criterion(observed, folds, fit_intercept=fit_intercept, names=names)
     return _WITHOUT_FOLDS[name](observed, fit_intercept=fit_intercept)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from okl.problems import Observed
+
+# What outputs, or classes, are called; None for their numbers.
+Names = Sequence[Any] | np.ndarray | None
 
 
 def check_folds(
@@ -12,6 +18,7 @@ def check_folds(
     folds: list[tuple[np.ndarray, np.ndarray]],
     *,
     fit_intercept: bool,
+    names: Names = None,
 ) -> None:
     """Raise ValueError if a fold cannot be fitted, or has nothing to judge."""
     # the intercept of a class without rows is minus infinity
@@ -23,28 +30,31 @@ def check_folds(
                 "test; it needs some of both. Use fewer folds."
             )
         training = observed.restrict(train)
-        missing = training.unobserved()
-        if len(missing):
-            raise ValueError(
-                f"Fold {number} has no training row with a target of output "
-                f"{missing[0]}. Use fewer folds, or folds that leave some of each."
-            )
+        check_outputs(number, training.unobserved(), names)
         if not classes:
             continue
-        weights = np.ones((len(train), 1))
-        if training.weights is not None:
-            weights = training.weights
-        counted = np.broadcast_to(weights > 0, training.targets.shape)
-        lowest = np.where(counted, training.targets, np.inf).min(axis=0)
-        highest = np.where(counted, training.targets, -np.inf).max(axis=0)
-        if np.any(lowest == highest):
-            output = int(np.flatnonzero(lowest == highest)[0])
+        one_sided, highest = training.one_sided()
+        if len(one_sided):
+            output = int(one_sided[0])
             which, name = "no" if highest[output] <= 0 else "only", output
             if len(highest) == 1:  # one column for two classes
                 which, name = "no", 1 if highest[0] <= 0 else 0
+            called = f"{name}, in the order of the classes"
+            if names is not None and len(names) >= 2:
+                called = str(names[name])
             raise ValueError(
-                f"Fold {number} has {which} training rows of class {name}, in the "
-                "order of the classes. Use stratified folds, fewer of them, or leave "
-                "out rare classes; or fit_intercept=False, with which a class without "
-                "rows is predicted by its relatives."
+                f"Fold {number} has {which} training rows of class {called}. Use "
+                "stratified folds, fewer of them, or leave out rare classes; or "
+                "fit_intercept=False, with which a class without rows is not "
+                "impossible, and predicted by its relatives if it has any in a tree."
             )
+
+
+def check_outputs(number: int, unobserved: np.ndarray, names: Names) -> None:
+    """Raise ValueError if there are outputs that a fold does not train."""
+    if len(unobserved):
+        output = unobserved[0] if names is None else names[unobserved[0]]
+        raise ValueError(
+            f"Fold {number} has no training row with a target of output {output}. Use "
+            "fewer folds, or folds that leave some of each output."
+        )

@@ -20,6 +20,7 @@ from okl.numerics.arrays import Array, definite_solver
 from okl.problems import Observed
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative, Inverse
+from okl.selection.criteria.fold_checks import Names, check_outputs
 from okl.selection.criteria.projected_inverse import Part
 
 
@@ -33,6 +34,8 @@ class FoldsError(ClosedFormCriterion):
     folds : sequence of pairs of arrays
         Row numbers to train on, which must be all others, and to test.
     fit_intercept : bool
+    names : sequence, optional
+        What messages call the outputs.
     """
 
     def __init__(
@@ -41,9 +44,10 @@ class FoldsError(ClosedFormCriterion):
         folds: Sequence[tuple[np.ndarray, np.ndarray]],
         *,
         fit_intercept: bool,
+        names: Names = None,
     ) -> None:
         super().__init__(observed, fit_intercept=fit_intercept)
-        self._tests = _check_folds(folds, self.weights)
+        self._tests = _check_folds(folds, self.weights, names)
         self._rows = np.concatenate(self._tests)
         self.totals = self.weights[self._rows].sum(axis=0)
 
@@ -143,7 +147,9 @@ class _HeldOut(NamedTuple):
 
 
 def _check_folds(
-    folds: Sequence[tuple[np.ndarray, np.ndarray]], weights: np.ndarray
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    weights: np.ndarray,
+    names: Names,
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold; all others must train it.
 
@@ -163,11 +169,6 @@ def _check_folds(
                 f"{len(test)}; the error without refits needs folds that train on all "
                 "rows that they do not test. Use these, or the likelihood of folds."
             )
-        empty = np.flatnonzero(weights[train].sum(axis=0) == 0)
-        if len(empty):
-            raise ValueError(
-                f"Fold {number} has no training row with a target of output "
-                f"{empty[0]}. Use fewer folds, or folds that leave some of each output."
-            )
+        check_outputs(number, np.flatnonzero(weights[train].sum(axis=0) == 0), names)
         tests.append(np.asarray(test))
     return tests

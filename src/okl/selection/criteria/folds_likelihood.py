@@ -44,7 +44,7 @@ from okl.optimization.regions import Free
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
 from okl.selection.criteria.base import Criterion, Evaluation, Value
-from okl.selection.criteria.fold_checks import check_folds
+from okl.selection.criteria.fold_checks import Names, check_folds
 from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.selection.criteria.fold_term import FoldPart, HeldOutTerm, summed
 from okl.structures import Structure
@@ -83,6 +83,7 @@ class FoldsLikelihood(Criterion):
         tol: float = 1e-8,
         max_iter: int = 1000,
         rtol: float = 1e-5,
+        names: Names = None,
     ) -> None:
         if "smooth" not in observed.loss.capabilities or observed.tasks is not None:
             if observed.tasks is not None:
@@ -100,7 +101,7 @@ class FoldsLikelihood(Criterion):
         self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         self._starts: list[FoldStart | None] = [None] * len(self._folds)
         self._solved: list[np.ndarray | None] = [None] * len(self._folds)
-        check_folds(observed, self._folds, fit_intercept=fit_intercept)
+        check_folds(observed, self._folds, fit_intercept=fit_intercept, names=names)
 
     def evaluate(
         self,
