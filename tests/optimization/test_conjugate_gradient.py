@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.conjugate_gradient import conjugate_gradient, conjugate_steps
 
 N = 30
 
@@ -36,3 +36,28 @@ def test_no_growth_where_there_is_no_curvature(seed):
     found = conjugate_gradient(lambda x: matrix @ x, right, lambda x: x, rtol=1e-14)
     assert right @ found > 0
     assert np.linalg.norm(found) < 1e14
+
+
+@pytest.mark.parametrize("small", [1e-2, 1e-4])
+def test_curvature_is_that_of_a_direction_however_short(small):
+    # the first step all but solves it, and leads on to a short direction whose
+    # curvature is the rounding of that of the first
+    matrix, right = np.diag([1.0, 1e-16]), np.array([1.0, small])
+    found = conjugate_gradient(lambda x: matrix @ x, right, lambda x: x, rtol=1e-14)
+    np.testing.assert_allclose(found, right, rtol=1e-3)
+
+
+@pytest.mark.parametrize("n_values", [1, 3])
+def test_as_many_products_as_there_are_eigenvalues(n_values):
+    rng = np.random.default_rng(0)
+    values = np.repeat(rng.uniform(1, 10, n_values), 4)
+    matrix, right = spectrum(rng, values), rng.normal(size=values.shape)
+    steps = list(
+        conjugate_steps(
+            lambda x: (matrix @ x, x), right, lambda x: x, max_iter=n_values
+        )
+    )
+    assert len(steps) == n_values
+    found = sum(step.length * step.direction for step in steps)
+    np.testing.assert_allclose(matrix @ found, right, atol=1e-9)
+    assert steps[-1].left < 1e-9

@@ -23,6 +23,7 @@ from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.rounds import rounds
 from okl.solvers.smooth.scores import Scores
 from okl.structures import Frobenius, LowRank, Scaled, TraceBall
+from tests.covering import later
 from tests.samples import psd, solve, targets_for
 
 traces = pytest.mark.parametrize("structure", [LowRank(), TraceBall()], ids=repr)
@@ -187,6 +188,22 @@ def test_a_joint_step_is_that_of_newton(intercept, damping):
     assert_allclose(turned, -factor, atol=1e-5 * np.abs(factor).max())
 
 
+@intercepts
+@pytest.mark.parametrize("moreau_parameter", [4.0, 20.0])
+def test_what_a_joint_step_lowers_is_the_objective(intercept, moreau_parameter):
+    # A and B with the least sum of squares: it is then the penalty of f and L
+    problem = smooth_problem(LowRank(), intercept, moreau_parameter)
+    prepared, alpha = Majorization().prepare(problem), 1.0
+    start = rounds(prepared, alpha, tol=1e-2, max_iter=3).start
+    steps = JointSteps(prepared, OfTrace(), alpha, start)
+    model = steps.model_of(start)
+    point = steps._decomposed(steps._point(model))
+    assert point.objective <= model.objective * (1 + 1e-12)
+    assert_allclose(point.objective, steps._iterate(point).objective, rtol=1e-10)
+    image = problem.operator @ point.rows
+    assert_allclose(point.rows.T @ image, point.factor.T @ point.factor, atol=1e-8)
+
+
 def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
     # where each L that was tried took its best f there were hundreds
     problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
@@ -203,7 +220,7 @@ def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
     assert 0 < len(systems) <= 3 * found.n_iter
 
 
-@pytest.mark.parametrize("alpha", [0.1, 1.0])
+@pytest.mark.parametrize("alpha", [0.1, *later(1.0)])
 def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     # by way of larger alphas alone it ended at 50 where rounds had led to 26
     problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
