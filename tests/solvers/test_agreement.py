@@ -115,8 +115,8 @@ def test_a_known_output_kernel_is_a_linear_system(case, intercept, alpha):
     ids=["no-b", "b-3", "no-b-3", "b"],
 )
 def test_any_array_namespace(case, setting):
-    (intercept, rank), structure, (_, Y, K) = setting, case.make(4), draw(8, 4)
-    K = K if rank is None else psd(8, rank=rank)
+    (intercept, rank), structure, (_, Y, K) = setting, case.make(3), draw(6, 3)
+    K = K if rank is None else psd(6, rank=rank)
     for solver in fitting(structure, K, Y):
         if crawls(solver, structure, 0.3):
             continue
