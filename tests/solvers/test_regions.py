@@ -22,7 +22,7 @@ class Budget(SpectralSet):
     capabilities = frozenset({"update"})
 
     def region(self, n_outputs):
-        return Interior(0.0, np.inf, BUDGET)
+        return Interior(budget=BUDGET)
 
 
 class Trace(Structure):

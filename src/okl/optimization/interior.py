@@ -46,7 +46,7 @@ class Interior(WithBarrier):
     lower, upper : float
         Bounds of each eigenvalue, 0 <= lower <= upper; upper may be infinite.
     budget : float
-        Largest sum of the eigenvalues.
+        Largest sum of the eigenvalues; infinite where L is penalised otherwise.
     mean : float or None
         The eigenvalue of the direction 1, which is then set apart; None if it is
         treated like any other.
@@ -58,9 +58,9 @@ class Interior(WithBarrier):
         Below this weight logarithms are rounding.
     """
 
-    lower: float
-    upper: float
-    budget: float
+    lower: float = 0.0
+    upper: float = _INF
+    budget: float = _INF
     mean: float | None = None
     part: float = _FIRST_BARRIER
     logarithm: float = 0.0

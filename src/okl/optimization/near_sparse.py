@@ -47,8 +47,7 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near
     smooth = matrix - identity / (2 * weight)
 
     def dense(inverse: float) -> tuple[Array, Array, Array]:
-        allowed = Interior(0.0, float("inf"), float("inf"), inverse=inverse)
-        found = nearest(smooth, weight, allowed).output_kernel
+        found = nearest(smooth, weight, Interior(inverse=inverse)).output_kernel
         return *eigh(found), found
 
     barrier = max(eps, _BARRIER * float(dense(eps)[0][-1]) ** 2)

@@ -75,7 +75,7 @@ class LowRank(Structure):
         """Return (Z - I / (2 weight))_+."""
         identity = namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype)
         below = matrix - identity / (2 * weight)
-        found = nearest(below, weight, Interior(0.0, _INF, _INF))
+        found = nearest(below, weight, Interior())
         return found._replace(penalty=self.penalty(found.output_kernel))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:

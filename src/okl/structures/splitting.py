@@ -19,10 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from okl.numerics.arrays import Array, eigh, namespace
+from okl.optimization.interior import Interior
+from okl.optimization.near import nearest
 from okl.optimization.smooth import symmetric
-
-# Newton's method for the cubic equations: it is monotone from the right of the root.
-_NEWTON_STEPS = 100
 
 
 def primal_dual_splitting(
@@ -63,14 +62,4 @@ def prox_of_inverse_trace(matrix: Array, weight: float) -> Array:
 
     Each eigenvalue is the positive root of x^3 - z x^2 - weight = 0.
     """
-    xp = namespace(matrix)
-    values, vectors = eigh(matrix)
-    # to the right of the root, where the cubic is convex and increasing
-    roots = xp.clip(values, 0.0, None) + weight ** (1 / 3)
-    for _ in range(_NEWTON_STEPS):
-        slope = roots * (3 * roots - 2 * values)
-        moved = roots - (roots * roots * (roots - values) - weight) / slope
-        if not bool(xp.any(moved < roots)):
-            break
-        roots = moved
-    return symmetric((vectors * roots) @ vectors.T)
+    return nearest(matrix, 1.0, Interior(inverse=2 * weight)).output_kernel

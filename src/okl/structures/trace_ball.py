@@ -61,4 +61,4 @@ class TraceBall(SpectralSet):
 
     def region(self, n_outputs: int) -> Interior:
         """Return eigenvalues that sum to at most 1."""
-        return Interior(0.0, float("inf"), 1.0, inverse=float(self.eps))
+        return Interior(budget=1.0, inverse=float(self.eps))
