@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from okl.numerics.memory import require_memory
 from okl.optimization.regions import Region
 from okl.parameters.component import Component
 from okl.problems import Problem, Weighting
@@ -152,24 +151,3 @@ class Solver(Component, ABC):
 def _kind(component: Component) -> str:
     """Return its class: a repr may print arrays, and every fit walks the table."""
     return type(component).__name__
-
-
-# Newton's method in L holds about so many arrays of its size.
-_OUTPUT_MATRICES = 12
-
-
-def require_output_matrices(problem: Problem) -> None:
-    """Raise MemoryError unless Newton's method in L (m, m) can fit.
-
-    Raises
-    ------
-    MemoryError
-        Before anything of that size is allocated.
-    """
-    n_outputs = problem.targets.shape[1]
-    require_memory(
-        _OUTPUT_MATRICES * 8 * n_outputs**2,
-        f"A fit of {problem.structure} to {n_outputs} outputs",
-        "Use structure='low_rank' or 'trace_ball', which form no array of "
-        "n_outputs x n_outputs.",
-    )

@@ -18,17 +18,21 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from okl.numerics.arrays import eigh, namespace
+from okl.numerics.memory import require_memory
 from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Free, Region, WithBarrier
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.base import Solver, require_output_matrices
+from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.output_kernel.dual_newton import dual_newton
 from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
 from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.solution import Solution, certified
+
+# It holds about so many arrays of the size of L.
+_MATRICES = 12
 
 
 class OutputKernelNewton(Solver):
@@ -45,7 +49,13 @@ class OutputKernelNewton(Solver):
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K, after looking for room for matrices of outputs."""
-        require_output_matrices(problem)
+        n_outputs = problem.targets.shape[1]
+        require_memory(
+            _MATRICES * 8 * n_outputs**2,
+            f"A fit of {problem.structure} to {n_outputs} outputs",
+            "Use structure='low_rank' or 'trace_ball', which form no array of "
+            "n_outputs x n_outputs.",
+        )
         return Rotated.of(problem)
 
     def solve(

@@ -73,11 +73,7 @@ class Imputation(Solver):
         rotated = Rotated.of(problem.completed(completed))
         coefficients = best_coefficients(rotated, known, alpha)
         dual_coef = rotated.lift(coefficients)
-        intercept = None
-        if problem.centered:
-            intercept = problem.loss.best_intercept(
-                problem.targets, predictions, problem.weights
-            )
+        _, intercept = problem.at_best_intercept(predictions)
         return certified(
             problem,
             dual_coef,

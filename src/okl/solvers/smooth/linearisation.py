@@ -127,7 +127,6 @@ class Minimiser(NamedTuple):
     rank_limited: bool
 
 
-@dataclass(frozen=True)
 class AllColumns:
     """Models with K itself.
 
@@ -146,8 +145,8 @@ class AllColumns:
         What h is raised by where it does.
     """
 
-    first: float = 1.0
-    most: float = 1.0
+    first: ClassVar[float] = 1.0
+    most: ClassVar[float] = 1.0
     order: ClassVar[int] = 2
     loosest: ClassVar[float] = 1e-4
     memory: ClassVar[int] = 1
@@ -161,17 +160,12 @@ class AllColumns:
         return Linearisation(problem, kernel, scores, K, dual, scores.fitted)
 
     def curvature(
-        self,
-        last: Linearisation,
-        found: Minimiser,
-        here: Linearisation,
-        *,
-        moved: bool,
+        self, last: Linearisation, found: Minimiser, here: Linearisation, *, moved: bool
     ) -> float:
         """Return the change of the gradient over that of the predictions."""
-        moved = here.scores.predictions - last.scores.predictions
+        ahead = here.scores.predictions - last.scores.predictions
         turned = here.scores.gradient - last.scores.gradient
-        squares = inner(moved, moved)
+        squares = inner(ahead, ahead)
         return (inner(turned, turned) / squares) ** 0.5 if squares > 0 else inf
 
 
@@ -181,10 +175,7 @@ class SomeColumns:
 
     Attributes
     ----------
-    first, most : float
-        The first h, and the largest, relative to the bound: with that a model is above
-        phi everywhere but for what R does not see of K.
-    order, loosest, memory, steeper
+    first, most, order, loosest, memory, steeper
         As with all; a closer f, whose products are the work here, saves too few rounds.
     columns : array (n_samples, k)
         R U.
@@ -195,10 +186,10 @@ class SomeColumns:
     """
 
     first: float
-    most: float
     columns: Array
     values: Array
     rest: float
+    most: ClassVar[float] = _STEEPEST
     order: ClassVar[int] = 1
     loosest: ClassVar[float] = 1e-3
     memory: ClassVar[int] = 8
@@ -213,7 +204,6 @@ class SomeColumns:
         values, vectors = eigh(columns.T @ columns)
         return cls(
             1 / problem.n_outputs,
-            _STEEPEST,
             columns @ vectors,
             xp.clip(values, 0.0, None),
             max(float(xp.max(left)), 0.0),
@@ -241,12 +231,7 @@ class SomeColumns:
         return Linearisation(problem, kernel, scores, operator, inside, fitted)
 
     def curvature(
-        self,
-        last: Linearisation,
-        found: Minimiser,
-        here: Linearisation,
-        *,
-        moved: bool,
+        self, last: Linearisation, found: Minimiser, here: Linearisation, *, moved: bool
     ) -> float:
         """Return h times the change of C'KC along that of L over that in the model.
 
