@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from okl.estimators.border_penalty import BorderPenalty
 from okl.estimators.regression import RegressionMixin
 from okl.kernels import Kernel
-from okl.solvers.predictor.added_output import AddedOutput, add_output
+from okl.solvers.predictor.added_output import AddedOutput, NewOutput
 
 _TAKEN = (
     "OutputKernelExtension takes a fitted OutputKernelRegressor or "
@@ -175,15 +175,15 @@ class KeptFit:
             K, y = all_products[np.ix_(rows, rows)], column[rows]
             functions, roots = all_functions[rows], np.sqrt(of_rows[rows])
             axis = roots / np.linalg.norm(roots) * float(self.free_intercept)
-            output = add_output(
+            output = NewOutput(
                 _seen(y, roots, axis),
                 _seen(_seen(K, roots, axis).T, roots, axis),
                 _seen(functions, roots, axis),
                 self.eigenvalues,
                 float(alpha),
-                trace_and_square=self.trace_and_square,
+                *self.trace_and_square,
                 own_part=self._has_room(len(alphas)),
-            )
+            ).solve()
             own = roots * (output.dual - axis * (axis @ output.dual))
             rest = y - functions @ output.loadings - output.own_variance * (K @ own)
             intercept = np.average(rest, weights=of_rows[rows])

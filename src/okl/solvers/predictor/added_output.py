@@ -63,39 +63,6 @@ class AddedOutput:
     dual_value: float
 
 
-def add_output(
-    targets: Array,
-    kernel_matrix: Array,
-    functions: Array,
-    eigenvalues: Array,
-    alpha: float,
-    *,
-    trace_and_square: tuple[float, float],
-    own_part: bool = True,
-) -> AddedOutput:
-    """Solve the problem of one new output, in rows of weight one without intercept.
-
-    Parameters
-    ----------
-    targets : array (n_samples,)
-    kernel_matrix : array (n_samples, n_samples)
-        K.
-    functions : array (n_samples, q)
-        f at the rows, in the eigenvectors of L.
-    eigenvalues : array (q,)
-        Those of L, > 0.
-    alpha : float
-    trace_and_square : tuple of float
-        (mu, nu), not both zero.
-    own_part : bool, default=True
-        Whether there is an h; without, the output is a combination of the others.
-    """
-    problem = _Problem(
-        targets, kernel_matrix, functions, eigenvalues, alpha, *trace_and_square
-    )
-    return problem.solve(own_part)
-
-
 @dataclass(frozen=True)
 class _Point:
     """What the slope t of r implies."""
@@ -107,8 +74,24 @@ class _Point:
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """The problem, as above."""
+class NewOutput:
+    """The problem of one new output, in rows of weight one without intercept.
+
+    Attributes
+    ----------
+    targets : array (n_samples,)
+    kernel_matrix : array (n_samples, n_samples)
+        K.
+    functions : array (n_samples, q)
+        f at the rows, in the eigenvectors of L.
+    eigenvalues : array (q,)
+        Those of L, > 0.
+    alpha : float
+    mu, nu : float
+        Not both zero.
+    own_part : bool
+        Whether there is an h; without, the output is a combination of the others.
+    """
 
     targets: Array
     kernel_matrix: Array
@@ -117,25 +100,26 @@ class _Problem:
     alpha: float
     mu: float
     nu: float
+    own_part: bool
 
-    def solve(self, own_part: bool) -> AddedOutput:
+    def solve(self) -> AddedOutput:
         """Find the slope, and judge what it implies."""
         size = inner(self.targets, self.targets)
         if self.nu == 0 or size == 0:
-            return self._judged(self.at(self.mu / 2, own_part), own_part)
+            return self._judged(self._at(self.mu / 2))
         # the penalty is at most what the loss is at zero
         largest = self.mu / 2 + sqrt(self.nu * size / self.alpha)
 
         def excess(logarithm: float) -> float:
             slope = exp(logarithm)
-            point = self.at(slope, own_part)
+            point = self._at(slope)
             return log((self.mu / 2 + self.nu * self._variance(point)) / slope + 1e-300)
 
         low, high = log(_SMALLEST * largest), log(2 * largest)
         root = low if excess(low) <= 0 else brentq(excess, low, high)
-        return self._judged(self.at(exp(root), own_part), own_part)
+        return self._judged(self._at(exp(root)))
 
-    def at(self, slope: float, own_part: bool) -> _Point:
+    def _at(self, slope: float) -> _Point:
         """Return the best function for a slope of r."""
         xp = namespace(self.targets)
         precision = self._inverse_penalty(slope)
@@ -152,7 +136,7 @@ class _Problem:
         values, vectors = eigh((inside + inside.T) / 2)
         values = xp.clip(values, 0.0, None)
         coordinates = vectors.T @ whitened(self.targets)
-        own = _multiplier(values, coordinates, slope) if own_part else 0.0
+        own = _multiplier(values, coordinates, slope) if self.own_part else 0.0
         dual = whitened(vectors @ (coordinates / (1 + own * values)))
         loadings = precision * (self.functions.T @ dual)
         return _Point(slope, loadings, own, dual)
@@ -167,7 +151,7 @@ class _Problem:
         common = inner(self.eigenvalues * point.loadings, point.loadings)
         return common + point.own_variance
 
-    def _judged(self, point: _Point, own_part: bool) -> AddedOutput:
+    def _judged(self, point: _Point) -> AddedOutput:
         """Return the solution with its primal and dual value."""
         alpha, b, c = self.alpha, point.loadings, point.dual
         within = inner(c, self.kernel_matrix @ c)
@@ -178,7 +162,7 @@ class _Problem:
         penalty = own * within / 2 + self.nu * inner(bordering, bordering)
         penalty += self.mu / 2 * variance + self.nu / 2 * variance**2
         primal = inner(residuals, residuals) / 2 + alpha * penalty
-        bound = self._bound(point, within if own_part else 0.0)
+        bound = self._bound(point, within if self.own_part else 0.0)
         return AddedOutput(b, own, c, primal, bound)
 
     def _bound(self, point: _Point, within: float) -> float:
