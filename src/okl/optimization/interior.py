@@ -136,10 +136,7 @@ class Interior(WithBarrier):
             barrier = max(self.inverse, 2 * strength * float(values[0]))
             return replace(self, barrier=barrier)
         return replace(
-            self,
-            barrier=self.inverse,
-            logarithm=strength,
-            last=_LAST_BARRIER * scale,
+            self, barrier=self.inverse, logarithm=strength, last=_LAST_BARRIER * scale
         )
 
     @property

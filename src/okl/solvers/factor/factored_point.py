@@ -164,10 +164,5 @@ class FactoredPoint:
             change[:rank, :] = (inside + inside.T) / sums * roots
             return change
 
-        direction = conjugate_gradient(
-            hessian,
-            -self.gradient,
-            precondition,
-            rtol=rtol,
-        )
+        direction = conjugate_gradient(hessian, -self.gradient, precondition, rtol=rtol)
         return direction, alpha * inner(self.gradient, direction)

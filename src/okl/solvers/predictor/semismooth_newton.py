@@ -103,12 +103,7 @@ class Found(NamedTuple):
 
 
 def semismooth_newton(
-    prepared: Prepared,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Array | None,
+    prepared: Prepared, alpha: float, *, tol: float, max_iter: int, start: Array | None
 ) -> Found:
     """Take the steps, from C of a neighbouring alpha or from zero.
 

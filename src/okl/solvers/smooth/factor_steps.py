@@ -266,11 +266,7 @@ class FactorSteps:
         right = -xp.concat([gradient.T, missing * model.dual_rows])
         forcing = _IMPUTED_FORCING if self.prepared.imputes else FORCING
         step = conjugate_gradient(
-            hessian,
-            right,
-            precondition,
-            rtol=min(forcing, gap**0.5),
-            max_iter=PRODUCTS,
+            hessian, right, precondition, rtol=min(forcing, gap**0.5), max_iter=PRODUCTS
         )
         slope = inner(right, step)
         self.promise = slope / 2

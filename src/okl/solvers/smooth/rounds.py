@@ -32,11 +32,7 @@ from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
-from okl.solvers.smooth.linearisation import (
-    AllColumns,
-    Linearisation,
-    SomeColumns,
-)
+from okl.solvers.smooth.linearisation import AllColumns, Linearisation, SomeColumns
 from okl.solvers.smooth.scores import Scores, largest_curvature
 from okl.solvers.solution import Solution, certified
 
@@ -189,11 +185,7 @@ class _Rounds:
         self.prepared, self.models, self.alpha = prepared, prepared.models, alpha
         # then the gap never closes, and the objective says which model is the best
         self._bounded = problem.rank_is_bounded
-        self.monitor = Monitor(
-            problem.reference,
-            tol=tol,
-            max_iter=max_iter,
-        )
+        self.monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
         self.bound, self._tol = largest_curvature(problem), tol
         self._closer, self._minimal = 1.0, False
         self._accepted: list[float] = []
