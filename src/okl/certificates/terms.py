@@ -149,9 +149,7 @@ class StructureTerms(Structure):
         """Return sum_q R_q*(S_q)."""
         return sum(s.conjugate(matrix[q, ...]) for q, s in enumerate(self.structures))
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
+    def response(self, matrix: Array) -> Response:
         """Return those of all terms: the best L_q, and its derivative, for each S_q."""
         xp = namespace(matrix)
         found = [s.response(matrix[q, ...]) for q, s in enumerate(self.structures)]

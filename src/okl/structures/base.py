@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.optimization.near import Near
 from okl.optimization.regions import Region
 from okl.output_kernels import OutputKernel, SpectralKernel
@@ -188,27 +188,18 @@ class Structure(NamedOutputs, OwnKernels, ABC):
             kernel = SpectralKernel(kernel.spectral().eigenvalues)
         return self.penalty(kernel.matrix())
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
+    def response(self, matrix: Array) -> Response:
         """Return R*(S) with its derivatives, for a PSD matrix S (m, m).
 
-        With the capability ``"response"``, and a centre is not used. With
-        ``"proximal"`` alone it is that of R(L) + weight ||L - centre||^2 / 2, for a
-        PSD centre and a weight > 0.
+        Needed for ``"response"``.
         """
-        if centre is None:
-            raise TypeError(f"The conjugate of {self} has no second derivative.")
-        best, penalty, follow = self.near(centre + matrix / weight, weight)
-        away = best - centre
-        value = inner(matrix, best) - penalty - weight / 2 * inner(away, away)
-        return Response(value, best, lambda change: follow(change) / weight)
+        raise TypeError(f"The conjugate of {self} has no second derivative.")
 
     def near(self, matrix: Array, weight: float) -> Near:
         """Return the L that minimises R(L) + weight ||L - Z||^2 / 2.
 
         For a symmetric matrix Z (m, m) and a weight > 0. Needed for ``"proximal"``
-        without ``"response"``.
+        without ``"response"``: R* has two derivatives once such a distance is added.
         """
         raise TypeError(f"The proximal points of {self} are not known.")
 

@@ -31,9 +31,7 @@ class Frobenius(Structure):
         """Return ||S||_F^2 / 2."""
         return inner(matrix, matrix) / 2
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
+    def response(self, matrix: Array) -> Response:
         """Return R*(S); the best L is S."""
         return Response(self.conjugate(matrix), matrix, lambda change: change)
 

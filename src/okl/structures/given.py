@@ -62,9 +62,7 @@ class Given(Structure):
         """Return <S, L>."""
         return inner(matrix, self._matrix_for(matrix))
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
+    def response(self, matrix: Array) -> Response:
         """Return <S, L>, with an L that no S changes."""
         xp, kernel = namespace(matrix), self._matrix_for(matrix)
         return Response(inner(matrix, kernel), kernel, xp.zeros_like)

@@ -35,9 +35,7 @@ class Identity(Structure):
         xp = namespace(matrix)
         return float(xp.sum(xp.linalg.diagonal(matrix)))
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
+    def response(self, matrix: Array) -> Response:
         """Return tr S, with an L that no S changes."""
         xp = namespace(matrix)
         return Response(self.conjugate(matrix), self.update(matrix), xp.zeros_like)

@@ -160,7 +160,7 @@ class _Proof(NamedTuple):
         )
 
 
-class _Centred(Structure):
+class Centred(Structure):
     """A structure with the squared distance from some L."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"response"})
@@ -178,11 +178,13 @@ class _Centred(Structure):
         """Return that of the sum."""
         return self.response(matrix).value
 
-    def response(
-        self, matrix: Array, centre: Array | None = None, weight: float = 0.0
-    ) -> Response:
-        """Return that of the sum."""
-        return self.structure.response(matrix, self.centre, self.weight)
+    def response(self, matrix: Array) -> Response:
+        """Return that of the sum: the best L is near centre + S / weight."""
+        centre, weight = self.centre, self.weight
+        best, penalty, follow = self.structure.near(centre + matrix / weight, weight)
+        away = best - centre
+        value = inner(matrix, best) - penalty - weight / 2 * inner(away, away)
+        return Response(value, best, lambda change: follow(change) / weight)
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Refuse: no solver of these rounds asks for it."""
@@ -198,7 +200,7 @@ def _centred(structure: Any, matrices: Array, weights: list[float]) -> Any:
         tuple(
             one
             if "response" in one.capabilities
-            else _Centred(one, matrices[q, ...], weight)
+            else Centred(one, matrices[q, ...], weight)
             for q, (one, weight) in terms
         )
     )

@@ -49,9 +49,7 @@ class TermIterate(NamedTuple):
     objective: float
 
     @classmethod
-    def of(
-        cls, problem: Problem, alpha: float, predictions: Array, cost: float
-    ) -> TermIterate:
+    def of(cls, problem: Problem, predictions: Array, cost: float) -> TermIterate:
         """Evaluate the loss, at the best intercept."""
         loss, targets, weights = problem.loss, problem.targets, problem.weights
         scores, intercept = problem.at_best_intercept(predictions)
@@ -68,7 +66,7 @@ class TermIterate(NamedTuple):
         parts = [p @ start.matrices[q, ...] for q, p in enumerate(products)]
         cost = problem.structure.penalty(start.matrices)
         cost += sum(inner(start.dual, part) for part in parts) / 2
-        return cls.of(problem, alpha, sum(parts), alpha * cost)
+        return cls.of(problem, sum(parts), alpha * cost)
 
     def model(
         self, problem: Problem, columns: TermColumns, alpha: float, damped: float
@@ -105,9 +103,7 @@ class TermIterate(NamedTuple):
         own = loss.dual_value(targets, alpha * point.dual, weights)
         return max(value, own - alpha * point.response.value)
 
-    def towards(
-        self, problem: Problem, alpha: float, there: TermIterate
-    ) -> TermIterate:
+    def towards(self, problem: Problem, there: TermIterate) -> TermIterate:
         """Return where to go on: there, or on the way if the objective rises."""
         ahead = there.predictions - self.predictions
         slope = there.cost - self.cost - inner(self.gradient, ahead)
@@ -117,7 +113,5 @@ class TermIterate(NamedTuple):
                 break
             step /= 2
             cost = self.cost + step * (there.cost - self.cost)
-            moved = TermIterate.of(
-                problem, alpha, self.predictions + step * ahead, cost
-            )
+            moved = TermIterate.of(problem, self.predictions + step * ahead, cost)
         return moved

@@ -150,7 +150,7 @@ def _descent(
     )
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
-    dual, here = zero, TermIterate.of(problem, alpha, zero, 0.0)
+    dual, here = zero, TermIterate.of(problem, zero, 0.0)
     if start is not None:
         dual = best_part(problem, alpha, start.dual).dual
         there = TermIterate.of_start(problem, alpha, start)
@@ -162,11 +162,11 @@ def _descent(
         model = here.model(problem, prepared.columns, alpha, damped)
         point = model.minimise(dual, gap=gap)
         dual = point.dual
-        there = TermIterate.of(problem, alpha, point.predictions, alpha * point.cost)
+        there = TermIterate.of(problem, point.predictions, alpha * point.cost)
         bound = there.dual_value(problem, alpha, point)
         monitor.add(there.objective, bound, (point, there.intercept))
         closer = 1.0 if monitor.falls else _CLOSER * closer
-        here = here.towards(problem, alpha, there)
+        here = here.towards(problem, there)
         full = here is there
         least = min(first_damping, UNDAMPED / 10)
         damped = max(_LOWER * damped, least) if full else min(_HIGHER * damped, 1.0)
