@@ -198,23 +198,30 @@ def _product(matrix: Array, right: Array) -> Array:
 
     What takes the time of a product with few columns is to read the matrix. The entries
     on and above the diagonal are enough: a block of them is used as it is, and while it
-    is in the cache once more for its mirror image.
+    is in the cache once more for its mirror image. Up to twice as many columns go in
+    two groups, for BLAS copies the block where a product is larger.
     """
     n = matrix.shape[0]
     if right.shape[1] == 1 and is_numpy(matrix):
         return symmetric_product(matrix, right)
-    if n < 2 * _BLOCK or right.shape[1] > _FEW:
+    width = right.shape[1]
+    if n < 2 * _BLOCK or width > 2 * _FEW:
         return matrix @ right
     xp = namespace(matrix)
+    half = (width + 1) // 2
+    halves = [slice(0, half), slice(half, width)]
+    groups = [slice(0, width)] if width <= _FEW else halves
     result = xp.zeros(right.shape, dtype=xp.result_type(matrix, right))
     for start in range(0, n, _BLOCK):
         rows = slice(start, min(start + _BLOCK, n))
-        result[rows, :] += matrix[rows, rows] @ right[rows, :]
+        for few in groups:
+            result[rows, few] += matrix[rows, rows] @ right[rows, few]
         for after in range(start + _BLOCK, n, _BLOCK):
             columns = slice(after, min(after + _BLOCK, n))
             block = matrix[rows, columns]
-            result[rows, :] += block @ right[columns, :]
-            result[columns, :] += block.T @ right[rows, :]
+            for few in groups:
+                result[rows, few] += block @ right[columns, few]
+                result[columns, few] += block.T @ right[rows, few]
     return result
 
 
