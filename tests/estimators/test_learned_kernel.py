@@ -1,5 +1,7 @@
 """kernel="auto": the kernel is learned, and nothing but the data moves it."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -318,6 +320,35 @@ def test_where_nothing_can_be_learned_the_short_list_are_tried(X, Y):
     *_, search = regressor(cv=2)._planned(X, Y, None, None, {})
     assert search.learning is None
     assert list(map(repr, search.kernels)) == list(map(repr, short_list(X)))
+
+
+CLASSES_OF_THREE = np.repeat(np.arange(N // 3), 3)
+FEW_OBSERVED = np.where(np.arange(N)[:, None] < 4, Y, np.nan)
+FEW_OBSERVED[:, 1:] = 1.0
+RARE_LABELS = np.repeat(np.arange(N)[:, None] == 3, 2, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "Y", "reason"),
+    [
+        (regressor(cv=2), np.ones((N, 2)), "all targets are constant"),
+        (
+            OutputKernelClassifierCV(cv=3),
+            CLASSES_OF_THREE,
+            r"no class has 5 rows that differ \(the most frequent has 3\)",
+        ),
+        (
+            regressor(cv=2),
+            FEW_OBSERVED,
+            "no output that varies was observed in 5 rows",
+        ),
+        (OutputKernelClassifierCV(cv=2), RARE_LABELS, "no label has both values"),
+    ],
+    ids=["constant", "rare classes", "few observed", "rare labels"],
+)
+def test_the_warning_says_why_no_kernel_is_learned(model, Y, reason):
+    *_, search = clone(model)._planned(X, Y, None, None, {})
+    assert re.match(reason, search.unlearned)
 
 
 def test_many_rows_are_drawn_with_the_seed(monkeypatch):

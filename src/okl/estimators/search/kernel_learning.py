@@ -23,6 +23,7 @@ from okl.estimators.search.learnable_targets import (
     learnable_in_all,
     of_learnable_outputs,
     of_mean_weight_one,
+    why_not_learnable,
     with_likelihood,
 )
 from okl.estimators.targets import TrainingTargets
@@ -96,7 +97,8 @@ class KernelLearning:
         ------
         NothingToLearnError
             For sparse rows, a loss of numbers that is not smooth, fewer than ten rows
-            with targets, and where all columns or all targets are constant.
+            with targets, where all columns or all targets are constant, and where no
+            class has a row for each fold.
         """
         observed = with_likelihood(targets.observed) if classes else targets.observed
         if issparse(X):
@@ -111,13 +113,14 @@ class KernelLearning:
             raise NothingToLearnError(
                 f"{n_distinct} rows count and differ, and it takes {_FEWEST} at least"
             )
-        kept, some = of_learnable_outputs(as_matrix(distinct.observed(drawn)))
+        matrix = as_matrix(distinct.observed(drawn))
+        kept, some = of_learnable_outputs(matrix)
         folds: Folds = []
         if some is not None and "quadratic" not in some.loss.capabilities:
             folds = folds_of(some, random_state)
             some = learnable_in_all(some, folds)
         if some is None:
-            raise NothingToLearnError("no output, or class, has enough rows")
+            raise NothingToLearnError(why_not_learnable(matrix))
         if len(kept) < _FEWEST:
             raise NothingToLearnError(
                 f"{len(kept)} rows have outputs, or classes, with enough rows, and it "

@@ -72,6 +72,28 @@ def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | Non
     return rows, _of_outputs(observed.restrict(rows), outputs) if enough else None
 
 
+def why_not_learnable(observed: Observed) -> str:
+    """Return why no kernel can be learned of targets of which no output is left."""
+    if _is_softmax(observed):
+        most = int(observed.targets.sum(axis=0).max())
+        if most < N_FOLDS:
+            return (
+                f"no class has {N_FOLDS} rows that differ (the most frequent has "
+                f"{most}), one for each of the folds that it is learned by"
+            )
+        return "only one class has more than one row"
+    if not np.any(_varying(observed, 1)):
+        return "all targets are constant"
+    if not np.any(_varying(observed, _FEWEST)):
+        return (
+            f"no output that varies was observed in {_FEWEST} rows that differ or more"
+        )
+    return (
+        f"no label has both values in the training rows of each of the {N_FOLDS} folds "
+        "that it is learned by"
+    )
+
+
 class Distinct(NamedTuple):
     """Rows that differ, in an order that does not depend on the one they came in.
 
