@@ -57,7 +57,7 @@ ROWS = [
 ]
 # The folders of solvers, and the files beside them, in the same way.
 SOLVER_ROWS = [
-    [{"solution"}, {"neighbours"}],
+    [{"solution"}, {"neighbours"}, {"requirements"}],
     [{"base"}, {"monitor"}],
     [{"table"}, {"predictor"}],
     [{"factor"}, {"terms"}],

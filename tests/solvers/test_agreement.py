@@ -5,11 +5,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from okl.losses import Huber
 from okl.operators import Dense, Features
 from okl.optimization.interior import Interior
 from okl.optimization.regions import HalfTrace
-from okl.solvers import BlockCoordinateDescent, ClosedForm, as_solver, choose_solver
-from okl.structures import Scaled, Sparse
+from okl.solvers import (
+    BlockCoordinateDescent,
+    ClosedForm,
+    as_solver,
+    choice,
+    choose_solver,
+)
+from okl.solvers.requirements import LOSSES, REGIONS
+from okl.solvers.requirements import STRUCTURES as STRUCTURE_NEEDS
+from okl.structures import Identity, Scaled, Sparse
 from tests import reference
 from tests.instances import SOLVERS, STRUCTURES
 from tests.samples import draw, psd, solve
@@ -241,22 +250,40 @@ class TestChoice:
             choose_solver(3, problem)
 
     @pytest.mark.parametrize(
-        ("solver", "label", "capability"),
+        ("solver", "label", "needs"),
         [
-            ("closed_form", "frobenius", "'known' of"),
-            ("output_kernel_newton", "low-rank", "the region Free or WithBarrier of"),
-            ("factored_newton", "frobenius", "the region HalfTrace of"),
+            ("closed_form", "frobenius", "gives the output kernel.*is Frobenius"),
+            (
+                "output_kernel_newton",
+                "low-rank",
+                "the square of the output k.*; or bounds on eigenvalues.*is LowRank",
+            ),
+            ("factored_newton", "frobenius", "the trace of the output k.*is Frobenius"),
         ],
     )
     def test_a_solver_that_does_not_fit_says_what_is_missing(
-        self, solver, label, capability
+        self, solver, label, needs
     ):
         _, Y, K = draw(6, 4)
         (case,) = [case for case in STRUCTURES if case.label == label]
         with pytest.raises(
-            ValueError, match=f"(?s){capability} the structure.*solver='auto'"
+            ValueError, match=f"(?s)it needs a structure .*{needs}.*solver='auto'"
         ):
             solve(K, Y, case.make(4), 1.0, solver=solver)
+
+    def test_whatever_a_solver_needs_has_words(self):
+        solvers = choice.SOLVERS.values()
+        needs = ("loss_requires", "structure_requires", "regions")
+        for attribute, words in zip(
+            needs, (LOSSES, STRUCTURE_NEEDS, REGIONS), strict=True
+        ):
+            named = {name for cls in solvers for name in getattr(cls, attribute)}
+            assert named == set(words)
+
+    def test_of_another_loss_it_says_which_it_needs(self):
+        _, Y, K = draw(6, 4)
+        with pytest.raises(ValueError, match=r"needs the loss 'squared', and .* Huber"):
+            solve(K, Y, Identity(), 1.0, loss=Huber(), solver="closed_form")
 
 
 def test_a_factorisation_gives_way_where_the_shifted_matrix_is_singular():

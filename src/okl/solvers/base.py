@@ -14,6 +14,11 @@ from typing import Any, ClassVar
 from okl.optimization.regions import Region
 from okl.parameters.component import Component
 from okl.problems import Problem, Weighting
+from okl.solvers.requirements import (
+    lacking_loss,
+    lacking_region,
+    lacking_structure,
+)
 from okl.solvers.solution import Solution
 
 # What a solver needs that does not take the weights of a problem.
@@ -76,15 +81,13 @@ class Solver(Component, ABC):
         """Return what a problem lacks, each in words that follow 'it needs'."""
         structure = problem.structure
         lacking = self.structure_requires - structure.capabilities
-        names = [repr(name) for name in sorted(lacking)]
         region = structure.region(problem.n_outputs)
-        if self.regions and not isinstance(region, self.regions):
-            kinds = " or ".join(cls.__name__ for cls in self.regions)
-            names.append(f"the region {kinds}")
-        return self.missing_for_given(problem) + [
-            f"{name} of the structure, which {_kind(structure)} does not have"
-            for name in names
-        ]
+        elsewhere = self.regions and not isinstance(region, self.regions)
+        return (
+            self.missing_for_given(problem)
+            + [lacking_structure(name, structure) for name in sorted(lacking)]
+            + ([lacking_region(self.regions, structure)] if elsewhere else [])
+        )
 
     def missing_for_given(self, problem: Problem) -> list[str]:
         """Return what a problem lacks if L is given, whatever its structure."""
@@ -93,10 +96,7 @@ class Solver(Component, ABC):
         weighted = quadratic and problem.weighting not in self.weightings
         several = problem.operator.several
         return (
-            [
-                f"{name!r} of the loss, which {_kind(problem.loss)} does not have"
-                for name in sorted(loss)
-            ]
+            [lacking_loss(name, problem.loss) for name in sorted(loss)]
             + [_WEIGHTINGS["missing" in self.weightings]] * weighted
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)
@@ -146,8 +146,3 @@ class Solver(Component, ABC):
             alpha and the one before.
         """
         return start
-
-
-def _kind(component: Component) -> str:
-    """Return its class: a repr may print arrays, and every fit walks the table."""
-    return type(component).__name__

@@ -66,10 +66,10 @@ class BlockCoordinateDescent(Solver):
     structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
 
     def missing(self, problem: Problem) -> list[str]:
-        """Return the required capabilities that a problem lacks."""
+        """Return what a problem lacks, each in words that follow 'it needs'."""
         region = problem.structure.region(problem.n_outputs)
         trace = isinstance(region, HalfTrace)
-        lacking = ["the region HalfTrace of the structure whose rank is bounded"]
+        lacking = ["a structure whose rank is not bounded, or 'low_rank'"]
         return super().missing(problem) + lacking * (
             problem.rank_is_bounded and not trace
         )
