@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.svm import LinearSVC
 
 from okl import ClassTree
-from okl.decisions import decide
+from okl.decisions import decide, deepest_nodes, node_probabilities
 from okl.metrics import (
     ClassTreeScorer,
     hierarchical_f1_score,
@@ -25,10 +25,41 @@ from okl.metrics import (
     reject_curve_area,
     taxo_loss,
 )
+from okl.plotting import ClassTreeDisplay
 from tests.covering import examples
 from tests.trees.random_trees import ancestors, random_tree
 
+SOME = [["cat"], ["dog"]]
+P = [[0.4, 0.6]]
+OF_A_TREE = [
+    *(
+        lambda tree, score=score: score(*SOME, tree=tree)
+        for score in (
+            taxo_loss,
+            parent_accuracy_score,
+            hierarchical_f1_score,
+            hierarchical_precision_score,
+            hierarchical_recall_score,
+        )
+    ),
+    lambda tree: level_accuracy_score(*SOME, tree=tree, level=1),
+    *(
+        lambda tree, score=score: score(["cat"], P, labels=["cat", "dog"], tree=tree)
+        for score in (mean_reciprocal_rank, reject_curve, reject_curve_area)
+    ),
+    ClassTreeScorer,
+    lambda tree: decide(P, "taxo", classes=["cat", "dog"], tree=tree),
+    lambda tree: deepest_nodes(P, 0.8, classes=["cat", "dog"], tree=tree),
+    lambda tree: node_probabilities(P, classes=["cat", "dog"], tree=tree),
+    ClassTreeDisplay,
+]
 TREE = ClassTree.from_paths(["animal/cat", "animal/dog", "plant/oak", "rock"])
+
+
+@pytest.mark.parametrize("function", OF_A_TREE)
+def test_what_is_no_tree_is_refused_by_name(function):
+    with pytest.raises(TypeError, match=r"tree must be an okl.ClassTree.*\['a/b'\]"):
+        function(["a/b"])
 
 
 @examples(25)

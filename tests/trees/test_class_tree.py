@@ -254,3 +254,18 @@ def test_graphs_are_checked():
         ClassTree.from_networkx(networkx.DiGraph([("a", "c"), ("b", "c"), ("a", "b")]))
     with pytest.raises(ValueError, match=r"no directions.*DiGraph"):
         ClassTree.from_networkx(networkx.Graph([("a", "b")]))
+
+
+@pytest.mark.parametrize(
+    ("edges", "text"),
+    [
+        (
+            {"animal": ["dog", "cat"]},
+            r"\['dog', 'cat'\], of type list, for 'animal'.*turn the mapping around",
+        ),
+        (["dog", "animal"], r"\['dog', 'animal'\], of type list"),
+    ],
+)
+def test_edges_that_are_no_mapping_from_child_to_parent_are_named(edges, text):
+    with pytest.raises(TypeError, match=f"mapping from child to parent.*{text}"):
+        ClassTree.from_dict(edges)

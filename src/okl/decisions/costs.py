@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from okl.decisions.nodes import columns_of, sums_of_nodes
-from okl.trees import ClassTree
+from okl.trees import ClassTree, check_class_tree
 from okl.trees.relatives import path_lengths
 
 DECISIONS = ("accuracy", "taxo", "parent")
@@ -222,12 +222,16 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
 
     Raises
     ------
+    TypeError
+        If the tree is none.
     ValueError
         For another decision, one that needs a tree without one, a class that is no
         leaf of the tree, and a matrix of another shape or with entries that are not
         finite numbers.
     """
     classes = np.asarray(classes)
+    if tree is not None:
+        check_class_tree(tree, "tree")
     if isinstance(decision, str):
         if decision not in DECISIONS:
             raise ValueError(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from okl.decisions.checks import checked_probabilities
-from okl.trees import ClassTree
+from okl.trees import ClassTree, check_class_tree
 
 
 def node_probabilities(
@@ -57,6 +57,7 @@ def node_probabilities(
     >>> node_probabilities(p, classes=tree.classes_, tree=tree, level=1).tolist()
     [[0.75, 0.25]]
     """
+    check_class_tree(tree, "tree")
     classes = np.asarray(classes)
     columns, numbers = columns_of(tree, classes), numbers_of(tree, level, nodes)
     checked = checked_probabilities(probabilities, len(classes))
@@ -99,6 +100,7 @@ def deepest_nodes(
     >>> deepest_nodes(p, 0.8, classes=tree.classes_, tree=tree).tolist()
     ['animal', 'animal/cat', '/']
     """
+    check_class_tree(tree, "tree")
     check_min_probability(min_probability)
     classes = np.asarray(classes)
     probabilities = checked_probabilities(probabilities, len(classes))

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.decisions import ParentError, PathLength
-from okl.trees import ClassTree
+from okl.trees import ClassTree, check_class_tree
 from okl.trees.relatives import common_depths
 
 
@@ -58,7 +58,7 @@ def taxo_loss(
     >>> taxo_loss(["cat", "cat", "cat"], ["cat", "dog", "plant"], tree=tree)
     0.8333333333333334
     """
-    y_true, y_pred, weights = _checked(y_true, y_pred, sample_weight)
+    y_true, y_pred, weights = _checked(y_true, y_pred, tree, sample_weight)
     return float(np.average(PathLength(tree).of(y_true, y_pred), weights=weights))
 
 
@@ -84,7 +84,7 @@ def parent_accuracy_score(
     ValueError
         As in `taxo_loss`.
     """
-    y_true, y_pred, weights = _checked(y_true, y_pred, sample_weight)
+    y_true, y_pred, weights = _checked(y_true, y_pred, tree, sample_weight)
     return float(1 - np.average(ParentError(tree).of(y_true, y_pred), weights=weights))
 
 
@@ -111,8 +111,8 @@ def level_accuracy_score(
     ValueError
         As in `taxo_loss`, and for a level that the tree does not have.
     """
+    y_true, y_pred, weights = _checked(y_true, y_pred, tree, sample_weight)
     tree.level_numbers(level)
-    y_true, y_pred, weights = _checked(y_true, y_pred, sample_weight)
     true, found = tree.node_numbers(y_true), tree.node_numbers(y_pred)
     shared = common_depths(tree, true, found)
     right = (true == found) | (shared >= level)
@@ -183,14 +183,17 @@ def hierarchical_f1_score(
     return 2 * shared / (true + answered) if true + answered else 0.0
 
 
-def _checked(y_true: Any, y_pred: Any, sample_weight: Any) -> Any:
+def _checked(y_true: Any, y_pred: Any, tree: Any, sample_weight: Any) -> Any:
     """Return labels (n_samples,) and their weights, or None.
 
     Raises
     ------
+    TypeError
+        If the tree is none.
     ValueError
         If there are none, numbers of them differ, or an answer is missing.
     """
+    check_class_tree(tree, "tree")
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
     if len(y_true) == 0:
@@ -209,7 +212,7 @@ def _sizes(
     y_true: Any, y_pred: Any, tree: ClassTree, sample_weight: Any
 ) -> tuple[float, float, float]:
     """Return the sizes of all sets of ancestors: shared, of truths, of answers."""
-    y_true, y_pred, weights = _checked(y_true, y_pred, sample_weight)
+    y_true, y_pred, weights = _checked(y_true, y_pred, tree, sample_weight)
     true, found = tree.node_numbers(y_true), tree.node_numbers(y_pred)
     weights = np.ones(len(true)) if weights is None else weights
     return (

@@ -18,7 +18,7 @@ from okl.metrics.class_tree import (
     taxo_loss,
 )
 from okl.metrics.ranking import mean_reciprocal_rank, reject_curve_area
-from okl.trees import ClassTree
+from okl.trees import ClassTree, check_class_tree
 from okl.trees.relatives import are_below
 
 
@@ -124,6 +124,8 @@ class ClassTreeScorer:
 
     Raises
     ------
+    TypeError
+        If the tree is none.
     ValueError
         For another name.
 
@@ -146,7 +148,8 @@ class ClassTreeScorer:
     metric: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the name."""
+        """Check the tree and the name."""
+        check_class_tree(self.tree, "tree")
         if self.metric is not None and self.metric not in _SCORES:
             raise ValueError(
                 f"metric must be one of {', '.join(map(repr, _SCORES))}, or None for "

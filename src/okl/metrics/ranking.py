@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.decisions import answers, as_cost
-from okl.trees import ClassTree
+from okl.trees import ClassTree, check_class_tree
 
 
 class RejectCurve(NamedTuple):
@@ -181,6 +181,8 @@ def _checked(
     y_true: Any, y_proba: Any, labels: Any, tree: ClassTree | None, sample_weight: Any
 ) -> Any:
     """Return labels, probabilities, classes and weights of one length."""
+    if tree is not None:
+        check_class_tree(tree, "tree")
     y_true = column_or_1d(y_true)
     p = check_array(y_proba, dtype=np.float64, ensure_2d=False, input_name="y_proba")
     check_consistent_length(y_true, p, sample_weight)

@@ -15,7 +15,7 @@ import numpy as np
 from okl.plotting._drawing import axes_or_new, require
 from okl.plotting._fitted import fitted_model
 from okl.plotting._output_names import shorten
-from okl.trees import ClassTree
+from okl.trees import ClassTree, check_class_tree
 
 FONT = 8.0  # points, when there is room
 CHARACTER = 0.62  # width of an average character, in font sizes
@@ -64,7 +64,7 @@ class ClassTreeDisplay:
     def __init__(
         self, class_tree: ClassTree, *, values: Any = None, value_name: str = "value"
     ) -> None:
-        self.class_tree = class_tree
+        self.class_tree = check_class_tree(class_tree)
         self.values = None if values is None else np.asarray(values, dtype=np.float64)
         self.value_name = value_name
         if self.values is not None and self.values.shape != (class_tree.n_nodes,):

@@ -266,11 +266,11 @@ class ClassTree(TreeSources):
         return drawn(self.parents, texts)
 
 
-def check_class_tree(value: Any) -> ClassTree:
-    """Return a tree of classes, else raise TypeError."""
+def check_class_tree(value: Any, name: str = "class_tree") -> ClassTree:
+    """Return a tree of classes, else raise TypeError; the name is of the argument."""
     if not isinstance(value, ClassTree):
         raise TypeError(
-            "class_tree must be an okl.ClassTree, such as "
+            f"{name} must be an okl.ClassTree, such as "
             f"ClassTree.from_paths(paths); got {value!r}."
         )
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -92,9 +92,12 @@ def parents_of(edges: Mapping[Any, Any]) -> tuple[list[Any], np.ndarray]:
 
     Raises
     ------
+    TypeError
+        If there is no mapping, or one from a parent to its children.
     ValueError
         If a child has no name.
     """
+    _check_mapping(edges)
     pairs = {_or_none(child): _or_none(parent) for child, parent in edges.items()}
     if None in pairs:
         raise ValueError(
@@ -115,6 +118,23 @@ def parents_of(edges: Mapping[Any, Any]) -> tuple[list[Any], np.ndarray]:
         if parent is not None:
             parents[number[child]] = number[parent]
     return nodes, parents
+
+
+def _check_mapping(edges: Any) -> None:
+    """Raise TypeError unless edges map names to names."""
+    expected = 'a mapping from child to parent, such as {"dog": "animal"}'
+    if not hasattr(edges, "items"):
+        raise TypeError(
+            f"edges must be {expected}; got {edges!r}, of type {type(edges).__name__}."
+        )
+    for key, value in edges.items():
+        if not isinstance(value, Hashable) or isinstance(value, tuple):
+            raise TypeError(
+                f"edges must be {expected}; got {value!r}, of type "
+                f"{type(value).__name__}, for {key!r}. If these are the children of "
+                f"{key!r}, turn the mapping around: {{child: parent for parent, "
+                "children in edges.items() for child in children}."
+            )
 
 
 def _or_none(parent: Any) -> Any:
