@@ -12,6 +12,7 @@ from okl import (
     OutputKernelClassifier,
     OutputKernelClassifierCV,
     OutputKernelRegressor,
+    OutputKernelRegressorCV,
 )
 from okl.model_selection import GradientSearchCV
 from okl.structures import Tree
@@ -214,6 +215,27 @@ def test_outputs_of_a_regressor_are_leaves():
         )
     with pytest.raises(ValueError, match=r"one output for each .* none for 'b/z'"):
         OutputKernelRegressor("linear", structure).fit(rows, frame[mixed[1:]])
+
+
+def test_outputs_of_which_none_has_the_name_of_a_leaf_are_told():
+    pandas = pytest.importorskip("pandas")
+    Y = pandas.DataFrame(np.eye(8)[:, :5], columns=[f"y{i}" for i in range(5)])
+    rows = np.arange(16.0).reshape(8, 2)
+    model = OutputKernelRegressor("linear", Tree(TREE))
+    with pytest.warns(
+        UserWarning, match=r"outputs are 'y0', 'y1'.*leaves 'a/p'.*Rename the columns"
+    ) as told:
+        model.fit(rows, Y)
+    assert told[0].filename == __file__
+    search = OutputKernelRegressorCV("linear", structures=Tree(TREE), cv=2)
+    with pytest.warns(UserWarning, match="No output has the name of a leaf") as told:
+        search.fit(rows, Y)
+    assert __file__ in [one.filename for one in told if "leaf" in str(one.message)]
+    # without names there is nothing to compare
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(rows, Y.to_numpy())
+        model.fit(rows, pandas.DataFrame(Y.to_numpy()))
 
 
 def test_the_variances_are_learned():

@@ -10,6 +10,7 @@ import numpy as np
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel
 from okl.problems import Observed
 from okl.structures import Structure
+from okl.trees.names import listed
 
 
 def classes_of(
@@ -71,4 +72,25 @@ def structures_for(model: OutputKernelModel, observed: Observed) -> list[Structu
     structures = [structure.for_outputs(names) for structure in given]
     for structure in structures:
         structure.validate(observed.n_outputs)
+        _warn_of_no_leaf(structure, names)
     return structures
+
+
+def _warn_of_no_leaf(structure: Structure, names: np.ndarray | None) -> None:
+    """Warn of outputs in a tree none of which has the name of a leaf.
+
+    Numbers from zero are what a data frame without names has.
+    """
+    tree = structure.class_tree
+    if tree is None or names is None or tree.node_names.known(names).any():
+        return
+    if [str(name) for name in names] == [str(i) for i in range(len(names))]:
+        return
+    warnings.warn(
+        f"No output has the name of a leaf of the tree: outputs are {listed(names)}, "
+        f"and leaves {listed(tree.classes_)}. Outputs are taken for the leaves in this "
+        "order, that of classes_ of the tree. Rename the columns of Y as the leaves, "
+        "or pass an array if their order is right.",
+        UserWarning,
+        stacklevel=FIT_DEPTH + 2,
+    )
