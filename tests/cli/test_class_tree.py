@@ -12,6 +12,7 @@ from okl.cli.answers import Asked, answer_table
 from okl.cli.class_tree import classes_in_tree, read_class_tree
 from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.data import take_apart
+from okl.cli.errors import UserError
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.settings import label, parse_settings
@@ -168,6 +169,11 @@ def test_bad_trees_are_refused(okl, zoo, tmp_path, edges, text):
     assert result.exit_code == 2
     assert re.search(text, result.stderr)
     assert not (tmp_path / "out").exists()
+
+
+def test_classes_of_which_none_is_a_path_are_refused():
+    with pytest.raises(UserError, match=r"none has a '/': cat, dog.*leave --tree out"):
+        read_class_tree("paths", ["dog", "cat"])
 
 
 def test_a_table_of_integers_with_a_root(tmp_path):

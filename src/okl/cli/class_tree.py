@@ -34,11 +34,19 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
     Raises
     ------
     UserError
-        If there is no such table, or what it says is no tree.
+        If there is no such table, what it says is no tree, or no class is a path.
     """
     if option == PATHS:
         with refusing("the classes are no paths of a tree", ValueError, TypeError):
-            return ClassTree.from_paths(sorted(set(labels)))
+            tree = ClassTree.from_paths(sorted(set(labels)))
+        if tree.depth == 1:
+            raise UserError(
+                f"--tree {PATHS} says that the classes are paths such as animal/dog, "
+                f"and none has a '/': {listing(tree.classes_)}. A tree of one level "
+                "relates no classes: name a table with the columns child and parent, "
+                "or leave --tree out."
+            )
+        return tree
     path = Path(option)
     table = read_table(path, text_columns=_COLUMNS)
     missing = [name for name in _COLUMNS if name not in table]
