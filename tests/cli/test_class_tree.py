@@ -62,6 +62,7 @@ def in_tree(okl, zoo):
 def test_the_report_shows_tree_levels_and_confusions(in_tree):
     folder, report = in_tree
     assert {path.name for path in (folder / "out").iterdir()} == {*FILES, *TREE_FILES}
+    assert "classification (the classes are in a tree)" in report
     assert "all (40 rows)" in report
     assert "|-- animal (16 rows, " in report
     assert "|   |-- cat (8 rows, " in report

@@ -70,16 +70,22 @@ def take_apart(
     patterns: Sequence[str],
     task: Task | None,
     task_column: str | None = None,
+    *,
+    in_tree: bool = False,
 ) -> Data:
     """Split a table into features and the targets that patterns choose.
 
-    With a task column every row has the one target of the task it names.
+    With a task column every row has the one target of the task it names. What is in a
+    tree are classes, unless another task was asked for.
 
     Raises
     ------
     UserError
         For columns that cannot be used, or a task that the targets do not fit.
     """
+    reason = "as asked"
+    if in_tree and task is None:
+        task, reason = "classification", "the classes are in a tree"
     ids = None
     if task_column is not None:
         ids = Ids.of(table, task_column)
@@ -106,8 +112,6 @@ def take_apart(
         task, reason = infer_task(target_kinds)
         if task == "regression" and are_zeros_and_ones(table[names]).all():
             reason += "; for classes: --task classification"
-    else:
-        reason = "as asked"
     # a row without its only class is no example of anything
     one_class = task == "classification" and len(names) == 1
     table = plain(table, kinds, () if one_class else names)

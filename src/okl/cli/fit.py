@@ -121,9 +121,8 @@ def fit_table(
     settings = parse_settings(kernels, structures, assignments, in_tree=in_tree)
     class_tree = None
     with staged_folder(out) as folder:
-        task = task or ("classification" if in_tree else None)
         cells = _read(table, targets, task, task_column, in_tree=in_tree)
-        data = take_apart(cells, targets, task, task_column)
+        data = take_apart(cells, targets, task, task_column, in_tree=in_tree)
         if tree is not None:
             class_tree, data = classes_in_tree(tree, data)
             settings.structures[0].set_params(class_tree=class_tree)
