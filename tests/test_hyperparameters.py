@@ -203,6 +203,15 @@ class TestSpace:
         assert_allclose(np.exp(space.bounds[1:4]), [[0.1, 3.0]] * 3)
         assert_allclose(np.exp(space.start[1:4]), [1.0, 2.0, 3.0])
 
+    @pytest.mark.parametrize("parameters", [None, {"gamma": "tied"}])
+    def test_values_never_leave_the_bounds(self, parameters):
+        for low in range(1, 60):  # exp(log(5)) is less than 5
+            one = Hyperparameter("gamma", np.full(2, 9.0), (low, low + 1))
+            space = HyperparameterSpace([one], parameters)
+            for theta in space.bounds.T:
+                values = space.unpack(theta)["gamma"]
+                assert np.all((low <= values) & (values <= low + 1))
+
     def test_bounds_of_each_value(self):
         low = [0.5, 0.1, 0.01]
         space = HyperparameterSpace(listed(), {"kernel__gamma": (low, 9.0)})

@@ -20,13 +20,18 @@ from okl.parameters.ways import Tied, adapted, read_ways
 
 
 class _Part(NamedTuple):
-    """A learned parameter and the entries of theta that are its coordinates."""
+    """A learned parameter and the entries of theta that are its coordinates.
+
+    Its values stay between the limits, which the coordinates of these may miss by
+    rounding.
+    """
 
     name: str
     shape: tuple[int, ...]
     entries: np.ndarray
     prior: Prior
     scale: Scale
+    limits: tuple[np.ndarray, np.ndarray]
 
 
 class HyperparameterSpace:
@@ -100,13 +105,17 @@ class HyperparameterSpace:
             n = max(1, int(np.prod(one.shape)))
             groups = np.zeros(n, dtype=np.intp) if way.tied else np.arange(n)
             low, high = (np.ravel(b) for b in one.coordinate_bounds())
+            least, most = (np.broadcast_to(b, one.shape).ravel() for b in one.bounds)
             if way.tied:
                 low, high = low.min(keepdims=True), high.max(keepdims=True)
+                least, most = least.min(keepdims=True), most.max(keepdims=True)
             start = _averages(np.ravel(one.coordinates()), groups, low.size)
             starts.append(np.clip(start, low, high))
             bounds.append(np.stack([low, high], axis=1))
             entries = size + groups
-            self._parts.append(_Part(name, one.shape, entries, one.prior, one.scale))
+            self._parts.append(
+                _Part(name, one.shape, entries, one.prior, one.scale, (least, most))
+            )
             size += low.size
         learned = {part.name: part for part in self._parts}
         for name, way in ways.items():
@@ -126,7 +135,10 @@ class HyperparameterSpace:
     def unpack(self, theta: np.ndarray) -> dict[str, Any]:
         """Return the values that theta stands for, as ``set_params`` takes them."""
         theta = np.asarray(theta, dtype=np.float64)
-        values = {p.name: p.scale.values(theta[p.entries]) for p in self._parts}
+        values = {
+            p.name: np.clip(p.scale.values(theta[p.entries]), *p.limits)
+            for p in self._parts
+        }
         return {
             part.name: values[part.name].reshape(part.shape)
             if part.shape
