@@ -1,6 +1,7 @@
 """Hyperparameters learned by the gradient of a criterion."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from okl.selection.criteria import (
     TermDerivative,
     choose_criterion,
 )
+from okl.selection.descent import Descent
 from okl.selection.learning import learn
+from okl.selection.objective import Point
 from okl.structures import Frobenius, Graph, Identity, Mean
 from tests.samples import draw, draw_classes
 from tests.selection.criteria.differences import folds_of
@@ -282,7 +285,26 @@ def test_time_and_iterations_end_it():
     at_once = run(X, observed, Gaussian(0.4), max_time=1e-9)
     assert not at_once.success
     assert "max_time" in at_once.message
+    assert found.message.startswith("all 2 iterations of max_iter were done. Raise it")
     assert_allclose(at_once.kernel.gamma, 0.4)
+
+
+def test_a_gradient_that_does_not_fit_is_told_in_words():
+    class Objective:
+        """One whose gradient has the wrong sign."""
+
+        criterion = SimpleNamespace(by_fits=False)
+        moves_kernel = False
+        space = SimpleNamespace(bounds=np.array([[-9.0, 9.0]]))
+
+        def __call__(self, theta):
+            value = float(theta[0] ** 2)
+            return Point(theta.copy(), value, value, -2 * theta)
+
+    ended, why = Descent(Objective(), np.ones(1), 0.0, None, None).run(30)
+    assert not ended
+    assert why.startswith("nothing lower was found along the gradient")
+    assert why.endswith("narrow bounds, or learn fewer parameters.")
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,7 @@ def warn_of_end(best: Learned, depth: int) -> None:
         slope = best.trace[-1]["gradient_norm"]
         warnings.warn(
             f"The search over hyperparameters ended early: {best.message} The largest "
-            f"entry of the gradient is {slope:.2g}. Raise max_iter or max_time, or "
-            "learn fewer parameters.",
+            f"entry of the gradient is {slope:.2g}.",
             ConvergenceWarning,
             stacklevel=depth + 1,
         )

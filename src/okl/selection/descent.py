@@ -29,6 +29,7 @@ _LINE_SEARCH = 8
 # Where the line search finds nothing lower, though no logarithm changes the objective
 # by more than this per unit, the rest is rounding.
 _ROUGH = 0.1
+_FEWER = "or learn fewer parameters"
 # What SciPy says of such a line search.
 _ABNORMAL = 2
 
@@ -61,7 +62,10 @@ class Descent:
         return self._best.theta
 
     def run(self, max_iter: int) -> tuple[bool, str]:
-        """Minimise; return whether the search ended by itself, and why."""
+        """Minimise; return whether the search ended by itself, and why.
+
+        Where it did not the sentence also says what to do.
+        """
         of_fits = self._objective.criterion.by_fits and not self._objective.moves_kernel
         # the first step is the gradient, of the objective in these units
         unit = max(self._slope(self._best) / _FIRST, 1.0) if of_fits else 1.0
@@ -89,10 +93,20 @@ class Descent:
                 options=options,
             )
         except _OutOfTime:
-            return False, "max_time was reached."
-        if result.status == _ABNORMAL and self._slope(self._best) <= _ROUGH:
+            return False, f"max_time was reached. Raise it, {_FEWER}."
+        if result.success:
+            return True, "A step or the gradient was small enough."
+        if result.status != _ABNORMAL:
+            limit = f"all {max_iter} iterations of max_iter"
+            if result.nit < max_iter:
+                limit = f"all {result.nfev} evaluations that max_iter allows"
+            return False, f"{limit} were done. Raise it, {_FEWER}."
+        if self._slope(self._best) <= _ROUGH:
             return True, "Nothing lower was found, up to rounding."
-        return bool(result.success), str(result.message)
+        return False, (
+            "nothing lower was found along the gradient, so that one of the two is "
+            f"known too roughly. Start elsewhere (n_restarts), narrow bounds, {_FEWER}."
+        )
 
     def _first(self, theta: np.ndarray) -> Point:
         """Evaluate the start, where nothing may fail."""

@@ -69,7 +69,7 @@ class Learned:
     success : bool
         Whether the search ended by itself.
     message : str
-        Why it ended.
+        Why it ended, and where it did not by itself what to do.
     """
 
     kernel: Any
