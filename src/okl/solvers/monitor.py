@@ -18,6 +18,9 @@ _ROUNDING, _SETTLED = 2.0**-52, 4
 # Above this a relative gap is that of a dual value of no use, and says nothing of the
 # model.
 _OPEN = 0.5
+# Iterations that end above this relative gap, and their tolerance, were led astray by
+# where they began.
+_ASTRAY = 1e-7
 
 
 class Monitor:
@@ -103,6 +106,11 @@ class Monitor:
     def stalled(self) -> bool:
         """Whether as many iterations as count as stagnation made no progress."""
         return self._idle >= self._stagnation
+
+    @property
+    def astray(self) -> bool:
+        """Whether the gap stays larger than rounding is likely to leave it."""
+        return self.smallest > max(self._tol, _ASTRAY)
 
     @property
     def done(self) -> bool:

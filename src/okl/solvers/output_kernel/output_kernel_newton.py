@@ -82,6 +82,9 @@ class OutputKernelNewton(Solver):
             monitor.add(found.primal, found.dual, found)
             if monitor.done:
                 break
+        if start is not None and monitor.stalled and monitor.astray:
+            # an L without directions that these targets need is no start
+            return self.solve(prepared, alpha, tol=tol, max_iter=max_iter)
         best: NewtonIterate = monitor.best
         coefficients = best_coefficients(prepared, best.output_kernel, alpha)
         return certified(

@@ -99,6 +99,9 @@ class NewtonCG(Solver):
         point, monitor = _iterate(
             prepared, alpha, start, tol=SAFETY * tol, max_iter=max_iter
         )
+        if start is not None and monitor.n_iter < max_iter and monitor.astray:
+            # no step leads on from what another L made of C
+            return self.solve(prepared, alpha, tol=tol, max_iter=max_iter)
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),
