@@ -26,6 +26,18 @@ def test_saturated_entries_do_not_keep_a_fit_from_its_proof():
     assert fit(draw(431)).status == "optimal"
 
 
+def test_sparse_output_kernels_of_labels_take_few_steps():
+    # rounds with one curvature for all entries took 86
+    case = draw(402)
+    assert case.estimator.fit(case.X, case.y).n_iter_ <= 20
+
+
+@pytest.mark.slow
+def test_saturated_probabilities_do_not_keep_a_sparse_fit_from_its_proof():
+    # after 284 s the rounds had used up max_iter
+    assert fit(draw(597)).status == "optimal"
+
+
 def test_the_best_f_is_found_below_the_rounding_of_its_objective():
     # beside a loss of 978 the penalty is 0.1, and counts for L: with f right to 1e-14
     # of the objective the rounds stalled at a gap of 1.4e-6

@@ -72,13 +72,17 @@ class ActiveSystem:
         size = self.size if self._roots is None else self._roots.size
         if size > (_MILD if self._is_mild else DIRECT):
             return self._by_conjugate_gradients(right, sums, rtol)
-        change = namespace(right).zeros_like(right)
+        return self.solve_each(right[:, :, None], sums)[:, :, 0]
+
+    def solve_each(self, rights: Array, sums: Array) -> Array:
+        """Return E (n_samples, n_outputs, q) for q right sides, by factorising."""
+        change = namespace(rights).zeros_like(rights)
         for block in self._blocks:
             columns = block.columns
             own = self.prepared.problem.entries.intercepts_of(columns)
-            part = change[:, columns]
-            part[block.mask] = block.solve(right[:, columns][block.mask], sums[own])
-            change[:, columns] = part
+            part = change[:, columns, :]
+            part[block.mask] = block.solve(rights[:, columns, :][block.mask], sums[own])
+            change[:, columns, :] = part
         return change
 
     @cached_property
@@ -176,20 +180,19 @@ class _Block:
     members: Array | None
 
     def solve(self, right: Array, sums: Array) -> Array:
-        """Return e."""
+        """Return e (size, q) for q right sides."""
         if self.members is None:
-            return self.inverse(right[:, None])[:, 0]
+            return self.inverse(right)
         xp = namespace(right)
         ones, total, empty = self._border
         # the b that M e does not need: where M is all but singular, it would cancel
         # between two large vectors below
-        counts = xp.clip(xp.sum(self.members, axis=0), 1.0, None)
+        counts = xp.clip(xp.sum(self.members, axis=0), 1.0, None)[:, None]
         right = right - self.members @ (self.members.T @ right / counts)
-        free = self.inverse(right[:, None])[:, 0]
-        excess = self.members.T @ free - sums
-        excess = xp.where(empty, xp.zeros_like(sums), excess)
-        shift = xp.linalg.solve(total, excess[:, None])
-        return free - (ones @ shift)[:, 0]
+        free = self.inverse(right)
+        excess = self.members.T @ free - sums[:, None]
+        excess = xp.where(empty[:, None], xp.zeros_like(excess), excess)
+        return free - ones @ xp.linalg.solve(total, excess)
 
     @cached_property
     def _border(self) -> tuple[Array, Array, Array]:

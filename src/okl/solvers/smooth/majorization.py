@@ -6,7 +6,9 @@ Under a trace penalty such rounds take the longer, the more directions of L are 
 zero: hundreds for the sharp envelopes of a hinge, for logistic losses, or where a small
 alpha meets few targets of many outputs. There they lead to where Newton's method in a
 factor of L starts (`okl.solvers.smooth.factor_newton`), which takes ten steps. Under
-the Frobenius norm they are most often enough, and else followed by that as well.
+the Frobenius norm they are most often enough, and else followed by that as well. Where
+a region says what L may be, and the loss is one of labels, a few lead to where Newton's
+method in L starts (`okl.solvers.smooth.region_newton`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import ClassVar
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
-from okl.solvers.smooth.factor_newton import factor_newton, takes
+from okl.solvers.smooth import factor_newton, region_newton
 from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
 from okl.solvers.solution import Solution
 
@@ -25,7 +27,8 @@ class Majorization(Solver):
 
     Under a trace penalty or the Frobenius norm, where targets are missing or the loss
     is one of labels, each alone, some rounds and Newton's method in the factor B of
-    L = B B'.
+    L = B B'. With such a loss and a structure with a region, if the equations are not
+    too many, some rounds and Newton's method in L.
 
     Parameters
     ----------
@@ -61,5 +64,9 @@ class Majorization(Solver):
         start: Start | None = None,
     ) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
-        solve = factor_newton if takes(prepared) else rounds
+        solve = rounds
+        if factor_newton.takes(prepared):
+            solve = factor_newton.factor_newton
+        elif region_newton.takes(prepared):
+            solve = region_newton.region_newton
         return solve(prepared, alpha, tol=tol, max_iter=max_iter, start=start)

@@ -1,0 +1,159 @@
+r"""A second-order model of what the best f costs, and where it is least with R.
+
+L is T X T' and what a region sets apart. The model is a matrix over the entries of X on
+and above the diagonal: with P = K C T and E the answer of the best f to a change of X
+(`okl.solvers.smooth.region_newton`), the second derivative of phi / alpha along that is
+-(P'E T + T'E'P) / 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.optimization.newton import newton
+from okl.optimization.regions import Decomposed, Iterate, WithBarrier
+from okl.optimization.smooth import symmetric
+
+# The minimum of a model is found where so many steps in a row lower it by less than
+# this part of all that it has fallen, or after the most.
+_SETTLED, _LITTLE, _MOST_STEPS = 2, 1e-3, 60
+# What rounding hides of the value of a model, as a part of it.
+_UNSEEN = 1e-14
+
+
+class Pairs(NamedTuple):
+    """Symmetric matrices X (k, k) by their entries on and above the diagonal.
+
+    Attributes
+    ----------
+    rows, columns : array (q,)
+        Of the entries.
+    basis : array (m, k)
+        T.
+    """
+
+    rows: Array
+    columns: Array
+    basis: Array
+
+    @classmethod
+    def of(cls, basis: Array) -> Pairs:
+        """Return those of as many rows as T has columns."""
+        numbers = namespace(basis).arange(basis.shape[1])
+        rows, columns = namespace(basis).nonzero(numbers[:, None] <= numbers)
+        return cls(rows, columns, basis)
+
+    def entries(self, matrix: Array) -> Array:
+        """Return those of a symmetric matrix (q,)."""
+        return matrix[self.rows, self.columns]
+
+    def products(self, image: Array) -> Array:
+        """Return -KCD (n_samples, m, q) for D = T X T', X with one entry, or mirrored.
+
+        ``image`` is KCT.
+        """
+        xp = namespace(image)
+        parts = [
+            xp.take(image, one, axis=1)[:, None, :] * xp.take(self.basis, two, axis=1)
+            for one, two in ((self.rows, self.columns), (self.columns, self.rows))
+        ]
+        once = xp.where(self.rows == self.columns, 0.5, 1.0)
+        return -once * (parts[0] + parts[1])
+
+    def derivative(self, image: Array, answers: Array) -> Array:
+        """Return the second derivative of phi / alpha, from X to a matrix (k^2, k^2).
+
+        ``answers`` are E for all of these products.
+        """
+        xp, k = namespace(image), self.basis.shape[1]
+        turned = xp.tensordot(image.T, answers, axes=1)
+        turned = xp.tensordot(self.basis.T, turned, axes=((1,), (1,)))
+        turned = -(turned + xp.permute_dims(turned, (1, 0, 2))) / 2
+        shared = turned * xp.where(self.rows == self.columns, 1.0, 0.5)
+        numbers = xp.zeros((k, k), dtype=self.rows.dtype)
+        numbers[self.rows, self.columns] = xp.arange(self.rows.shape[0])
+        numbers = xp.maximum(numbers, numbers.T)
+        return xp.reshape(
+            xp.take(shared, xp.reshape(numbers, (-1,)), axis=2), (k * k, k * k)
+        )
+
+
+class QuadraticModel(NamedTuple):
+    """The second-order model of phi / alpha at one X = T'LT.
+
+    Attributes
+    ----------
+    value : float
+        There, and R as well: a constant.
+    centre : array (k, k)
+        X.
+    moment : array (k, k)
+        Minus twice the gradient.
+    second : array (k^2, k^2)
+        The second derivative.
+    """
+
+    value: float
+    centre: Array
+    moment: Array
+    second: Array
+
+    def at(self, values: Array, vectors: Array) -> _QuadraticPoint:
+        """Evaluate at eigenvalues and eigenvectors."""
+        away = symmetric((vectors * values) @ vectors.T) - self.centre
+        bent = self.times(away)
+        value = self.value + inner(bent - self.moment, away) / 2
+        moment = symmetric(vectors.T @ (self.moment - 2 * bent) @ vectors)
+        return _QuadraticPoint(value, moment, vectors, self)
+
+    def times(self, matrix: Array) -> Array:
+        """Return the second derivative along a matrix."""
+        xp = namespace(matrix)
+        return xp.reshape(self.second @ xp.reshape(matrix, (-1,)), matrix.shape)
+
+    def least(self, region: WithBarrier) -> tuple[Decomposed, float]:
+        """Return where the model plus R is least, and by how much it is lower."""
+        held = replace(region, barrier=region.inverse)
+        here = Decomposed(
+            *eigh(self.centre), self.centre if region.by_entries else None
+        )
+        first = held.value(Iterate(here, self.at(*here[:2]))) + self.value
+        # entries may start as they are: they have no bounds to keep off
+        start = (held, here) if region.by_entries else region.warm(here)
+        assert start is not None  # an L of this very problem is near
+        best, lowest, settled = here, first, 0
+        unseen = _UNSEEN * abs(first)
+        for n_steps, iterate in enumerate(newton(self, *start)):
+            value = iterate.point.value + held.value(iterate)
+            # what falls by less than is seen goes on, to the end of Newton's method
+            little = abs(lowest - value) <= _LITTLE * (first - value - unseen)
+            settled = settled + 1 if little else 0
+            if value <= lowest + unseen:
+                best, lowest = iterate.kernel, min(value, lowest)
+            if settled == _SETTLED or n_steps == _MOST_STEPS:
+                break
+        return best, first - lowest
+
+
+class _QuadraticPoint(NamedTuple):
+    value: float
+    moment: Array
+    vectors: Array
+    model: QuadraticModel
+
+    @property
+    def diagonal(self) -> Array:
+        xp, V = namespace(self.moment), self.vectors
+        k = V.shape[0]
+        squares = xp.reshape(V[:, None, :] * V, (k * k, k))
+        by_rows = xp.reshape(self.model.second, (k, k, k, k))
+        by_rows = xp.reshape(xp.permute_dims(by_rows, (1, 3, 0, 2)), (k * k, k * k))
+        entries = squares.T @ (by_rows @ squares)
+        # an entry off the diagonal has another that mirrors it
+        return symmetric(2 * entries - entries * xp.eye(k, dtype=entries.dtype))
+
+    def curvature(self, direction: Array) -> Array:
+        V = self.vectors
+        return symmetric(V.T @ self.model.times(V @ direction @ V.T) @ V)

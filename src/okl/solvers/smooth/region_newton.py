@@ -1,0 +1,179 @@
+r"""Labels, a penalty with a region: Newton's method in L.
+
+With f and b eliminated the problem is one in L (`okl.solvers.smooth.linearisation`),
+
+.. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
+          \qquad S = C'KC.
+
+In each step phi is replaced by its second-order model at the last L, and R is not. On
+the way to where their sum is least in the region of the structure
+(`okl.optimization.regions`) the next L is looked for. What the second derivative makes
+of a change D of L is -alpha / 2 (E'KC + C'KE), E the solution of
+`okl.solvers.predictor.active_system` for -KCD on the right. One factorised system has
+the E of all entries of D at once, so that the model is a matrix
+(`okl.solvers.smooth.quadratic_model`), and its minimum costs no product with K.
+(Proximal Newton methods: Lee, Sun & Saunders 2014.)
+
+The models of `okl.solvers.smooth.rounds` have one curvature h for all entries. Where
+some probabilities are saturated and others are not, or under the sharp envelopes of a
+loss with kinks, these take hundreds of rounds in place of ten steps. A few of them lead
+to where the steps begin.
+"""
+
+from __future__ import annotations
+
+from okl.numerics.arrays import Array, namespace
+from okl.optimization.regions import Decomposed, WithBarrier
+from okl.optimization.smooth import symmetric
+from okl.output_kernels import SpectralKernel
+from okl.solvers.monitor import Monitor
+from okl.solvers.predictor.active_system import DIRECT, ActiveSystem
+from okl.solvers.smooth.backtracking import first_lower
+from okl.solvers.smooth.factor_steps import FactorIterate
+from okl.solvers.smooth.linearisation import AllColumns
+from okl.solvers.smooth.quadratic_model import Pairs, QuadraticModel
+from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
+from okl.solvers.smooth.scores import Scores
+from okl.solvers.solution import Solution, certified
+
+# f is found to this part of the square of the last gap, within bounds.
+_SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
+# Steps without a smaller gap, after which rounding is in the way; shares of one that
+# are tried.
+_STAGNATION, _TRIALS = 10, 12
+# Rounds before the first step, without a start: where L has the right scale by then,
+# few steps are left, and an easy problem may need none.
+_ROUNDS = 3
+
+
+def takes(prepared: PreparedRounds) -> bool:
+    """Tell whether a problem has such a region, and a loss of labels one by one.
+
+    And a system, and a second derivative, small enough to be written out. Huber losses
+    are left to rounds, which are few there.
+    """
+    problem = prepared.problem
+    loss, m = problem.loss.capabilities, problem.n_outputs
+    region = problem.structure.region(m)
+    return (
+        "multilabel" in loss
+        and "quadratic" not in loss
+        and isinstance(prepared.models, AllColumns)
+        and isinstance(region, WithBarrier)
+        and region.only(m) is None
+        and max(problem.targets.shape[0], m) * m <= DIRECT
+    )
+
+
+def region_newton(
+    prepared: PreparedRounds,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Start | None = None,
+) -> Solution:
+    """Iterate from L of a neighbouring alpha, or of a few rounds.
+
+    Parameters
+    ----------
+    prepared : PreparedRounds
+        Of a problem that is one of these (`takes`).
+    alpha, tol, max_iter, start
+        As in `okl.solvers.Solver.solve`.
+    """
+    problem = prepared.problem
+    monitor = Monitor(
+        problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
+    )
+    if start is None:
+        rough = rounds(prepared, alpha, tol=tol, max_iter=_ROUNDS)
+        if rough.certificate.status == "optimal":
+            return rough
+        monitor.history.records.extend(rough.history)
+        start = rough.start
+    steps = _Steps(prepared, alpha)
+    model = steps.model(start.kernel.spectral(), start.inside)
+    following: FactorIterate | None = model
+    while following is not None:
+        gap = monitor.add(following.primal, following.dual, following)
+        following = None if monitor.done else steps.lower(following, gap)
+    best: FactorIterate = monitor.best
+    return certified(
+        problem,
+        best.fit.dual_coef,
+        best.kernel,
+        alpha,
+        tol=tol,
+        history=monitor.history,
+        start=Start(best.kernel, best.fit.start),
+        intercept=best.fit.intercept,
+    )
+
+
+class _Steps:
+    """The steps at one alpha."""
+
+    def __init__(self, prepared: PreparedRounds, alpha: float) -> None:
+        problem = prepared.problem
+        xp, m = namespace(problem.targets), problem.n_outputs
+        region = problem.structure.region(m)
+        assert isinstance(region, WithBarrier)  # it is one of these
+        self.prepared, self.alpha, self.region = prepared, alpha, region
+        # T (m, k): L is T X T' and what the region sets apart
+        self._basis = region.split(xp.eye(m, dtype=problem.targets.dtype))
+        self._share = _MOST
+
+    def model(self, kernel: SpectralKernel, inside: object) -> FactorIterate:
+        """Return the model with the best f for an L, from where that may start."""
+        fit = self.prepared.best_predictor(
+            kernel, self.alpha, tol=self._share, start=inside
+        )
+        scores = Scores.of(self.prepared.problem, fit)
+        primal = fit.certificate.primal
+        return FactorIterate(kernel, fit, scores, primal, scores.gradient)
+
+    def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
+        """Return the first lower model on the way to the next L, None if none is."""
+        self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
+        quadratic, answers = self.quadratic(model)
+        found, fall = quadratic.least(self.region)
+        dual, L, T = model.dual_rows / self.alpha, model.kernel.matrix(), self._basis
+        change = self._whole(found).matrix() - L
+        turned = answers @ Pairs.of(T).entries(T.T @ change @ T)
+
+        def at(share: float) -> FactorIterate:
+            there = SpectralKernel.from_matrix(L + share * change)
+            start = self.prepared.inside_of(dual + share * turned, there, self.alpha)
+            return self.model(there, start)
+
+        best, _ = first_lower(model, at, self.alpha * fall, trials=_TRIALS)
+        return None if best is model else best
+
+    def quadratic(self, model: FactorIterate) -> tuple[QuadraticModel, Array]:
+        """Return the model of phi / alpha, and the E that it is made of."""
+        dual, T = model.dual_rows / self.alpha, self._basis
+        image, pairs = (self.prepared.problem.operator @ dual) @ T, Pairs.of(T)
+        answers = self._answers(model, pairs.products(image))
+        return QuadraticModel(
+            model.objective / self.alpha,
+            symmetric(T.T @ model.kernel.matrix() @ T),
+            symmetric((dual @ T).T @ image),
+            pairs.derivative(image, answers),
+        ), answers
+
+    def _answers(self, model: FactorIterate, rights: Array) -> Array:
+        """Return E (n_samples, n_outputs, q) for q right sides."""
+        problem = self.prepared.problem
+        xp, targets = namespace(rights), problem.targets
+        curvature = problem.loss.curvature(
+            targets, model.scores.predictions, problem.weights
+        )
+        known = self.prepared.for_known.under(problem, model.kernel)
+        none = xp.zeros((problem.n_outputs,), dtype=targets.dtype)
+        return ActiveSystem(known, curvature, self.alpha).solve_each(rights, none)
+
+    def _whole(self, inside: Decomposed) -> SpectralKernel:
+        """Return the L of all outputs, given T'LT."""
+        values, vectors = self.region.whole(inside.values, inside.vectors)
+        return SpectralKernel(values, vectors, inside.matrix)

@@ -1,0 +1,102 @@
+"""Newton's method in L over the region of a structure, for losses of labels."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.losses import Envelope, Hinge, Logistic, SquaredHinge
+from okl.operators import Dense
+from okl.output_kernels import SpectralKernel
+from okl.problems import Inputs, formulate
+from okl.solvers import Majorization
+from okl.solvers.smooth import region_newton
+from okl.solvers.smooth.region_newton import takes
+from okl.solvers.smooth.rounds import rounds
+from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
+from tests.samples import psd, targets_for
+
+structures = pytest.mark.parametrize(
+    "structure", [Sparse(0.5), Sparse(1.0), Cluster(2), TraceBall(0.5)], ids=repr
+)
+intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+
+
+def prepared_for(loss, structure, intercept, n=40, m=5):
+    K, Y = targets_for(loss, n, m)
+    inputs = Inputs.of(Dense(K), fit_intercept=intercept)
+    if isinstance(loss, Hinge):
+        loss = Envelope(loss, 4.0, np.zeros_like(Y))
+    return Majorization().prepare(formulate(inputs, Y, loss, structure).problem)
+
+
+@structures
+@intercepts
+@pytest.mark.parametrize("loss", [Hinge(), Logistic(), SquaredHinge()], ids=repr)
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_the_optimum_of_the_rounds(loss, structure, intercept, alpha):
+    prepared = prepared_for(loss, structure, intercept)
+    assert takes(prepared)
+    found = Majorization().solve(prepared, alpha, tol=1e-9, max_iter=50)
+    alone = rounds(prepared, alpha, tol=1e-4, max_iter=500)
+    newton, other = found.certificate, alone.certificate
+    assert newton.status == "optimal"
+    assert newton.primal <= other.primal * (1 + 1e-9)
+    assert newton.primal >= other.dual * (1 - 1e-9)
+    assert len(found.history) == found.n_iter
+
+
+def test_few_steps_where_rounds_are_many():
+    prepared = prepared_for(Logistic(), Sparse(0.9), True, n=80, m=8)
+    found = Majorization().solve(prepared, 1e-3, tol=1e-6, max_iter=25)
+    assert found.certificate.status == "optimal"
+
+
+def test_few_steps_from_a_neighbouring_alpha():
+    prepared = prepared_for(Logistic(), Sparse(0.5), True)
+    solver = Majorization()
+    there = solver.solve(prepared, 0.12, tol=1e-9, max_iter=50)
+    here = solver.solve(prepared, 0.1, tol=1e-9, max_iter=50, start=there.start)
+    assert here.certificate.status == "optimal"
+    assert here.n_iter <= 6
+
+
+@structures
+@intercepts
+def test_the_second_derivative_of_what_the_best_f_costs(structure, intercept):
+    prepared, alpha, m = prepared_for(Logistic(), structure, intercept), 0.3, 5
+    steps = region_newton._Steps(prepared, alpha)
+    T = steps._basis
+
+    def gradient(L):
+        kernel = SpectralKernel.from_matrix(L)
+        fit = prepared.best_predictor(kernel, alpha, tol=1e-15, start=None)
+        model = steps.model(kernel, fit.start)
+        dual = model.dual_rows @ T / alpha
+        return model, -dual.T @ (prepared.problem.operator @ dual) / 2
+
+    L = psd(m, seed=1) + np.eye(m)
+    change = T @ psd(T.shape[1], seed=2) @ T.T
+    model, _ = gradient(L)
+    quadratic, _ = steps.quadratic(model)
+    step = 1e-4
+    ahead, behind = (gradient(L + sign * step * change)[1] for sign in (1, -1))
+    inside = T.T @ change @ T
+    assert_allclose(
+        quadratic.times(inside), (ahead - behind) / (2 * step), rtol=1e-4, atol=1e-5
+    )
+    values, vectors = np.linalg.eigh(psd(T.shape[1], seed=3))
+    point = quadratic.at(values, vectors)
+    for i, j in [(0, 0), (1, 2)]:
+        unit = np.zeros_like(inside)
+        unit[i, j] = unit[j, i] = 1.0
+        assert_allclose(point.curvature(unit)[i, j], point.diagonal[i, j])
+
+
+@pytest.mark.parametrize("structure", [LowRank(), Frobenius()], ids=repr)
+def test_other_penalties_are_left_to_others(structure):
+    assert not takes(prepared_for(Hinge(), structure, True))
+
+
+def test_a_system_too_large_is_left_to_rounds(monkeypatch):
+    monkeypatch.setattr(region_newton, "DIRECT", 199)
+    assert not takes(prepared_for(Hinge(), Sparse(), True))
