@@ -1,5 +1,6 @@
 """Newton's method in L over the region of a structure, for losses of labels."""
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,7 +14,7 @@ from okl.solvers.smooth import region_newton
 from okl.solvers.smooth.region_newton import takes
 from okl.solvers.smooth.rounds import rounds
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
-from tests.samples import psd, targets_for
+from tests.samples import psd, solve, targets_for
 
 structures = pytest.mark.parametrize(
     "structure", [Sparse(0.5), Sparse(1.0), Cluster(2), TraceBall(0.5)], ids=repr
@@ -58,6 +59,25 @@ def test_few_steps_from_a_neighbouring_alpha():
     here = solver.solve(prepared, 0.1, tol=1e-9, max_iter=50, start=there.start)
     assert here.certificate.status == "optimal"
     assert here.n_iter <= 6
+
+
+@structures
+def test_any_array_library(structure):
+    K, Y = targets_for(Logistic(), 30, 4)
+    options = {"loss": Logistic(), "intercept": True, "tol": 1e-8}
+    here = solve(K, Y, structure, 0.1, **options)
+    there = solve(K, Y, structure, 0.1, xp=strict, **options)
+    assert there.dual_coef.__array_namespace__() is strict
+    one, two = here.solution.certificate, there.solution.certificate
+    assert one.status == two.status == "optimal"
+    assert_allclose(two.primal, one.primal, rtol=2e-8)
+
+
+def test_no_more_iterations_than_are_allowed():
+    prepared = prepared_for(Logistic(), Sparse(0.5), True)
+    for most in (1, 2, 5):
+        found = Majorization().solve(prepared, 0.01, tol=1e-12, max_iter=most)
+        assert found.n_iter == most
 
 
 @structures

@@ -47,7 +47,13 @@ class Pairs(NamedTuple):
 
     def entries(self, matrix: Array) -> Array:
         """Return those of a symmetric matrix (q,)."""
-        return matrix[self.rows, self.columns]
+        xp, k = namespace(matrix), matrix.shape[0]
+        return xp.take(xp.reshape(matrix, (-1,)), self.rows * k + self.columns)
+
+    @property
+    def _on_diagonal(self) -> Array:
+        """One for each entry on the diagonal, else zero."""
+        return namespace(self.basis).astype(self.rows == self.columns, self.basis.dtype)
 
     def products(self, image: Array) -> Array:
         """Return -KCD (n_samples, m, q) for D = T X T', X with one entry, or mirrored.
@@ -59,8 +65,7 @@ class Pairs(NamedTuple):
             xp.take(image, one, axis=1)[:, None, :] * xp.take(self.basis, two, axis=1)
             for one, two in ((self.rows, self.columns), (self.columns, self.rows))
         ]
-        once = xp.where(self.rows == self.columns, 0.5, 1.0)
-        return -once * (parts[0] + parts[1])
+        return -(parts[0] + parts[1]) * (1 - self._on_diagonal / 2)
 
     def derivative(self, image: Array, answers: Array) -> Array:
         """Return the second derivative of phi / alpha, from X to a matrix (k^2, k^2).
@@ -71,10 +76,11 @@ class Pairs(NamedTuple):
         turned = xp.tensordot(image.T, answers, axes=1)
         turned = xp.tensordot(self.basis.T, turned, axes=((1,), (1,)))
         turned = -(turned + xp.permute_dims(turned, (1, 0, 2))) / 2
-        shared = turned * xp.where(self.rows == self.columns, 1.0, 0.5)
-        numbers = xp.zeros((k, k), dtype=self.rows.dtype)
-        numbers[self.rows, self.columns] = xp.arange(self.rows.shape[0])
-        numbers = xp.maximum(numbers, numbers.T)
+        shared = turned * (1 + self._on_diagonal) / 2
+        one, two = xp.arange(k)[:, None], xp.arange(k)
+        first, last = xp.minimum(one, two), xp.maximum(one, two)
+        # the entries are numbered row by row, each from the diagonal on
+        numbers = first * k - first * (first + 1) // 2 + last
         return xp.reshape(
             xp.take(shared, xp.reshape(numbers, (-1,)), axis=2), (k * k, k * k)
         )

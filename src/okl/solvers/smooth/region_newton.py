@@ -87,8 +87,8 @@ def region_newton(
         problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
     if start is None:
-        rough = rounds(prepared, alpha, tol=tol, max_iter=_ROUNDS)
-        if rough.certificate.status == "optimal":
+        rough = rounds(prepared, alpha, tol=tol, max_iter=min(max_iter, _ROUNDS))
+        if rough.certificate.status == "optimal" or rough.n_iter >= max_iter:
             return rough
         monitor.history.records.extend(rough.history)
         start = rough.start
