@@ -16,11 +16,11 @@ from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG, solve_path
 from okl.solvers.predictor import (
-    approximation,
     newton_cg,
     newton_point,
     newton_step,
 )
+from okl.solvers.predictor.low_rank_preconditioner import Form, form_of
 from okl.structures import Fixed, Frobenius, Identity, Mean, Tree
 from tests.samples import draw, psd, solve, targets_for
 
@@ -191,7 +191,7 @@ def test_few_products_with_the_kernel_matrix(loss, intercept):
 def test_the_squared_loss_is_one_newton_step(monkeypatch):
     # with all columns from the start, which make conjugate gradients exact
     monkeypatch.setattr(newton_step, "_EASY", 0)
-    monkeypatch.setattr(approximation.Approximation, "cost", 0.0)
+    monkeypatch.setattr(newton_step, "form_of", lambda *given: Form("separate", N, 0.0))
     K, Y = targets_for(Squared(), N, M)
     found = solve(K, Y, Mean(2.0), 0.1, solver=NewtonCG(N), intercept=True, tol=1e-3)
     assert found.solution.n_iter == 2
@@ -204,10 +204,10 @@ def test_what_a_preconditioner_costs(width):
     X = np.random.default_rng(0).normal(size=(60, width))
     L = Identity().known(np.zeros((60, 2)))
     stored, rows = Kronecker(Dense(X @ X.T), L), Kronecker(Features(X), L)
-    known = approximation.Approximation(stored, 25, centered=False)
-    assert known.cost == pytest.approx(25**2 / 60)
-    known = approximation.Approximation(rows, 100, centered=False)
-    assert known.cost == pytest.approx(min(100, width) ** 2 / (2 * width))
+    W = Logistic().curvature(np.ones((60, 2)), np.zeros((60, 2)))
+    assert form_of(stored, 25, W).cost == pytest.approx(25**2 / 60)
+    expected = min(100, width) ** 2 / (2 * width)
+    assert form_of(rows, 100, W).cost == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("loss", [Huber(0.8), Logistic(), Softmax()], ids=repr)

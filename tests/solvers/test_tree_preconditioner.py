@@ -7,13 +7,12 @@ from numpy.testing import assert_allclose
 from okl import ClassTree, OutputKernelClassifier
 from okl.datasets import make_text_tree
 from okl.losses import Logistic, Softmax
-from okl.operators import Features
+from okl.operators import Features, counted_products
 from okl.operators.joint import Kronecker
 from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import TreeKernel
 from okl.solvers import NewtonCG
 from okl.solvers.predictor import (
-    approximation,
     low_rank_preconditioner,
     newton_step,
 )
@@ -99,22 +98,27 @@ def test_too_many_classes_for_one_matrix_are_eliminated_at_once(seed, monkeypatc
     assert spread(coupled) < 1.01 * spread(alone)
 
 
-def test_it_saves_products(monkeypatch):
-    X, y, tree = make_text_tree(200, (3, 8, 30), n_words=500, random_state=0)
-    multiply, counts = Kronecker.__matmul__, []
-
-    def counted(self, right):
-        counts[-1] += 1
-        return multiply(self, right)
-
-    monkeypatch.setattr(Kronecker, "__matmul__", counted)
-    # columns of K from the first step on, as where they are cheap beside a product
+def products_of(monkeypatch, columns, *, joint=True):
+    """Return the products that a softmax fit of a tree takes."""
+    X, y, tree = make_text_tree(200, (3, 8, 30), n_words=100, random_state=0)
+    # columns of K from the first step on
     monkeypatch.setattr(newton_step, "_EASY", 0)
-    monkeypatch.setattr(approximation.Approximation, "cost", 0.0)
-    for columns in (100, 0):
-        counts.append(0)
-        options = {"loss": "softmax", "tol": 1e-4, "fit_intercept": False}
+    if not joint:
+        monkeypatch.setattr(low_rank_preconditioner, "_affordable", lambda *sizes: 0)
+    options = {"loss": "softmax", "tol": 1e-4, "fit_intercept": False}
+    with counted_products() as count:
         OutputKernelClassifier(
-            "linear", Tree(tree), 0.02, solver=NewtonCG(columns), **options
+            "linear", Tree(tree), 0.002, solver=NewtonCG(columns), **options
         ).fit(X, y)
-    assert counts[0] < 0.6 * counts[1]
+    return count.total
+
+
+def test_it_saves_products(monkeypatch):
+    without = products_of(monkeypatch, 0)
+    assert products_of(monkeypatch, 100, joint=False) < 0.6 * without
+
+
+def test_few_classes_of_a_tree_are_solved_for_at_once(monkeypatch):
+    # the softmax couples classes by more than the tree, which one matrix knows
+    at_once = products_of(monkeypatch, 100)
+    assert at_once < 0.6 * products_of(monkeypatch, 100, joint=False)

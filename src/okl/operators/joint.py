@@ -31,9 +31,12 @@ class JointOperator(ABC):
     ----------
     output_kernel : OutputKernel
         L, as far as `low_rank` leaves it out.
+    shared : bool
+        Whether all outputs have the same columns in `low_rank`.
     """
 
     output_kernel: OutputKernel
+    shared: bool = True
 
     @property
     def couples(self) -> bool:
@@ -110,6 +113,7 @@ class Kronecker(JointOperator):
     def __init__(self, operator: Operator, output_kernel: OutputKernel) -> None:
         self._operator = operator
         self.output_kernel = output_kernel
+        self.shared = operator.shared
 
     @property
     def n_samples(self) -> int:

@@ -49,8 +49,12 @@ class NystroemFactor(NamedTuple):
         return self._replace(factors=tuple(extended)) if self.rank else self
 
     def leading(self, rank: int) -> NystroemFactor:
-        """Return the first columns only."""
-        return self._replace(factors=tuple(f[:, :rank] for f in self.factors))
+        """Return the first columns only, side by side in memory."""
+        if rank >= self.rank:
+            return self
+        xp = namespace(self.factors[0])
+        some = (xp.asarray(f[:, :rank], copy=True) for f in self.factors)
+        return self._replace(factors=tuple(some))
 
     def factor(self, output: int) -> tuple[Array, float]:
         """Return the factor of an output and what multiplies it."""

@@ -73,16 +73,6 @@ class Approximation:
     centered: bool
 
     @property
-    def cost(self) -> float:
-        """What a preconditioner made of it costs, in products with K.
-
-        A product costs two multiplications for each row and feature: so many features
-        bound the rank.
-        """
-        work = max(self.joint.work / self.joint.n_samples, 1.0)
-        return min(self.rank, work / 2) ** 2 / work
-
-    @property
     def exact(self) -> bool:
         """Whether it is K up to rounding, which has fewer dimensions than asked for."""
         return self.columns.rank - self.centered < self.rank

@@ -48,7 +48,7 @@ class HessianSystem:
         W.
     alpha : float
     columns : NystroemFactor or None
-        Of K, for the preconditioner; None for a diagonal.
+        Of K, for the preconditioner; None for a diagonal, or for nothing.
     """
 
     prepared: Prepared
@@ -99,7 +99,9 @@ class HessianSystem:
         return self.alpha * direction + back, image
 
     def precondition(self, rows: Array) -> Array:
-        """Return nearly the inverse times rows."""
+        """Return nearly the inverse times rows that leave the intercept at its best."""
+        if self.columns is None and not self.curvature.separable:
+            return rows / self.alpha  # which are where the projections lead
         return self.project(self.curvature.project(self._approximate(rows)))
 
     def steps(self, right: Array) -> Iterator[Step]:

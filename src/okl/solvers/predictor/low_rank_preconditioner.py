@@ -14,16 +14,22 @@ one for all would be more work than it saves, what couples them is replaced: whe
 does, the weights of a row by their mean; a loss by its diagonal, if kernels differ.
 
 Where L is that of a tree, its nodes are eliminated one by one
-(`okl.solvers.predictor.tree_preconditioner`); so are classes that the softmax loss
-alone couples, if they are too many for one matrix: side by side below a root, all at
-once and in fewer columns, where one matrix after another would take longer.
+(`okl.solvers.predictor.tree_preconditioner`): exactly so if nothing else couples the
+outputs. The softmax loss does, which one matrix for all knows and the nodes do not: it
+is preferred while it is small enough. Classes that the softmax loss alone couples, if
+they are too many for that, are eliminated side by side below a root, all at once and in
+fewer columns, where one matrix after another would take longer.
 
-With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A.
+With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A. Of
+a loss that couples the outputs D is not the diagonal of W, but large where the model is
+sure and W is nothing. Conjugate gradients took up to twice the products of those that
+nothing preconditions, and so nothing does then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace
@@ -33,6 +39,7 @@ from okl.solvers.predictor.term_preconditioner import sum_preconditioner
 from okl.solvers.predictor.tree_preconditioner import (
     side_by_side,
     tree_preconditioner,
+    weighted_grams,
 )
 
 # The work of the small matrix may be that of so many products with K, which as
@@ -44,6 +51,58 @@ _OF_A_TREE = 2
 _SMALL = 500
 
 Approximate = Callable[[Array], Array]
+
+
+class Form(NamedTuple):
+    """What stands for the inverse.
+
+    Attributes
+    ----------
+    name : str
+        ``"sum"``, ``"joint"``, ``"tree"``, ``"separate"`` or ``"coupled"``.
+    rank : int
+        The columns of K that are used.
+    cost : float
+        What it takes to make, in products with J.
+    """
+
+    name: str
+    rank: int
+    cost: float
+
+
+def form_of(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
+    """Return what is made of so many columns of K.
+
+    Parameters
+    ----------
+    joint : JointOperator
+        K and L.
+    rank : int
+        Of the approximation of K.
+    curvature : Curvature
+        W, of which nothing counts but its shape and whether it couples outputs.
+    """
+    (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
+    # a product costs two multiplications for each row and feature: so many features
+    # bound the rank
+    work = max(joint.work / n, 1.0)
+    each = min(rank, work / 2) ** 2 / work
+    if isinstance(joint, JointSum):
+        return Form("sum", rank, each)
+    by_loss = not curvature.separable
+    nodes = kernel.nodes if kernel.couples else None
+    if by_loss or (kernel.couples and nodes is None):
+        n_directions = max(min(kernel.rank, m), 1)
+        some = min(rank, _affordable(joint.work, n, n_directions))
+        if some >= min(_FEWEST, rank):
+            size = some * n_directions
+            forming, factoring = n * size**2 / 2, size**3 / 3
+            return Form("joint", some, (forming + factoring) / (n * m * work))
+    if nodes is not None or (not kernel.couples and by_loss and joint.shared):
+        some = min(rank, int(max((_OF_A_TREE * work) ** 0.5, _FEWEST)))
+        return Form("tree", some, some**2 / (2 * work))
+    return Form("coupled" if kernel.couples else "separate", rank, each)
 
 
 def preconditioner(
@@ -59,33 +118,40 @@ def preconditioner(
     joint : JointOperator
         K and L.
     columns : NystroemFactor or None
-        R; None for a diagonal.
+        R; None for a diagonal, or for nothing.
     curvature : Curvature
         W, at the current scores.
     alpha : float
         Strength of the regularisation.
     """
-    weights, kernel = curvature.diagonal, joint.output_kernel
-    xp = namespace(weights)
     if columns is not None and isinstance(joint, JointSum):
         return sum_preconditioner(joint, columns, curvature, alpha)
-    if columns is None or columns.rank == 0 or kernel.rank == 0:
-        scale = 1 / (alpha + weights * joint.diagonal)
+    if columns is None or columns.rank == 0 or joint.output_kernel.rank == 0:
+        scale = 1 / alpha
+        if curvature.separable:
+            scale = 1 / (alpha + curvature.diagonal * joint.diagonal)
         return lambda right: scale * right
-    nodes = kernel.nodes if kernel.couples else None
-    if nodes is None and (kernel.couples or not curvature.separable):
-        rank = min(columns.rank, _affordable(joint.work, weights.shape[0], kernel.rank))
-        if rank >= min(_FEWEST, columns.rank):
-            return _joint(columns.leading(rank), curvature, kernel, alpha)
-        if not kernel.couples and columns.outputs is None:
-            nodes = side_by_side(kernel.diagonal())
-    if nodes is not None:
-        forming = (_OF_A_TREE * joint.work / weights.shape[0]) ** 0.5
-        rank = min(columns.rank, int(max(forming, _FEWEST)))
-        return tree_preconditioner(columns.leading(rank), curvature, nodes, alpha)
-    if not kernel.couples:
+    return _from_columns(joint, columns, curvature, alpha)
+
+
+def _from_columns(
+    joint: JointOperator, columns: NystroemFactor, curvature: Curvature, alpha: float
+) -> Approximate:
+    """Return what the form says, in as many of the columns."""
+    weights, kernel = curvature.diagonal, joint.output_kernel
+    form = form_of(joint, columns.rank, curvature)
+    columns = columns.leading(form.rank)
+    if form.name == "joint":
+        few = kernel.rank <= weights.shape[1]
+        return _joint(columns, curvature, kernel if few else kernel.spectral(), alpha)
+    if form.name == "tree":
+        nodes = kernel.nodes if kernel.couples else None
+        nodes = side_by_side(kernel.diagonal()) if nodes is None else nodes
+        return tree_preconditioner(columns, curvature, nodes, alpha)
+    if form.name == "separate":
         return _separate(columns, weights * kernel.diagonal(), alpha)
-    return _coupled(columns.factors[0], xp.mean(weights, axis=1), kernel, alpha)
+    mean = namespace(weights).mean(weights, axis=1)
+    return _coupled(columns.factors[0], mean, kernel, alpha)
 
 
 def _affordable(work: float, n_samples: int, n_directions: int) -> int:
@@ -101,18 +167,14 @@ def _joint(
 ) -> Approximate:
     """Invert alpha I + Z Z' for all outputs at once."""
     k, q = columns.rank, kernel.rank
-    sample = columns.factors[0]
-    xp = namespace(sample)
-    blocks = [[sample[:0, :0]] * q for _ in range(q)]
+    xp = namespace(columns.factors[0])
+    blocks = xp.empty((q, k, q, k), dtype=columns.factors[0].dtype)
     for b in range(q):
-        weights = _directional(curvature, kernel, b)
-        for a in range(b + 1):
-            block = _gram(columns, a, b, weights[:, a])
-            if a == b:
-                block = block + alpha * xp.eye(k, dtype=block.dtype)
-            blocks[a][b], blocks[b][a] = block, block.T
-    small = xp.concat([xp.concat(row, axis=1) for row in blocks], axis=0)
-    solve = definite_solver(small)
+        below = _grams(columns, b, _directional(curvature, kernel, b)[:, : b + 1])
+        below[b, :, :] += alpha * xp.eye(k, dtype=below.dtype)
+        blocks[: b + 1, :, b, :] = below
+        blocks[b, :, : b + 1, :] = xp.permute_dims(below, (2, 0, 1))
+    solve = definite_solver(xp.reshape(blocks, (q * k, q * k)))
 
     def apply(right: Array) -> Array:
         rows = kernel.adjoint(curvature.factor(right))
@@ -134,10 +196,18 @@ def _directional(curvature: Curvature, kernel: OutputKernel, direction: int) -> 
     return kernel.adjoint(applied)
 
 
-def _gram(columns: NystroemFactor, a: int, b: int, weights: Array) -> Array:
-    """Return R_a' diag(w) R_b."""
-    (left, first), (right, second) = columns.factor(a), columns.factor(b)
-    return (left * (first * second * weights)[:, None]).T @ right
+def _grams(columns: NystroemFactor, b: int, weights: Array) -> Array:
+    """Return R_a' diag(w_a) R_b for each a of which there is a column of weights."""
+    xp, n_weights = namespace(weights), weights.shape[1]
+    if columns.outputs is None and n_weights > columns.rank:
+        flat = weighted_grams(columns.factors[0], weights)
+        return xp.reshape(flat.T, (n_weights, columns.rank, columns.rank))
+    right, second = columns.factor(b)
+    grams = xp.empty((n_weights, columns.rank, columns.rank), dtype=weights.dtype)
+    for a in range(n_weights):
+        left, first = columns.factor(a)
+        grams[a, :, :] = (left * (first * second * weights[:, a])[:, None]).T @ right
+    return grams
 
 
 def _separate(columns: NystroemFactor, weights: Array, alpha: float) -> Approximate:

@@ -17,7 +17,7 @@ to zero. Nothing else changes, and dual variables stay balanced.
 
 *Products with K are all that costs.* J V g is added up along the iterations of
 conjugate gradients, so that the line search needs none; the gap costs one, J a. The
-preconditioner is a diagonal while a few products are enough, then that of
+preconditioner is a diagonal, or nothing, while a few products are enough, then that of
 `okl.solvers.predictor.low_rank_preconditioner`.
 """
 
@@ -54,7 +54,7 @@ class NewtonCG(Solver):
     Parameters
     ----------
     columns : int, default=100
-        Rank of the approximation of K that preconditions; 0 for a diagonal.
+        Rank of the approximation of K that preconditions; 0 for none.
     """
 
     name: ClassVar[str | None] = "newton_cg"
@@ -88,20 +88,21 @@ class NewtonCG(Solver):
         start: NewtonStart | None = None,
     ) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero."""
-        problem = prepared.problem
+        problem, cold = prepared.problem, start is None
         if start is None:
             for larger in alphas_before(prepared, alpha):
-                there, _ = _iterate(
+                there, _, easy = _iterate(
                     prepared, larger, start, tol=ROUGH, max_iter=max_iter
                 )
-                found = NewtonStart(there.dual, prepared.kernel, larger)
+                found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
                 start = found.after(start)
-        point, monitor = _iterate(
+        point, monitor, easy = _iterate(
             prepared, alpha, start, tol=SAFETY * tol, max_iter=max_iter
         )
-        if start is not None and monitor.n_iter < max_iter and monitor.astray:
+        if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
             return self.solve(prepared, alpha, tol=tol, max_iter=max_iter)
+        end = NewtonStart(point.dual, prepared.kernel, alpha, easy=easy)
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),
@@ -109,7 +110,7 @@ class NewtonCG(Solver):
             alpha,
             tol=tol,
             history=monitor.history,
-            start=NewtonStart(point.dual, prepared.kernel, alpha).after(start),
+            start=end.after(start),
             intercept=point.intercept,
             hessian=system_at(prepared, point, alpha),
         )
@@ -128,13 +129,14 @@ def _iterate(
     *,
     tol: float,
     max_iter: int,
-) -> tuple[NewtonPoint, Monitor]:
-    """Return where the steps lead, and what was seen on the way."""
+) -> tuple[NewtonPoint, Monitor, bool]:
+    """Return where the steps lead, what was seen, and whether they were easy."""
     monitor = Monitor(
         prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
     foreign = start is not None and start.kernel is not prepared.kernel
-    steps = NewtonSteps(prepared, alpha, foreign=foreign)
+    easy = start is None or start.easy
+    steps = NewtonSteps(prepared, alpha, foreign=foreign, easy=easy)
     point = first_point(prepared, alpha, start)
     while True:
         gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
@@ -148,7 +150,7 @@ def _iterate(
         if moved is None or _is_rounding(moved, point):
             break
         point = moved
-    return point, monitor
+    return point, monitor, steps.easy
 
 
 def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:

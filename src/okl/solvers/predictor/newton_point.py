@@ -31,6 +31,8 @@ class NewtonPoint(NamedTuple):
         The loss plus alpha <C, J C> / 2.
     promise : float
         What the step that led here promised to take off the objective, per length.
+    products : int
+        How many products with J its equations took.
     """
 
     dual: Array
@@ -40,6 +42,7 @@ class NewtonPoint(NamedTuple):
     gradient: Array
     objective: float
     promise: float = float("inf")
+    products: int = 0
 
     @property
     def is_seen(self) -> bool:

@@ -62,6 +62,8 @@ class NewtonStart(NamedTuple):
         The one before it along a path.
     change : array (n_samples, n_outputs) or None
         How much C of another L changed from here to the next alpha.
+    easy : bool
+        Whether steps needed no columns of K there.
     """
 
     dual: Array
@@ -69,6 +71,7 @@ class NewtonStart(NamedTuple):
     alpha: float
     before: NewtonStart | None = None
     change: Array | None = None
+    easy: bool = True
 
     def alone(self) -> NewtonStart:
         """Return it without what helps."""

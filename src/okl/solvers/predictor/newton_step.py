@@ -2,8 +2,9 @@ r"""A step of Newton's method by products with K.
 
 The equations of a step (`okl.solvers.predictor.hessian`) are solved by conjugate
 gradients, which are stopped as soon as the objective falls enough. The preconditioner
-is a diagonal while a few products are enough, then that of
-`okl.solvers.predictor.low_rank_preconditioner`.
+is a diagonal, or nothing, while as many products are enough as another would cost, then
+that of `okl.solvers.predictor.low_rank_preconditioner`: from there on to the end of the
+fit, and along a path.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from okl.numerics.arrays import inner, namespace
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
+from okl.solvers.predictor.low_rank_preconditioner import form_of
 from okl.solvers.predictor.newton_point import (
     Direction,
     NewtonPoint,
@@ -32,6 +34,8 @@ _FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
 _FIRST_CHEAP, _CHEAP = 0.03, 500.0
 # So many products a step are worth no better preconditioner.
 _EASY = 6
+# Columns of K that take so many times the products tried without them may be no better.
+_WORSE = 3
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
 # How much the second derivative is damped at first, and how it changes after a step of
@@ -70,14 +74,32 @@ class NewtonSteps:
     alpha : float
     foreign : bool
         Whether C may come from a fit with another L.
+    easy : bool, default=True
+        Whether few products may be enough without columns of K.
     """
 
-    def __init__(self, prepared: Prepared, alpha: float, *, foreign: bool) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        alpha: float,
+        *,
+        foreign: bool,
+        easy: bool = True,
+    ) -> None:
         self._prepared, self._alpha, self._foreign = prepared, alpha, foreign
-        self._easy = prepared.approximation.rank > 0
-        self._few = max(_EASY, int(prepared.approximation.cost))
+        self._easy = easy and prepared.approximation.rank > 0
+        self._few = 0
+        self._again = easy
         self._damped = _Damped(foreign)
         self._held = 0.0
+
+    @property
+    def easy(self) -> bool:
+        """Whether another fit may try without columns of K.
+
+        Not where with them not many more were enough than had been too few without.
+        """
+        return self._again
 
     def hold(self) -> None:
         """Keep the next steps near to where they begin.
@@ -98,6 +120,11 @@ class NewtonSteps:
         gap : float
             The relative gap there: a step need not be much closer.
         """
+        if not self._few:
+            rank = self._prepared.approximation.rank
+            curvature = self._system(point).curvature
+            form = form_of(self._prepared.joint, rank, curvature)
+            self._few = max(_EASY, int(form.cost), 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0
         while self._held:
@@ -108,10 +135,12 @@ class NewtonSteps:
         moved = self._quick(point, gap)
         if moved is not None:
             return moved
-        return self._damped.step(self._prepared, point, self._alpha, gap)
+        moved = self._damped.step(self._prepared, point, self._alpha, gap)
+        self._again = moved is None or moved.products > _WORSE * self._few
+        return moved
 
     def _quick(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
-        """Return the next point if few products and a diagonal are enough."""
+        """Return the next point if few products are enough without columns of K."""
         if not self._easy:
             return None
         moved = _newton(
@@ -217,11 +246,14 @@ def _newton(
         right = right - system.project(curvature.adjoint(image))
     inside = xp.zeros_like(residual)
 
+    n_products = 0
+
     def moved(halvings: int) -> NewtonPoint | None:
         change = outside / held + curvature.factor(inside)
         drift = drift_of(problem, curvature, image)
         direction = Direction(change, image, drift, -inner(residual, image))
-        return line_search(problem, point, direction, alpha, halvings)
+        found = line_search(problem, point, direction, alpha, halvings)
+        return None if found is None else found._replace(products=n_products)
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
@@ -232,6 +264,7 @@ def _newton(
     halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
     least = enough if once else _LEAST if shorten else _FORCING
     for step in islice(system.steps(right), max_steps):
+        n_products += 1
         inside = inside + step.length * step.direction
         image = image + step.length * step.product
         if step.left > enough:

@@ -86,7 +86,7 @@ def tree_preconditioner(
         """Return A^-1 times the column of each node of a depth (k, nodes)."""
         return (inverses[depth] @ right.T[:, :, None])[:, :, 0].T
 
-    levels.sums(_weighted_grams(sample, weights), eliminated)
+    levels.sums(weighted_grams(sample, weights), eliminated)
     roots = xp.sqrt(weights)
 
     def apply(right: Array) -> Array:
@@ -98,7 +98,7 @@ def tree_preconditioner(
     return apply
 
 
-def _weighted_grams(sample: Array, weights: Array) -> Array:
+def weighted_grams(sample: Array, weights: Array) -> Array:
     """Return R' diag(w) R for each column w of the weights, as columns (k^2, m).
 
     A row of all of them is one product of matrices, half of which the symmetry saves.
