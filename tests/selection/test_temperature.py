@@ -85,3 +85,16 @@ def test_scores_that_say_nothing_keep_theirs():
     assert best_temperature(Observed(targets, Softmax()), np.zeros((N, M))) == 1.0
     bad = np.full((N, M), np.nan)
     assert best_temperature(Observed(targets, Softmax()), bad) == 1.0
+
+
+def test_it_is_looked_for_near_to_one_first():
+    class Counted(Softmax):
+        calls = 0
+
+        def negative_gradient(self, *given):
+            Counted.calls += 1
+            return super().negative_gradient(*given)
+
+    scores, targets = classes()
+    best_temperature(Observed(targets, Counted()), scores)
+    assert Counted.calls <= 10

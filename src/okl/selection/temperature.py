@@ -14,6 +14,7 @@ Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks. 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -23,8 +24,8 @@ from okl.problems import Observed
 # The standard deviation of the logarithm of a temperature, as a prior has it: without
 # one the probabilities of scores that make no error would be zero and one.
 _DEVIATION = 0.25
-# How far its logarithm may be from zero, and how exactly it is found.
-_FARTHEST, _EXACT = 10.0, 1e-8
+# How far its logarithm may be from zero, where it is looked for first, and how exactly.
+_FARTHEST, _FIRST, _EXACT = 10.0, 0.5, 1e-8
 
 
 def best_temperature(observed: Observed, scores: np.ndarray) -> float:
@@ -43,6 +44,7 @@ def best_temperature(observed: Observed, scores: np.ndarray) -> float:
     if not np.all(np.isfinite(scores)):
         return 1.0  # of a fit that failed
 
+    @cache
     def slope(log: float) -> float:
         """Return the derivative of minus the log likelihood in the log of 1 / T."""
         scaled = math.exp(log) * scores
@@ -51,8 +53,13 @@ def best_temperature(observed: Observed, scores: np.ndarray) -> float:
         )
         return log / _DEVIATION**2 - float(np.sum(gradient * scaled))
 
-    if slope(-_FARTHEST) >= 0:
-        return math.exp(_FARTHEST)
-    if slope(_FARTHEST) <= 0:
-        return math.exp(-_FARTHEST)
-    return math.exp(-brentq(slope, -_FARTHEST, _FARTHEST, xtol=_EXACT))
+    # most temperatures are near to one: the ends go out from there
+    start = slope(0.0)
+    if start == 0:
+        return 1.0
+    near, far = 0.0, math.copysign(_FIRST, -start)
+    while slope(far) * start > 0:
+        if abs(far) >= _FARTHEST:
+            return math.exp(-far)
+        near, far = far, math.copysign(min(2 * abs(far), _FARTHEST), far)
+    return math.exp(-brentq(slope, near, far, xtol=_EXACT))
