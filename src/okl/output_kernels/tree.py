@@ -14,11 +14,12 @@ of the parents of the leaves (`okl.output_kernels.tree_product`). An inverse is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from okl.numerics.arrays import Array, inner, is_numpy, namespace
+from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels.matrix_free import MatrixFree
 from okl.output_kernels.tree_inverse import bounds_eigenvalues, resolvent
 from okl.output_kernels.tree_product import TreeProduct
@@ -91,10 +92,6 @@ class TreeKernel(MatrixFree):
             low, high = (low, middle) if is_above else (middle, high)
         return high
 
-    @cached_property
-    def _by_depth(self) -> list[Array]:
-        return self.levels.by_depth(self.variances[None, :])
-
     def adjoint(self, rows: Array) -> Array:
         """Return ``rows Phi_L D^(1/2)`` (n, n_nodes)."""
         return self.levels.below(rows) * namespace(rows).sqrt(self.variances)
@@ -104,18 +101,22 @@ class TreeKernel(MatrixFree):
         return self.levels.along(inside * namespace(inside).sqrt(self.variances))
 
     @cached_property
-    def _product(self) -> TreeProduct | None:
-        if not is_numpy(self.variances):
-            return None
-        return TreeProduct.of(self.levels, self.variances)
+    def _product(self) -> Callable[[Array], Array]:
+        few = TreeProduct.of(self.levels, self.variances)
+        if few is not None:
+            return few.multiply
+        by_depth = self.levels.by_depth(self.variances[None, :])
+
+        def two_passes(rows: Array) -> Array:
+            sums = self.levels.sums(rows)
+            scaled = [one * d for one, d in zip(sums, by_depth, strict=True)]
+            return self.levels.path_sums(scaled)
+
+        return two_passes
 
     def multiply(self, rows: Array) -> Array:
         """Return ``rows L`` (n, n_outputs), in two passes over the nodes."""
-        if self._product is not None:
-            return self._product.multiply(rows)
-        sums = self.levels.sums(rows)
-        scaled = [one * d for one, d in zip(sums, self._by_depth, strict=True)]
-        return self.levels.path_sums(scaled)
+        return self._product(rows)
 
     def diagonal(self) -> Array:
         """Return the sums of the variances along each path (n_outputs,)."""

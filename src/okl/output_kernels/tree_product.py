@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from okl.numerics.arrays import is_numpy
 from okl.trees import Levels
 
 # Scores that are multiplied at once: about a megabyte.
@@ -49,7 +50,9 @@ class TreeProduct:
 
     @classmethod
     def of(cls, levels: Levels, variances: np.ndarray) -> TreeProduct | None:
-        """Return the factors; None where the paths are too long for them."""
+        """Return the factors; None where paths are too long, or arrays not NumPy's."""
+        if not is_numpy(variances):
+            return None
         parents, parent = np.unique(levels.parents[levels.leaves], return_inverse=True)
         if np.sum(levels.depths[parents] + 1) > _MOST * levels.n_nodes:
             return None
