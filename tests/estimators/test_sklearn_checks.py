@@ -1,7 +1,7 @@
 """scikit-learn's own checks, on estimators x structures x kernels."""
 
 import pytest
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from okl import (
     KernelAutoencoder,
@@ -144,10 +144,8 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-# All checks are one case: to collect a case for each would take `make test` seconds.
 @quiet
 @pytest.mark.product
-@pytest.mark.parametrize("estimator", OTHERS, ids=repr)
-def test_scikit_learn_on_all(estimator):
-    failures = expected_failures(estimator)
-    check_estimator(estimator, expected_failed_checks=failures, on_skip=None)
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+def test_scikit_learn_on_all(estimator, check):
+    check(estimator)
