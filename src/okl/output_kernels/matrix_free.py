@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import fields
 from functools import cached_property
+from typing import Any
 
 from okl.numerics.arrays import Array, namespace
 from okl.numerics.memory import require_memory
@@ -16,7 +18,14 @@ _ARRAYS = 4
 
 
 class MatrixFree(OutputKernel):
-    """Base of the output kernels whose products are cheaper than a matrix."""
+    """Base of the output kernels whose products are cheaper than a matrix.
+
+    They are dataclasses.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is saved: the fields, and nothing that follows from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
     def multiply(self, rows: Array) -> Array:
