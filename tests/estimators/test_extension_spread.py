@@ -90,6 +90,8 @@ def test_its_size_is_that_of_errors_in_rows_left_out(b):
     _, noisy = small.predict(OTHER, return_std=True, include_noise=True)
     _, std = small.predict(OTHER, return_std=True)
     assert_allclose(noisy**2 - std**2, small.noise_variance_[0], rtol=1e-8)
+    with pytest.raises(ValueError, match="Pass return_std=True too"):
+        small.predict(OTHER, include_noise=True)
     again = pickle.loads(pickle.dumps(small))
     assert_allclose(again.predict(OTHER, return_std=True)[1], std)
 

@@ -184,6 +184,9 @@ def test_noise_is_added_once(structure, missing):
     total = model.predict(NEW, return_cov=True, include_noise=True)[1]
     assert_allclose(np.einsum("ijj->ij", signal), std**2)
     assert_allclose(total - signal, np.tile(model.residual_covariance_, (7, 1, 1)))
+    for options in ({}, {"given": np.full((7, 3), np.nan)}):
+        with pytest.raises(ValueError, match="Pass return_std=True or return_cov=True"):
+            model.predict(NEW, include_noise=True, **options)
     assert np.linalg.eigvalsh(signal).min() > -1e-10
 
 

@@ -1,6 +1,7 @@
-"""Arguments that a method does not take, refused in the name of the estimator's class.
+"""Arguments that a method does not take, or that say nothing without others.
 
-Python names the class where a method was written, which a user has not heard of.
+Those it does not take are refused in the name of the estimator's class: Python names
+the class where a method was written, which a user has not heard of.
 """
 
 from __future__ import annotations
@@ -9,6 +10,16 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import signature
 from typing import Any
+
+
+def check_noise_counts(include_noise: bool, asked: bool, by: str) -> None:
+    """Raise ValueError for noise that would count for nothing that is asked for."""
+    if include_noise and not asked:
+        raise ValueError(
+            "include_noise=True is about how sure predictions are, which was not asked "
+            f"for; predictions themselves have no noise. Pass {by} too, or leave "
+            "include_noise out."
+        )
 
 
 def checks_its_arguments(method: Callable[..., Any]) -> Callable[..., Any]:

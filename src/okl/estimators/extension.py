@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
 from okl.estimators.base import warn_unless_certified
+from okl.estimators.calls import check_noise_counts
 from okl.estimators.extension_certificates import (
     NewOutputs,
     certificate_of_new,
@@ -215,15 +216,14 @@ class OutputKernelExtension(
         std : array of the same shape
             Only if ``return_std``.
         """
+        check_noise_counts(include_noise, return_std, "return_std=True")
         check_is_fitted(self)
         X = self._kept.rows(X)
         prediction = self._predicted(X)
         if not return_std:
             return prediction
-        variances = [
-            spread.variance(X) + spread.noise * include_noise for spread in self._spread
-        ]
-        std = np.sqrt(np.column_stack(variances)) * self.y_scale_
+        spread = np.column_stack([one.variance(X) for one in self._spread])
+        std = np.sqrt(spread * self.y_scale_**2 + include_noise * self.noise_variance_)
         return prediction, std.reshape(prediction.shape)
 
     @property

@@ -9,6 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okl.estimators.base import OutputKernelModel
+from okl.estimators.calls import check_noise_counts
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.process import Process
@@ -172,7 +173,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             Whether to return the covariance of the outputs of each row; see the notes.
         include_noise : bool, default=False
             Whether standard deviation and covariance are those of new targets of weight
-            one rather than of f + b.
+            one rather than of f + b; only with either of them.
         given : array or DataFrame (n_samples, n_outputs), optional
             The targets that are known in these rows, NaN elsewhere; of a DataFrame
             those outputs that it has. They are returned as they are, without variance.
@@ -190,9 +191,9 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         ------
         ValueError
             For a task that was not there in the fit; for ``given`` of another shape or
-            with columns that are no outputs; or if anything beside the prediction
-            itself is asked of another loss, or of a precomputed kernel, which does not
-            know k(x, x) of new rows.
+            with columns that are no outputs; for noise without standard deviation or
+            covariance; or if anything beside the prediction itself is asked of another
+            loss, or of a precomputed kernel, which does not know k(x, x) of new rows.
         MemoryError
             If what the standard deviation needs cannot fit, or the covariance.
 
@@ -210,6 +211,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         asked = sum([bool(return_std), bool(return_cov)])
         if asked == 2:
             raise ValueError("Ask for one of return_std and return_cov, not for both.")
+        others = "return_std=True or return_cov=True"
+        check_noise_counts(include_noise, asked > 0, others)
         if given is None and not asked:
             return self._scores(X, task)
         process = self._gaussian_process()
