@@ -15,9 +15,8 @@ of the parents of the leaves (`okl.output_kernels.tree_product`). An inverse is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels.matrix_free import MatrixFree
@@ -44,10 +43,6 @@ class TreeKernel(MatrixFree):
 
     levels: Levels
     variances: Array
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is saved: the fields, and nothing that follows from them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def n_outputs(self) -> int:
