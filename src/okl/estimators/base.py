@@ -20,13 +20,13 @@ from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from okl.certificates import Certificate
 from okl.coding.tasks import Tasks
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.components import ComponentParameters
+from okl.estimators.frames import validated
 from okl.estimators.learned_arrays import LearnedArrays
 from okl.estimators.long_form import codes_of
 from okl.estimators.targets import TrainingTargets
@@ -109,7 +109,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
 
     def _validate_rows(self, X: Any, *, reset: bool, **check_params: Any) -> Any:
         """Check X (and y, if it is among the parameters) as scikit-learn does."""
-        return validate_data(
+        return validated(
             self,
             X,
             reset=reset,

@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from okl.estimators.column_units import WAYS, ColumnUnits
 from okl.estimators.completion import completed
+from okl.estimators.frames import validated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
 from okl.numerics.validation import check_count
@@ -135,7 +135,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _validated(self, table: Any, *, reset: bool) -> np.ndarray:
         how: Any = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        return validate_data(self, table, reset=reset, **how)
+        return validated(self, table, reset=reset, **how)
 
     def _in_units(
         self, table: np.ndarray, filled: np.ndarray, std: np.ndarray, return_std: bool

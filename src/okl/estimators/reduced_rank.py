@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from okl.estimators.frames import validated
 from okl.estimators.targets import regression_targets, set_output_names
 from okl.numerics.validation import check_count, check_flag, check_not_negative
 
@@ -129,7 +130,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         alpha = check_not_negative(self.alpha, "alpha")
         check_flag(self.fit_intercept, "fit_intercept")
         names = y
-        X, y = validate_data(
+        X, y = validated(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
         )
         set_output_names(self, names)
@@ -160,7 +161,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         array (n_samples, n_outputs) or (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False, dtype=np.float64)
         return X @ self.coef_.T + self.intercept_
 
 

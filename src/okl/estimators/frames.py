@@ -1,0 +1,98 @@
+"""Rows that are a data frame: columns that hold no numbers are named.
+
+scikit-learn's checks turn a data frame into an array, and what NumPy says of a cell
+that is no number has no column. Dates alone it takes for nanoseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from okl.numerics.missing import is_missing
+
+# Columns that are named at most.
+_MOST = 5
+
+
+def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return what `sklearn.utils.validation.validate_data` does.
+
+    Raises
+    ------
+    ValueError
+        As that does; of a data frame with the columns that hold dates or text.
+    """
+    try:
+        found = validate_data(estimator, X, *args, **kwargs)
+    except (TypeError, ValueError) as error:
+        # columns of other names are not yet the ones to be looked at
+        if "feature names" not in str(error):
+            _refuse_dates(X, error)
+            _refuse_cells(X, error)
+        raise
+    _refuse_dates(X, None)
+    return found
+
+
+def _columns(X: Any) -> list[tuple[str, Any, Any]]:
+    """Return the names, types and cells of the columns of a data frame, else none."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return []
+    cells = X.iloc if hasattr(X, "iloc") else X  # pandas, or polars
+    types = zip(X.columns, X.dtypes, strict=True)
+    return [(str(name), kind, cells[:, i]) for i, (name, kind) in enumerate(types)]
+
+
+def _refuse_dates(X: Any, error: Exception | None) -> None:
+    dates = [repr(name) for name, kind, _ in _columns(X) if _is_temporal(kind)]
+    if dates:
+        raise ValueError(
+            "Columns must be numbers, and there are dates, times or durations in "
+            f"{_listed(dates)}. Write what counts of them as numbers: the days since a "
+            "date, the month, the day of the week; or leave them out."
+        ) from error
+
+
+def _refuse_cells(X: Any, error: Exception) -> None:
+    found = [
+        f"{name!r} ({cell!r})"
+        for name, _, cells in _columns(X)
+        for cell in _first_that_is_no_number(cells)
+    ]
+    if found:
+        raise ValueError(
+            f"Columns must be numbers, and some cells are none in {_listed(found)}. "
+            "Encode such columns before the fit: in a pipeline with "
+            "sklearn.compose.ColumnTransformer by OneHotEncoder, or by OrdinalEncoder "
+            "where values have an order; or leave them out."
+        ) from error
+
+
+def _is_temporal(kind: Any) -> bool:
+    """Tell whether a type is that of dates, times or durations."""
+    if hasattr(kind, "is_temporal"):  # polars
+        return bool(kind.is_temporal())
+    return getattr(kind, "kind", "") in ("M", "m")
+
+
+def _first_that_is_no_number(cells: Any) -> list[Any]:
+    """Return the first cell that does not become a number, none where all do."""
+    try:
+        np.asarray(cells, dtype=np.float64)
+    except (TypeError, ValueError):
+        for cell in cells:
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                if not is_missing(cell):
+                    return [cell]
+    return []
+
+
+def _listed(columns: list[str]) -> str:
+    more = f" and {len(columns) - _MOST} more" if len(columns) > _MOST else ""
+    noun = "the column" if len(columns) == 1 else "the columns"
+    return f"{noun} {', '.join(columns[:_MOST])}{more}"

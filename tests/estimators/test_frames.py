@@ -1,0 +1,69 @@
+"""Data frames with columns that are no numbers: errors name them."""
+
+import numpy as np
+import pytest
+
+from okl import (
+    KernelAutoencoder,
+    OutputKernelClassifierCV,
+    OutputKernelImputer,
+    OutputKernelRegressor,
+    ReducedRankRegression,
+)
+
+pandas = pytest.importorskip("pandas")
+Y = np.random.default_rng(0).normal(size=(12, 2))
+FRAME = pandas.DataFrame(
+    {
+        "age": np.arange(12.0),
+        "day": pandas.date_range("2020-01-01", periods=12),
+        "colour": ["red", "green", "blue"] * 4,
+    }
+)
+FRAME["took"] = FRAME["day"] - FRAME["day"].min()
+FRAME["kind"] = FRAME["colour"].astype("category")
+FRAME["mixed"] = [1, None, "?"] * 4
+FITS = {
+    "regressor": lambda X: OutputKernelRegressor().fit(X, Y),
+    "classifier": lambda X: OutputKernelClassifierCV().fit(X, Y[:, 0] > 0),
+    "autoencoder": lambda X: KernelAutoencoder(1).fit(X),
+    "imputer": lambda X: OutputKernelImputer().fit(X),
+    "reduced rank": lambda X: ReducedRankRegression(1).fit(X, Y),
+}
+
+
+@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+@pytest.mark.parametrize("polars", [False, True], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        (["age", "day"], r"dates.* in the column 'day'\. .*the days since a date"),
+        (["day"], r"dates.* in the column 'day'\. "),
+        (["age", "took"], r"durations in the column 'took'\. "),
+        (["age", "colour"], r"the column 'colour' \('red'\).*OneHotEncoder"),
+        (["kind", "colour"], r"the columns 'kind' \('red'\), 'colour' \('red'\)"),
+    ],
+    ids=["dates", "dates alone", "durations", "text", "categories"],
+)
+def test_columns_that_are_no_numbers_are_named(fit, polars, columns, text):
+    X = FRAME[columns]
+    if polars:
+        X = pytest.importorskip("polars").from_pandas(X)
+    with pytest.raises(ValueError, match=text):
+        fit(X)
+
+
+def test_the_first_cell_that_is_no_number_is_shown():
+    with pytest.raises(ValueError, match=r"in the column 'mixed' \('\?'\)"):
+        OutputKernelRegressor().fit(FRAME[["age", "mixed"]], Y)
+
+
+def test_other_errors_stay_as_they_are():
+    model = OutputKernelRegressor().fit(FRAME[["age"]], Y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(FRAME[["age", "colour"]])
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.predict(pandas.DataFrame({"age": [1, pandas.NA]}, dtype="Int64"))
+    # numbers written as text are read, as scikit-learn reads them
+    written = FRAME[["age"]].astype(str)
+    np.testing.assert_allclose(model.predict(written), model.predict(FRAME[["age"]]))
