@@ -429,6 +429,17 @@ class TestVerdict:
             assert "a larger rank" in limited.message
         assert optimal.of_fit(7, 7, 1e-6) is optimal
         assert all(one.failed for one in (late, ended, stalled))
+        # a tolerance that no double can meet is the reason itself
+        close = Certificate.of(1.0 + 2e-15, 1.0, 0.0, tol=1e-16)
+        for one in (
+            close.of_fit(6, 7, 1e-16),
+            close.of_fit(6, 7, 1e-16, limited=True),
+            close.limited_by_rounding(1e-16),
+        ):
+            assert one.status == "stalled"
+            assert "the tolerance is why" in one.message
+            assert "tandardise" not in one.message
+        assert "Standardise" in close.limited_by_rounding(1e-16, 1e-9).message
         bounded = Certificate.of(1.0, 0.5, 0.0, tol=1e-6, rank_limited=True)
         assert bounded.status == "rank_limited"
         assert "larger rank" in bounded.message

@@ -49,6 +49,14 @@ _MESSAGES = {
     "help. Choose a larger alpha or tol, or scale the data: standardise the columns of "
     "X (sklearn.preprocessing.StandardScaler).",
 }
+# A gap at most this large may be rounding of the two values that it is between, however
+# good model and bound are.
+_PRECISION = 1e-12
+_TOO_EXACT = (
+    "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, and the "
+    "tolerance is why: it is below what rounding in double precision permits, and this "
+    "model is as good as can be told. Choose tol=1e-12 or larger."
+)
 # Added where the rank is the largest that is allowed.
 _BOUNDED = (
     " L has the largest rank that is allowed: that bound as well may keep the gap "
@@ -144,10 +152,10 @@ class Certificate:
         if self.status != "unproved":
             return self
         status = "max_iter" if n_iter >= max_iter else "stalled"
-        message = _MESSAGES[status].format(
-            gap=self.relative_gap, tol=tol, n_iter=n_iter
-        )
-        message += _BOUNDED if limited else ""
+        text = _MESSAGES[status] + (_BOUNDED if limited else "")
+        if status == "stalled" and abs(self.relative_gap) <= _PRECISION:
+            text = _TOO_EXACT
+        message = text.format(gap=self.relative_gap, tol=tol, n_iter=n_iter)
         return replace(self, status=status, message=message)
 
     def of_expected_targets(self, tol: float) -> Certificate:
@@ -164,7 +172,8 @@ class Certificate:
         objective by rounding.
         """
         gap = max(abs(self.relative_gap), change)
-        message = _ROUNDED.format(gap=gap, tol=tol)
+        text = _TOO_EXACT if gap <= _PRECISION else _ROUNDED
+        message = text.format(gap=gap, tol=tol)
         return replace(self, status="stalled", message=message)
 
 
