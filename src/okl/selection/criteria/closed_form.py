@@ -174,7 +174,7 @@ class ClosedFormCriterion(Criterion):
             f"{type(self).__name__} of {n} rows",
             "Choose the kernel on fewer rows.",
         )
-        kernel = np.array(operator.block(np.arange(n)))
+        kernel = np.asarray(operator.block(np.arange(n)))
         if self.fit_intercept:
             means = kernel.mean(axis=0)
             kernel -= means

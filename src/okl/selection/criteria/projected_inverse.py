@@ -21,6 +21,8 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 # A part of the noise below which what K adds to it is multiplied out.
 _NOTHING = 1e-6
+# Rows of a triangle that are mirrored at once, and stay in the cache.
+_BLOCK = 64
 
 
 class Part(NamedTuple):
@@ -189,7 +191,10 @@ def _inverse(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, floa
         )
     log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
     inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
-    lower = np.tril(inverse)
-    full = lower + lower.T
-    full.reshape(-1)[:: n + 1] /= 2
+    full = inverse.T
+    for start in range(0, n, _BLOCK):  # what is above the diagonal, below it
+        stop = min(start + _BLOCK, n)
+        corner = full[start:stop, start:stop]
+        full[start:stop, start:stop] = np.triu(corner) + np.triu(corner, 1).T
+        full[stop:, start:stop] = full[start:stop, stop:].T
     return full, log_determinant
