@@ -47,6 +47,8 @@ from okl.solvers.predictor.tree_preconditioner import (
 _PRODUCTS, _FEWEST = 12, 10
 # The work of the small matrices of a tree's leaves, in the same unit.
 _OF_A_TREE = 2
+# Rows of R that are multiplied at once.
+_ROWS = 1024
 # Small matrices up to this size cost less than the steps that they save.
 _SMALL = 500
 
@@ -206,8 +208,15 @@ def _grams(columns: NystroemFactor, b: int, weights: Array) -> Array:
     grams = xp.empty((n_weights, columns.rank, columns.rank), dtype=weights.dtype)
     for a in range(n_weights):
         left, first = columns.factor(a)
-        grams[a, :, :] = (left * (first * second * weights[:, a])[:, None]).T @ right
+        grams[a, :, :] = _gram(left, right, first * second * weights[:, a])
     return grams
+
+
+def _gram(left: Array, right: Array, weights: Array) -> Array:
+    """Return left' diag(w) right, from some rows at a time that stay in the cache."""
+    scales, n = weights[:, None], weights.shape[0]
+    some = [slice(first, min(first + _ROWS, n)) for first in range(0, n, _ROWS)]
+    return sum((left[rows, :] * scales[rows, :]).T @ right[rows, :] for rows in some)
 
 
 def _separate(columns: NystroemFactor, weights: Array, alpha: float) -> Approximate:
