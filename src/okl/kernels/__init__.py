@@ -70,6 +70,8 @@ from okl.kernels.polynomial import Polynomial as Polynomial
 from okl.kernels.rational_quadratic import RationalQuadratic as RationalQuadratic
 from okl.kernels.relevance import per_feature as per_feature
 from okl.kernels.row import Row as Row
+from okl.kernels.square import entries_at_peak as entries_at_peak
+from okl.kernels.square import square_matrix as square_matrix
 from okl.kernels.terms import KernelTerms as KernelTerms
 from okl.parameters.component import from_name, names_of
 

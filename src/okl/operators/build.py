@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from okl.kernels import Kernel, KernelTerms, PerOutput
+from okl.kernels import Kernel, KernelTerms, PerOutput, square_matrix
 from okl.operators.base import KernelOperator, Operator
 from okl.operators.dense import Dense
 from okl.operators.features import Features
@@ -76,8 +76,8 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
         if narrow:
             return Features(features)
     if matrices >= 1:
-        workspace = matrices - 1
-        return Dense(kernel(X), trusted=kernel.is_psd, workspace=workspace)
+        K = square_matrix(kernel, X)
+        return Dense(K, trusted=kernel.is_psd, workspace=matrices - 1)
     if kernel.is_psd:
         return RowBlocks(kernel, X, budget)
     raise MemoryError(

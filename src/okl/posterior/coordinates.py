@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import diags_array, issparse
 
-from okl.kernels import Kernel
+from okl.kernels import Kernel, square_matrix
 from okl.numerics.arrays import eigh
 from okl.numerics.memory import require_memory
 
@@ -104,7 +104,7 @@ class _KernelCoordinates(Coordinates):
             "Fit on fewer rows, or use a kernel with features (kernel='linear') on "
             "fewer columns than rows.",
         )
-        K = kernel(rows)
+        K = square_matrix(kernel, rows)
         largest = float(np.max(weights * np.diagonal(K)))
         means = None
         if centre:

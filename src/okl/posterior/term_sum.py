@@ -24,7 +24,7 @@ from sklearn import get_config
 from sklearn.utils import gen_batches
 
 from okl.coding.tasks import Tasks
-from okl.kernels import Kernel
+from okl.kernels import Kernel, square_matrix
 from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel
 from okl.posterior.base import Posterior
@@ -144,7 +144,7 @@ class TermSumPosterior(Posterior):
             f"row's own term, of {largest} observed targets that are related",
             REMEDY,
         )
-        K = [kernel(self.rows) for kernel in self.kernels]
+        K = [square_matrix(kernel, self.rows) for kernel in self.kernels]
         return tuple(
             _Block.of(
                 outputs,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Kernel, KernelTerms, PerOutput, Row
+from okl.kernels import Kernel, KernelTerms, PerOutput, Row, square_matrix
 from okl.operators import Dense, Operator, OperatorTerms, SeparableSum, Term
 from okl.operators.terms import RowOperator
 from okl.selection.criteria import TermDerivative
@@ -83,4 +83,4 @@ def _together(operators: list[Any]) -> OperatorTerms:
 
 
 def _dense(kernel: Kernel, X: Any) -> Dense:
-    return Dense(kernel(X), owned=False, trusted=kernel.is_psd)
+    return Dense(square_matrix(kernel, X), owned=False, trusted=kernel.is_psd)
