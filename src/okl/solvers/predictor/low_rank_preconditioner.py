@@ -99,8 +99,10 @@ def form_of(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
         some = min(rank, _affordable(joint.work, n, n_directions))
         if some >= min(_FEWEST, rank):
             size = some * n_directions
-            forming, factoring = n * size**2 / 2, size**3 / 3
-            return Form("joint", some, (forming + factoring) / (n * m * work))
+            cost = (n * size**2 / 2 + size**3 / 3) / (n * m * work)
+            # the nodes of a tree are the cheaper way
+            if nodes is None or cost <= _PRODUCTS:
+                return Form("joint", some, cost)
     if nodes is not None or (not kernel.couples and by_loss and joint.shared):
         some = min(rank, int(max((_OF_A_TREE * work) ** 0.5, _FEWEST)))
         return Form("tree", some, some**2 / (2 * work))
