@@ -8,7 +8,6 @@ K_q; where entries are few, the matrix of J + M is written out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +18,6 @@ from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
 from okl.structures.base import Response
-
-# Changes of the S_q whose answers are found at once.
-_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -131,60 +127,43 @@ class Answering(JointSum):
 
     def _answers_to_entries(self, rows: Array, outputs: Array) -> Array:
         point, xp = self._point, namespace(self._point.grams)
-
-        def changes() -> Iterator[Array]:
-            for entry in range(rows.shape[0]):
-                row, output = int(rows[entry]), int(outputs[entry])
-                change = xp.zeros_like(point.grams)
-                for q, product in enumerate(point.products):
-                    change[q, :, output] = product[row, :]
-                yield (change + xp.matrix_transpose(change)) / 2
-
-        return self._answers(changes(), rows, outputs)
+        answers = []
+        for entry in range(rows.shape[0]):
+            row, output = int(rows[entry]), int(outputs[entry])
+            change = xp.zeros_like(point.grams)
+            for q, product in enumerate(point.products):
+                change[q, :, output] = product[row, :]
+            change = (change + xp.matrix_transpose(change)) / 2
+            answers.append(self._moved(change, rows, outputs))
+        return xp.stack(answers, axis=1)
 
     def _answers_to_pairs(self, rows: Array, outputs: Array) -> Array:
         point, xp = self._point, namespace(self._point.grams)
-        m, moves = point.grams.shape[1], []
+        m, answers, changes = point.grams.shape[1], [], []
+        for r, product in enumerate(point.products):
+            for d, e in itertools.combinations_with_replacement(range(m), 2):
+                change = xp.zeros_like(point.grams)
+                change[r, d, e] += 0.5
+                change[r, e, d] += 0.5
+                answers.append(self._moved(change, rows, outputs))
+                moves = xp.where(outputs == e, product[rows, d], 0.0)
+                if d != e:
+                    moves = moves + xp.where(outputs == d, product[rows, e], 0.0)
+                changes.append(moves)
+        return xp.stack(answers, axis=1) @ xp.stack(changes)
 
-        def changes() -> Iterator[Array]:
-            for r, product in enumerate(point.products):
-                there = xp.take(product, rows, axis=0)
-                for d, e in itertools.combinations_with_replacement(range(m), 2):
-                    move = xp.where(outputs == e, there[:, d], 0.0)
-                    if d != e:
-                        move = move + xp.where(outputs == d, there[:, e], 0.0)
-                    moves.append(move)
-                    change = xp.zeros_like(point.grams)
-                    change[r, d, e] += 0.5
-                    change[r, e, d] += 0.5
-                    yield change
-
-        return self._answers(changes(), rows, outputs) @ xp.stack(moves)
-
-    def _answers(self, changes: Iterator[Array], rows: Array, outputs: Array) -> Array:
-        """Return how the predictions of some entries answer to changes of the S_q.
-
-        Of shape (k, n_changes). Entries of one output are next to each other meanwhile.
-        """
-        point, xp = self._point, namespace(self._point.grams)
-        order, m = xp.argsort(outputs, stable=True), point.grams.shape[1]
-        sizes = [int(xp.sum(xp.astype(outputs == j, xp.int64))) for j in range(m)]
-        bounds = [0, *itertools.accumulate(sizes)]
-        ordered = xp.take(rows, order, axis=0)
-        there = [xp.take(product, ordered, axis=0) for product in point.products]
-        parts = []
-        while some := list(itertools.islice(changes, _AT_ONCE)):
-            moved = xp.stack([point.response.derivative(change) for change in some])
-            answers = [
-                sum(
-                    product[start:stop, :] @ moved[:, q, :, j].T
-                    for q, product in enumerate(there)
-                )
-                for j, (start, stop) in enumerate(itertools.pairwise(bounds))
-            ]
-            parts.append(xp.concat(answers, axis=0))
-        back = xp.argsort(order, stable=True)
-        return xp.take(xp.concat(parts, axis=1), back, axis=0)
+    def _moved(self, change: Array, rows: Array, outputs: Array) -> Array:
+        """Return how the predictions of some entries answer to a change of the S_q."""
+        point, xp = self._point, namespace(change)
+        moved = point.response.derivative(change)
+        return sum(
+            xp.sum(
+                xp.take(product, rows, axis=0)
+                * xp.take(moved[q, ...].T, outputs, axis=0),
+                axis=1,
+            )
+            for q, product in enumerate(point.products)
+        )
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:
