@@ -2,14 +2,30 @@
 
 import subprocess
 import sys
+from typing import get_type_hints
 
 import okl as package
+from okl.cli.app import app
+from okl.structures import STRUCTURES
 
 
 def run_python(code):
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
+
+
+def test_the_help_names_every_structure_and_the_kernels_that_are_learned():
+    (fit,) = [one for one in app.registered_commands if one.callback.__name__ == "fit"]
+    hints = get_type_hints(fit.callback, include_extras=True)
+    structure, kernel, loss = (
+        next(m.help for m in hints[name].__metadata__)
+        for name in ("structure", "kernel", "loss")
+    )
+    assert all(name in structure for name in STRUCTURES)
+    assert "linear plus a Matern or a Laplacian kernel with a width for each" in kernel
+    assert "for classes, and losses but squared, plus the mean of both" in kernel
+    assert "for two classes or several columns of labels logistic" in loss
 
 
 def test_version(okl):

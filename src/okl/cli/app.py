@@ -65,7 +65,7 @@ def fit(
         list[str],
         typer.Option(
             help="Column to predict, or a pattern like 'y_*'; repeatable. Empty cells "
-            "are targets that were not observed."
+            "are targets that were not observed; a class may not be empty."
         ),
     ],
     out: Annotated[str, typer.Option(metavar="PATH", help="Folder for the results.")],
@@ -82,17 +82,18 @@ def fit(
     structure: Annotated[
         list[str] | None,
         typer.Option(
-            help="How outputs may be related: frobenius (the default), low_rank, "
-            "trace_ball, sparse, cluster, mean or identity; repeatable."
+            help="Relations of outputs: frobenius (default but for --tree), low_rank, "
+            "trace_ball, sparse, cluster, mean, identity (always tried); repeatable."
         ),
     ] = None,
     kernel: Annotated[
         list[str] | None,
         typer.Option(
             help="Similarity of rows, a name of okl.kernels; repeatable. By default "
-            "auto: a linear plus a Matern kernel with a width for each column, learned "
-            "from the table (classes: a Matern kernel). short_list tries linear, three "
-            "Gaussian and three Matern kernels of different widths."
+            "auto, learned from the table: linear plus a Matern or a Laplacian kernel "
+            "with a width for each column; for classes, and losses but squared, plus "
+            "the mean of both, with one width. short_list tries linear, three Gaussian "
+            "and three Matern kernels of different widths."
         ),
     ] = None,
     alpha_per_output: Annotated[
@@ -107,7 +108,7 @@ def fit(
         str | None,
         typer.Option(
             help="How errors count, a name of okl.losses; by default squared, for "
-            "classes softmax, for several columns of labels logistic."
+            "classes softmax, for two classes or several columns of labels logistic."
         ),
     ] = None,
     assignments: Annotated[
@@ -132,8 +133,8 @@ def fit(
     cv: Annotated[
         int | None,
         typer.Option(
-            help="Number of folds; 5 by default, and kernels are then compared by "
-            "leaving rows out one by one where that is exact."
+            help="Number of folds; 5 by default, or fewer of few rows. Kernels are "
+            "then compared by leaving rows out one by one where that is exact."
         ),
     ] = None,
     stability: Annotated[
