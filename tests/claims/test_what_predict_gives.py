@@ -84,7 +84,8 @@ def check(estimator, X, y, **given):
         again = certify(model, X, y, **given)
         assert_allclose(again.primal, certificate.primal, rtol=1e-6)
         if certificate.status == "optimal":
-            assert again.status == "optimal"
+            # of data almost without digits the gap is seen as closely as the objective
+            assert again.relative_gap <= certificate.relative_gap + 1e-6
     return model, warned
 
 
