@@ -38,9 +38,10 @@ NAMES = (
     "imputation",
     "several_kernels",
     "peak_memory",
+    "forecasts",
 )
 # What does not depend on the number of threads is measured with the last one only.
-_ONCE = ("decompositions", "peak_memory")
+_ONCE = ("decompositions", "peak_memory", "forecasts")
 RESULTS = Path(__file__).parent / "results.md"
 KEPT = Path(__file__).parent / "results.json"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

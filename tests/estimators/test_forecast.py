@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.estimators.search.forecast import Forecast
+from okl.kernels import Average, Gaussian, Laplacian, Linear, Matern
 from okl.structures import Sparse
 from tests.samples import draw
 
@@ -53,6 +54,37 @@ def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
         tracemalloc.stop()
     assert said > peak / 2
     assert said < 4 * peak
+
+
+NESTED = Gaussian(0.3) * (Linear() + (Matern(2.0) + (Gaussian(1.0) + 2.0)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"),
+    [
+        (0.5 * Linear() + 2.0 * Matern(2.0, 2.5), {"cv": None}),
+        (0.5 * Linear() + 2.0 * Matern(2.0, 2.5), {"structures": "frobenius"}),
+        (NESTED, {"structures": ["identity", "low_rank"], "cv": 3}),
+        (Average([Matern(2.0), Laplacian(0.3)]), {"structures": "identity"}),
+        (NESTED, {"structures": "identity", "loss": "huber"}),
+    ],
+    ids=["left-out", "learned", "nested", "average", "products"],
+)
+def test_memory_of_kernels_that_are_combined(kernel, parameters):
+    rows, targets, _ = draw(600, 4)
+    search = regressor(kernel, **{"structures": "identity"} | parameters)
+    said = search.forecast(rows, targets).memory
+    gc.collect()
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(rows, targets)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # what needs products only is a small part of a large workspace here
+    assert peak < said < (2.0 if "loss" in parameters else 1.5) * peak
 
 
 def test_features_take_less_memory_than_a_kernel_matrix():

@@ -371,7 +371,7 @@ def test_fewer_rows_where_outputs_have_rows_of_their_own(monkeypatch):
 
 
 def test_where_the_search_starts_does_not_matter(monkeypatch):
-    monkeypatch.setattr(learned_kernel, "_SOME_ROWS", 24)
+    monkeypatch.setattr(learned_kernel, "SOME_ROWS", 24)
     monkeypatch.setattr(learned_kernel, "_ITERATIONS", 100)
     monkeypatch.setattr(learned_kernel, "_LAST", 100)
     model = regressor().fit(X, Y)
@@ -423,7 +423,7 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
     chosen = error(learning.run())
     monkeypatch.setattr(learned_kernel, "_FIRST", learned_kernel._ITERATIONS)
     others = []
-    monkeypatch.setattr(learned_kernel, "_ROWS_PER_WIDTH", 0)
+    monkeypatch.setattr(learned_kernel, "ROWS_PER_WIDTH", 0)
     others.append(error(learning.run()))
     monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 1)
     others.append(error(learning.run()))

@@ -53,7 +53,7 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 # With more columns than this all have the same width.
 MOST_WIDTHS = 500
 # With fewer rows than this for each width, one width for all columns may be better.
-_ROWS_PER_WIDTH = 5
+ROWS_PER_WIDTH = 5
 # Where the weights of the linear and of the other part start; noise is one.
 _LINEAR, _MATERN = 1.0, 10.0
 # Iterations of a search at most, of one that is only a start of another, of one that
@@ -62,7 +62,7 @@ _LINEAR, _MATERN = 1.0, 10.0
 # log likelihood.
 _ITERATIONS, _FIRST, _LAST, _OF_FOLDS = 40, 10, 12, 6
 # With at least twice as many rows the candidates are compared on so many.
-_SOME_ROWS = 400
+SOME_ROWS = 400
 # Distances along columns, n^2 d, above which there is no Laplacian kernel: they are no
 # product of matrices.
 _MOST_DISTANCES = 1e8
@@ -212,7 +212,7 @@ class _Search:
         """Return what is linear plus Matern or Laplacian, learned on these rows."""
         n, d = self.Z.shape
         several = 1 < d <= MOST_WIDTHS
-        compares = not several or n < _ROWS_PER_WIDTH * d
+        compares = not several or n < ROWS_PER_WIDTH * d
         one_width = self._likeliest(self._start, _ITERATIONS if compares else _FIRST)
         found = [one_width] if compares else []
         if several:
@@ -258,7 +258,7 @@ class _Search:
         There are enough of them to learn widths.
         """
         (n, d), weights = self.Z.shape, self.row_weights
-        enough = max(_SOME_ROWS, _ROWS_PER_WIDTH * d)
+        enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
         if n < 2 * enough or not self.observed.complete:
             return self
         rows = np.arange(0, n, n // enough)

@@ -3,14 +3,15 @@
 What takes the time of the squared loss with complete targets is to decompose kernel
 matrices, about the cube of the number of rows each; elsewhere it is products with them,
 some for each fit. Both are counted here and multiplied by what a small decomposition
-takes on this machine: the guess is mostly right to a factor of three.
+takes on this machine: the guess is mostly right to a factor of three (see
+`benchmarks/forecasts.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -20,31 +21,35 @@ from scipy.linalg import eigh
 from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
-from okl.kernels import KernelTerms, PerOutput
+from okl.kernels import Kernel, KernelTerms, PerOutput, entries_at_peak
 from okl.numerics.arrays import n_matrices_of_eigh
+from okl.selection.learned_kernel import ROWS_PER_WIDTH, SOME_ROWS
 from okl.structures import Identity, Structure
 
 _FLOAT = 8  # bytes
 # Rows of the decomposition that is timed; a multiplication and addition in a product of
 # matrices takes a tenth of a decomposition's share of one entry cubed.
 _TIMED, _PRODUCT = 600, 0.1
-# Products with the kernel matrix that a fit takes with L known, and with L learned. One
-# with a few columns takes as long as with so many: it is spent on reading the matrix.
-# Where targets are imputed it is this part of them.
-_KNOWN, _LEARNED, _FEW, _IMPUTED = 1000.0, 5000.0, 16, 0.2
+# What a fit does besides the ten to twenty products with the kernel matrix that it
+# takes with L known, fifty and more with L learned, takes as long as three times as
+# many. A product with a few columns takes as long as one with so many: it is spent on
+# reading the matrix.
+_KNOWN, _LEARNED, _FEW = 60.0, 240.0, 40
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
-# Evaluations of a criterion while a kernel is learned, and how many decompositions each
-# is worth; for other losses, and the products of one for each fold.
-_EVALUATIONS, _FACTORISED = 50.0, 0.5
-_EVALUATIONS_OF_FOLDS, _OF_FOLD = 20.0, 60.0
+# Evaluations of a likelihood while a kernel is learned, from some rows and from all in
+# the end; how many decompositions each is worth, and products with one column, for the
+# kernel and its derivatives. For other losses each takes two fits to every fold, one
+# for the value and as much for the derivative.
+_EVALUATIONS, _LAST_EVALUATIONS, _FACTORISED, _DIFFERENTIATED = 90.0, 15.0, 0.5, 1500.0
+_EVALUATIONS_OF_FOLDS, _OF_FOLD = 20.0, 2.0
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
-_SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 0.015, 0.03
-# Arrays of the size of a kernel matrix in fits that take products, which have a
-# low-rank factor of it of so many columns, twice, and other workspace of so many
-# entries.
-_ITERATED, _RANK, _WORKSPACE = 4, 500, 2**19
+_SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 3e-3, 1e-2
+# Fits of other losses than the squared one have a low-rank factor of the kernel matrix
+# of so many columns, twice. All have other workspace of so many entries, they more.
+# A kernel is learned beside copies of X.
+_RANK, _WORKSPACE, _OF_PRODUCTS, _COPIES = 500, 2**17, 2**19, 8
 # Arrays of the size of the targets that a search holds, and columns of coefficients of
 # several alphas at a time; matrices of outputs in Newton's method for L.
 _TARGETS, _COLUMNS, _OUTPUT_MATRICES = 10, 1024, 12
@@ -89,7 +94,8 @@ class Forecast:
             seconds += _of_trial(second, n, size, structures, alphas, decomposes)
             if second.alpha_per_output and not decomposes:
                 seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
-        if decomposes and second.folds is not None:
+        known = any("known" in s.capabilities for s in structures)
+        if decomposes and second.folds is not None and not known:
             seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows
         memory = max(
             _memory(search, chosen, decomposes), _memory_of_learning(search.learning)
@@ -169,11 +175,9 @@ def _of_trial(
         of_all_rows = float(n * size**2 * bool(known))  # for the grid
         each = known * _SCORED + learned * (_SCORED + _INSIDE_FIT)
     else:
-        width = _FEW + (1 if experiment.targets.observed.tasks is not None else m)
+        width = 1 if experiment.targets.observed.tasks is not None else m
         products = known * _KNOWN + learned * _LEARNED
-        if "quadratic" in experiment.targets.observed.loss.capabilities:
-            products *= _IMPUTED
-        work = n_alphas * products * rows * columns * width * _PRODUCT
+        work = n_alphas * products * rows * columns * max(width, _FEW) * _PRODUCT
         of_all_rows = 0.0
         each = known * _KNOWN_FIT + learned * _LEARNED_FIT
     of_folds = n_folds * (_unit() * work + each * n_alphas)
@@ -186,19 +190,33 @@ def _of_learning(learning: KernelLearning | None) -> float:
     if learning is None:
         return 0.0
     (n, m), weights = learning.observed.targets.shape, learning.observed.weights
-    if not learning.folds:
-        # one factorisation, or one for each output, which has rows of its own
-        sizes = np.array([n])
-        if weights is not None and weights.shape[1] > 1:
-            sizes = (weights > 0).sum(axis=0)
-        return _EVALUATIONS * (_FACTORISED * _unit() * float(np.sum(sizes**3.0)))
-    products = len(learning.folds) * _OF_FOLD * n**2 * max(m, _FEW)
-    return _EVALUATIONS_OF_FOLDS * _unit() * products * _PRODUCT
+    if learning.folds:
+        products = len(learning.folds) * _OF_FOLD * _KNOWN * n**2 * max(m, _FEW)
+        return _EVALUATIONS_OF_FOLDS * _unit() * products * _PRODUCT
+    d, sizes = learning.X.shape[1], np.array([n])
+    if not learning.observed.complete and weights is not None:
+        # a factorisation for each output, which has rows of its own
+        return _EVALUATIONS * _of_likelihood((weights > 0).sum(axis=0), d)
+    enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
+    if n < 2 * enough:
+        return _EVALUATIONS * _of_likelihood(sizes, d)
+    of_some = _EVALUATIONS * _of_likelihood(sizes / (n // enough), d)
+    return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d)
+
+
+def _of_likelihood(sizes: np.ndarray, n_features: int) -> float:
+    """Return the seconds of a likelihood, of so many rows for each factorisation."""
+    work = _FACTORISED * sizes**3.0
+    work += (_DIFFERENTIATED * _PRODUCT + n_features) * sizes**2.0
+    return _unit() * float(np.sum(work))
 
 
 def _memory_of_learning(learning: KernelLearning | None) -> float:
     """Return the bytes at the peak while a kernel is learned."""
-    return 0.0 if learning is None else _FLOAT * ARRAYS * learning.X.shape[0] ** 2
+    if learning is None:
+        return 0.0
+    n, d = learning.X.shape
+    return _FLOAT * n * (ARRAYS * n + _COPIES * d)
 
 
 def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:
@@ -207,31 +225,45 @@ def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:
     n = experiment.X.shape[0]
     m = experiment.targets.observed.n_outputs
     matrix = n * sizes[-1]
-    known = any("known" in s.capabilities for s in search.structures)
+    known = ["known" in s.capabilities for s in search.structures]
     # with the vectors, where all rows are decomposed for the grid or for the scores
-    kept = 1 + (decomposes and known)
+    kept = 1 + (decomposes and any(known))
+    # with L known other losses than the squared one need products only
+    quadratic = "quadratic" in experiment.targets.observed.loss.capabilities
+    by_products = all(known) and not quadratic
     # a decomposition takes a copy of the matrix, and its own workspace
-    at_once = 1 + n_matrices_of_eigh(n) if decomposes else _ITERATED
+    at_once = 1 if by_products else 1 + n_matrices_of_eigh(n)
     if experiment.folds is not None:
         share = _training_share(experiment)
+        of_eigh = 0 if by_products else n_matrices_of_eigh(int(share * n))
         jobs = min(effective_n_jobs(experiment.n_jobs), len(experiment.folds))
-        of_fold = at_once * share**2 + 2 * share * (1 - share)
+        of_fold = (1 + of_eigh) * share**2 + 2 * share * (1 - share)
         at_once = max(at_once, kept + jobs * of_fold)
     # the best kernel so far is kept beside the one that is tried
-    matrices = kept * (len(sizes) > 1) + at_once
+    kept *= len(sizes) > 1
+    matrices = kept + at_once
     matrix *= max(_terms(kernel) for kernel in search.kernels)
     if not decomposes and _FLOAT * matrix > experiment.budget:
         matrices = experiment.budget / (_FLOAT * matrix)  # evaluated in blocks
-    others = n * (_TARGETS * m + min(_COLUMNS, 2 * m * _n_alphas(experiment)))
+    columns = _TARGETS * m + min(_COLUMNS, 2 * m * _n_alphas(experiment))
+    others = _WORKSPACE + n * columns
     if experiment.tempered:  # held-out scores, kept until all folds are fitted
         others += n * m * _n_alphas(experiment) * len(search.structures)
-    if not decomposes:
-        others += 2 * n * min(sizes[-1], _RANK) + _WORKSPACE
+    if not quadratic:
+        others += 2 * n * min(sizes[-1], _RANK) + _OF_PRODUCTS
     if any(
         not s.capabilities & {"known", "rotation_invariant"} for s in search.structures
     ):
         others += _OUTPUT_MATRICES * m**2
-    return _FLOAT * (matrices * matrix + others)
+    # before all that the matrix is evaluated, if it fits
+    evaluated = [
+        kept * matrix + entries_at_peak(kernel, n)
+        for kernel in search.kernels
+        if isinstance(kernel, Kernel)
+        and _size(kernel, experiment.X) == n
+        and _FLOAT * n**2 <= experiment.budget
+    ]
+    return _FLOAT * max([matrices * matrix + others, *evaluated])
 
 
 def _training_share(experiment: Experiment) -> float:
@@ -242,15 +274,15 @@ def _training_share(experiment: Experiment) -> float:
 
 @cache
 def _unit() -> float:
-    """Return the seconds of a decomposition, for each entry cubed."""
+    """Return the seconds of a decomposition, for each row cubed."""
     matrix = np.random.default_rng(0).normal(size=(_TIMED, _TIMED))
     matrix = matrix @ matrix.T
     eigh(matrix[:9, :9])  # the first call loads the library
-    seconds = []
-    for _ in range(2):
-        start = perf_counter()
+    seconds = []  # other programs slow the clock, threads add up in processor time
+    for _ in range(3):
+        start, busy = perf_counter(), process_time()
         eigh(matrix)
-        seconds.append(perf_counter() - start)
+        seconds += [perf_counter() - start, process_time() - busy]
     return min(seconds) / _TIMED**3
 
 
