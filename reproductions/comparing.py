@@ -47,7 +47,11 @@ def with_error(values: np.ndarray, overlap: float = 0.0, *, form: str = ".3f") -
     """Return mean ± standard error, with the sign of the mean if the form has one.
 
     A mean further than two standard errors from zero is bold if the form has a sign.
+    A single value has no error.
     """
-    mean, error = np.mean(values), standard_error(values, overlap)
+    mean = np.mean(values)
+    if len(values) == 1:
+        return f"{mean:{form}}"
+    error = standard_error(values, overlap)
     text = f"{mean:{form}} ± {error:{form.lstrip('+')}}"
     return f"**{text}**" if form.startswith("+") and abs(mean) > 2 * error else text
