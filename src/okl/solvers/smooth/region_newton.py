@@ -38,10 +38,9 @@ from okl.solvers.solution import Solution, certified
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
-# Steps without a smaller gap, after which rounding is in the way; and shares of one
-# that are tried, few: where they are too long a kink is too sharp, and a less sharp
-# envelope is solved sooner than another dozen best f are found.
-_STAGNATION, _TRIALS = 10, 3
+# Steps without a smaller gap, after which rounding is in the way; shares of one that
+# are tried.
+_STAGNATION, _TRIALS = 10, 12
 # Rounds before the first step, without a start: where L has the right scale by then,
 # few steps are left, and an easy problem may need none.
 _ROUNDS = 3
