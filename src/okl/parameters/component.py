@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -107,10 +108,14 @@ def have_same_parameters(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def required_parameters(cls: type[Component]) -> list[str]:
-    """Return the parameters of a component that have no default."""
+@cache
+def required_parameters(cls: type[Component]) -> tuple[str, ...]:
+    """Return the parameters of a component that have no default.
+
+    Each fit asks of what it gets by name, and to read a signature takes long.
+    """
     parameters = inspect.signature(cls).parameters.values()
-    return [p.name for p in parameters if p.default is inspect.Parameter.empty]
+    return tuple(p.name for p in parameters if p.default is inspect.Parameter.empty)
 
 
 def from_name(
@@ -161,7 +166,7 @@ def from_name(
             f"pass an object of okl.{noun_folder(noun)}."
         )
     cls, given = table[spec], parameters or {}
-    required = required_parameters(cls)
+    required = required_parameters(cls)  # type: ignore[arg-type]
     missing = [name for name in required if name not in given]
     if missing:
         raise ValueError(
