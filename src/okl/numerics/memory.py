@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from okl.numerics.validation import check_positive
@@ -25,18 +26,22 @@ def available_memory() -> int | None:
     return min(free) if free else None
 
 
-def require_memory(n_bytes: int, purpose: str, remedy: str) -> None:
+def require_memory(n_bytes: int, purpose: str | Callable[[], str], remedy: str) -> None:
     """Raise MemoryError if an allocation cannot succeed.
 
     Parameters
     ----------
     n_bytes : int
         The estimated peak.
-    purpose, remedy : str
-        What the memory is for, and what the user can do instead.
+    purpose : str or callable
+        What the memory is for. What names a component is a function that returns the
+        string: to write out its parameters takes longer than to look for memory.
+    remedy : str
+        What the user can do instead.
     """
     free = available_memory()
     if free is not None and n_bytes > free:
+        purpose = purpose() if callable(purpose) else purpose
         raise MemoryError(
             f"{purpose} needs about {_readable(n_bytes)}, but only {_readable(free)} "
             f"are free. {remedy}"

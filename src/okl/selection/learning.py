@@ -275,11 +275,14 @@ def _require_memory(model: Model, n_samples: int, budget: float) -> None:
     ]
     n_kernels = sum(isinstance(value, Kernel) for value in parts)
     needed = (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2
-    purpose = f"Learning the hyperparameters of {model.kernel} on {n_samples} rows"
+
+    def purpose() -> str:
+        return f"Learning the hyperparameters of {model.kernel} on {n_samples} rows"
+
     remedy = "Learn them on fewer rows, or choose among a few kernels instead."
     if needed > budget:
         raise MemoryError(
-            f"{purpose} needs about {needed / 2**20:.0f} MiB, more than max_memory "
+            f"{purpose()} needs about {needed / 2**20:.0f} MiB, more than max_memory "
             f"({budget / 2**20:.0f} MiB). Raise it. {remedy}"
         )
     require_memory(needed, purpose, remedy)

@@ -48,8 +48,10 @@ class Given(Structure):
         n_outputs = like.shape[1]
         require_memory(
             _ARRAYS * 8 * n_outputs**2,
-            f"{self} for {n_outputs} outputs, a matrix of {n_outputs} x {n_outputs} "
-            "with its eigenvectors,",
+            lambda: (
+                f"{self} for {n_outputs} outputs, a matrix of {n_outputs} x "
+                f"{n_outputs} with its eigenvectors,"
+            ),
             "Use structure='identity', or 'low_rank', which form no such array.",
         )
         return SpectralKernel.from_matrix(self._matrix_for(like))

@@ -52,7 +52,7 @@ class OutputKernelNewton(Solver):
         n_outputs = problem.targets.shape[1]
         require_memory(
             _MATRICES * 8 * n_outputs**2,
-            f"A fit of {problem.structure} to {n_outputs} outputs",
+            lambda: f"A fit of {problem.structure} to {n_outputs} outputs",
             "Use structure='low_rank' or 'trace_ball', which form no array of "
             "n_outputs x n_outputs.",
         )
