@@ -260,8 +260,9 @@ def test_copies_of_rows_are_weights():
         regressor(), np.tile(X, (2, 1))[order], np.tile(Y, (2, 1))[order]
     )
     assert len(twice.X) == N
-    assert_allclose(numbers(twice.run().kernel), numbers(once.kernel), rtol=1e-6)
-    assert_allclose(twice.run().smallest, once.smallest, rtol=1e-6)
+    learned = twice.run()
+    assert_allclose(numbers(learned.kernel), numbers(once.kernel), rtol=1e-6)
+    assert_allclose(learned.smallest, once.smallest, rtol=1e-6)
 
 
 def test_only_ratios_of_weights_count():

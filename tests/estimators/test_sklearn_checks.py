@@ -34,7 +34,7 @@ KINDS = [
     OutputKernelRegressorCV("rbf", "identity", alphas=2),
     OutputKernelClassifierCV("rbf", "identity", loss="squared", cv=2, alphas=2),
     GradientSearchCV(OutputKernelRegressor(structure="identity"), max_iter=1),
-    GradientSearchCV(OutputKernelClassifier(structure="identity"), max_iter=1),
+    GradientSearchCV(OutputKernelClassifier(structure="identity"), cv=2, max_iter=1),
 ]
 # The same with other structures, losses and kernels. scikit-learn's checks have one
 # output, and three classes.

@@ -76,8 +76,8 @@ def test_any_array_namespace(structure, setting):
     K, Y = targets_for(Hinge(), n, M)
     weights = weights_for(Hinge(), n, M) if weighted else None
     options = {"loss": Hinge(), "intercept": intercept, "weights": weights}
-    here = solve(K, Y, structure, 0.1, **options)
-    there = solve(K, Y, structure, 0.1, xp=strict, **options)
+    here = solve(K, Y, structure, 0.3, **options)
+    there = solve(K, Y, structure, 0.3, xp=strict, **options)
     assert there.dual_coef.__array_namespace__() is strict
     assert there.solution.dual_point.__array_namespace__() is strict
     assert there.solution.certificate.status == "optimal"

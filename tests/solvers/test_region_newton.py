@@ -63,7 +63,7 @@ def test_few_steps_from_a_neighbouring_alpha():
 
 @structures
 def test_any_array_library(structure):
-    K, Y = targets_for(Logistic(), 30, 4)
+    K, Y = targets_for(Logistic(), 15, 3)
     options = {"loss": Logistic(), "intercept": True, "tol": 1e-8}
     here = solve(K, Y, structure, 0.1, **options)
     there = solve(K, Y, structure, 0.1, xp=strict, **options)
