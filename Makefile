@@ -15,11 +15,11 @@ demo: $(USER)
 	$(BIN)/okl demo --out okl-demo
 
 test: $(DEVELOPER)
-	$(BIN)/python -m pytest -m "not slow and not product" -n auto
+	$(BIN)/python -m pytest -m "not slow and not product" -n auto --dist worksteal
 
 # All cases of every product of parameters, of which the above has every pair.
 test-all: $(DEVELOPER)
-	$(BIN)/python -m pytest -m "not slow" -n auto
+	$(BIN)/python -m pytest -m "not slow" -n auto --dist worksteal
 
 test-slow: $(DEVELOPER)
 	$(BIN)/python -m pytest -m slow --timeout 0

@@ -14,6 +14,7 @@ from okl import (
 from okl.kernels import Gaussian, PerOutput
 from okl.model_selection import GradientSearchCV
 from okl.structures import Cluster, LowRank, Mean, Sparse, TraceBall
+from tests.covering import MARKER
 
 CLOSE = 1e-16
 ONE_OUTPUT = PerOutput([Gaussian()])
@@ -144,8 +145,18 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
+def pytest_generate_tests(metafunc):
+    """Collect the checks of the others only where they are run: there are thousands."""
+    if metafunc.function is not test_scikit_learn_on_all:
+        return
+    if f"not {MARKER}" in metafunc.config.option.markexpr:
+        metafunc.parametrize(("estimator", "check"), [])
+        return
+    marked = parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+    metafunc.parametrize(*marked.args, **marked.kwargs)
+
+
 @quiet
 @pytest.mark.product
-@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
 def test_scikit_learn_on_all(estimator, check):
     check(estimator)
