@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from okl import ClassTree
-from okl.decisions import as_cost, decide, deepest_nodes
+from okl.decisions import as_cost, decide, deepest_nodes, node_probabilities
+from okl.metrics import reject_curve
 from tests.covering import examples
 from tests.trees.random_trees import (
     ancestors,
@@ -139,6 +140,19 @@ def test_the_deepest_node_that_is_probable_enough(seed, n_nodes, least):
         ),
         (lambda p: decide(p, np.full((3, 3), np.nan), classes=CLASSES), "NaN"),
         (lambda p: decide(p[:, :2], classes=CLASSES), r"each of the 3.*\(1, 2\)"),
+        (lambda p: decide(np.log(p), classes=CLASSES), "row 0 are from -1.1 .*to -3.3"),
+        (
+            lambda p: decide(np.vstack([p, 2 * p]), "taxo", classes=CLASSES, tree=TREE),
+            "row 1 are from 0.667 .*up to 2. Scores",
+        ),
+        (
+            lambda p: node_probabilities([[2, -1.5, 0.5]], classes=CLASSES, tree=TREE),
+            "numbers >= 0 that add up to 1.*from -1.5 to 2",
+        ),
+        (
+            lambda p: reject_curve(["cat"], 5 * p, tree=TREE, decision="taxo"),
+            "y_proba must be .*add up to 5",
+        ),
         (lambda p: decide(p, classes=CLASSES, reject=-1), "reject.*got -1"),
         (lambda p: decide(p, classes=CLASSES, reject=True), "reject.*got True"),
         (

@@ -80,7 +80,8 @@ def decide(
     Raises
     ------
     ValueError
-        If shapes do not match, a tree is needed and not there, or a class is no leaf.
+        If shapes do not match, rows do not add up to 1, a tree is needed and not there,
+        or a class is no leaf.
 
     References
     ----------

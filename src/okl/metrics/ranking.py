@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.decisions import answers, as_cost
+from okl.decisions.checks import check_sums
 from okl.trees import ClassTree, check_class_tree
 
 
@@ -131,6 +132,7 @@ def reject_curve(
         As in `mean_reciprocal_rank` and `okl.decisions.decide`.
     """
     y_true, p, classes, weights = _checked(y_true, y_proba, labels, tree, sample_weight)
+    check_sums(p, "y_proba")
     cost = as_cost(decision, classes, tree)
     found = answers(cost, p)
     paid = cost.of(y_true, classes[found.columns])
