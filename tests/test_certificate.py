@@ -323,8 +323,32 @@ def test_what_is_certified_is_what_is_predicted(structure, alpha):
     assert loss <= model.certificate_.primal * (1 + 1e-3)
 
 
+@pytest.mark.parametrize("one", [False, True])
+def test_an_intercept_that_is_set_is_predicted_and_certified(one):
+    # BUG: neither predict nor certify knew of it
+    X, Y, _ = draw(20, 3)
+    Y = Y[:, 0] if one else Y
+    model = OutputKernelRegressor("rbf", "identity").fit(X, Y)
+    before, primal = model.predict(X), certify(model, X, Y).primal
+    model.intercept_ = model.intercept_ + 2 * model.y_scale_
+    assert_allclose(model.predict(X), before + 2 * model.y_scale_)
+    assert_allclose(model.predict(X, return_std=True)[0], model.predict(X))
+    found = certify(model, X, Y)
+    # of normalised targets, whose residuals add up to zero
+    assert_allclose(found.primal - primal, 2**2 / 2 * Y.size)
+    assert found.status == "unproved"
+    model.intercept_ -= 2 * model.y_scale_
+    assert certify(model, X, Y).status == "optimal"
+
+
 class TestErrors:
     """What certify refuses."""
+
+    def test_no_intercept_is_set_after_a_fit_without(self):
+        X, Y, _ = draw(6, 3)
+        model = OutputKernelRegressor(fit_intercept=False).fit(X, Y)
+        with pytest.raises(ValueError, match="no intercept to set"):
+            model.intercept_ = 1.0
 
     @pytest.fixture
     def good(self):

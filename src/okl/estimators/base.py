@@ -175,13 +175,8 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
             self.dual_point_ = point[:, 0] if point.shape[1] == 1 else point
         elif hasattr(self, "dual_point_"):
             del self.dual_point_  # of a fit with another loss
-        theta, intercept = function.dual_coef, function.intercept
-        one_dimensional = targets.one_dimensional
-        self._theta = theta[:, 0] if one_dimensional else theta
-        if intercept is None:
-            self.intercept_: Any = 0.0
-        else:
-            self.intercept_ = float(intercept[0]) if one_dimensional else intercept
+        theta = function.dual_coef
+        self._theta = theta[:, 0] if targets.one_dimensional else theta
 
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets.

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from okl.coding.tasks import LongCoefficients
+from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
@@ -29,6 +30,7 @@ class LearnedArrays:
     """
 
     kernel_: Any
+    _function: ScoreFunction
     _output_kernel: OutputKernel
     _theta: Any
     _units: Units
@@ -43,6 +45,30 @@ class LearnedArrays:
         if isinstance(self._theta, TermCoefficients):
             return list(self._theta.parts)
         return self._theta.dense() if self._has_tasks else self._theta
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept (n_outputs,), a float of a single output, 0.0 of a fit without.
+
+        What is set is what `predict` adds, and what is certified.
+        """
+        self._fitted_output_kernel()
+        intercept = self._function.intercept
+        if intercept is None:
+            return 0.0
+        return float(intercept[0]) if len(self._theta.shape) == 1 else intercept
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        self._fitted_output_kernel()
+        intercept = self._function.intercept
+        if intercept is None:
+            raise ValueError(
+                "There is no intercept to set after a fit without one; use "
+                "fit_intercept=True."
+            )
+        # in place, as those who predict with a standard deviation share the function
+        intercept[:] = value
 
     @property
     def output_kernel_(self) -> np.ndarray:
