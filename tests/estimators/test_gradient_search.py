@@ -127,6 +127,22 @@ def test_an_isotropic_process_is_that_of_scikit_learn():
     assert_allclose(search.predict(X), process.predict(X), atol=1e-3 * scale)
 
 
+@pytest.mark.parametrize("near", [False, True])
+def test_a_plateau_in_a_corner_of_the_bounds_is_not_the_end(near):
+    # BUG: a line search came back from it by a step too small to go on, with a slope of
+    # 12 and a criterion of 131 that counted as found
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(50, 3))
+    targets = np.tanh(rows @ rng.normal(size=(3, 3))) + 0.2 * rng.normal(size=(50, 3))
+    model = OutputKernelRegressor("rbf", "identity", normalize_y=False)
+    if near:
+        model.set_params(kernel=Gaussian(0.2), alpha=0.07)
+    search = GradientSearchCV(model, priors=False).fit(rows, targets)
+    assert search.cv_results_["gradient_norm"][-1] <= 0.1
+    assert_allclose(search.best_score_, -119.572, atol=0.01)
+    assert_allclose(search.best_params_["kernel__gamma"], 0.195, rtol=0.02)
+
+
 def test_permuted_features_permute_the_parameters():
     order = [2, 0, 1]
     one = GradientSearchCV(ARD).fit(X, Y).best_params_["kernel__gamma"]

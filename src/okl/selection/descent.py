@@ -66,46 +66,65 @@ class Descent:
 
         Where it did not the sentence also says what to do.
         """
-        of_fits = self._objective.criterion.by_fits and not self._objective.moves_kernel
-        # the first step is the gradient, of the objective in these units
-        unit = max(self._slope(self._best) / _FIRST, 1.0) if of_fits else 1.0
-
-        def in_units(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = self._value_and_gradient(theta)
-            return value / unit, gradient / unit
-
-        options = {
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter,
-            "maxcor": _CORRECTIONS,
-            "gtol": _GRADIENT / unit,
-            "ftol": _CHANGE_OF_FITS if of_fits else _CHANGE,
-            "maxls": _LINE_SEARCH,
-        }
         try:
-            result = minimize(
-                in_units,
-                self._best.theta,
-                method="L-BFGS-B",
-                jac=True,
-                bounds=self._objective.space.bounds,
-                callback=self._end_iteration,
-                options=options,
-            )
+            result = self._minimise(max_iter)
+            done, value = result.nit, np.inf
+            while (
+                result.success
+                and done < max_iter
+                and self._slope(self._best) > _ROUGH
+                and self._best.value < value
+            ):
+                value, result = self._best.value, self._minimise(max_iter - done, True)
+                done += result.nit
         except _OutOfTime:
             return False, f"max_time was reached. Raise it, {_FEWER}."
         if result.success:
             return True, "A step or the gradient was small enough."
         if result.status != _ABNORMAL:
             limit = f"all {max_iter} iterations of max_iter"
-            if result.nit < max_iter:
-                limit = f"all {result.nfev} evaluations that max_iter allows"
+            if done < max_iter:
+                limit = f"all {self._evaluations} evaluations that max_iter allows"
             return False, f"{limit} were done. Raise it, {_FEWER}."
         if self._slope(self._best) <= _ROUGH:
             return True, "Nothing lower was found, up to rounding."
         return False, (
             "nothing lower was found along the gradient, so that one of the two is "
             f"known too roughly. Start elsewhere (n_restarts), narrow bounds, {_FEWER}."
+        )
+
+    def _minimise(self, max_iter: int, again: bool = False) -> OptimizeResult:
+        """Run L-BFGS-B from the best point; with a first step of its own length again.
+
+        Where a line search meets a plateau at a corner of the bounds it goes back all
+        the way, which looks like the end.
+        """
+        by_fits = self._objective.criterion.by_fits
+        of_fits = by_fits and not self._objective.moves_kernel
+        # the first step is the gradient, of the objective in these units
+        short = of_fits or again
+        unit = max(self._slope(self._best) / _FIRST, 1.0) if short else 1.0
+        self._last = self._best
+
+        def in_units(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self._value_and_gradient(theta)
+            return value / unit, gradient / unit
+
+        return minimize(
+            in_units,
+            self._best.theta,
+            method="L-BFGS-B",
+            jac=True,
+            bounds=self._objective.space.bounds,
+            callback=self._end_iteration,
+            options={
+                "maxiter": max_iter,
+                "maxfun": 20 * max_iter,
+                "maxcor": _CORRECTIONS,
+                "gtol": _GRADIENT / unit,
+                "ftol": _CHANGE_OF_FITS if of_fits else _CHANGE,
+                "maxls": _LINE_SEARCH,
+            },
         )
 
     def _first(self, theta: np.ndarray) -> Point:
