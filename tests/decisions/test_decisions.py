@@ -3,9 +3,11 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from okl import ClassTree
 from okl.decisions import as_cost, decide, deepest_nodes, node_probabilities
@@ -91,6 +93,19 @@ def test_a_cost_matrix_needs_no_tree():
     p = np.array([[0.9, 0.1], [0.8, 0.2]])
     assert decide(p, costs, classes=["no", "yes"]).tolist() == ["no", "yes"]
     assert decide(p, costs, classes=["no", "yes"], reject=0.6).tolist() == ["no", None]
+
+
+def test_rows_and_columns_of_a_frame_go_by_their_names():
+    # BUG: they went by their position, whatever they were called
+    costs = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [9.0, 3.0, 0.0]])
+    named = pd.DataFrame(costs, CLASSES, CLASSES).iloc[[2, 0, 1], [1, 2, 0]]
+    p = np.random.default_rng(0).dirichlet(np.ones(3), size=50)
+    expected = CLASSES[np.argmin(p @ costs, axis=1)]
+    for table in (named, pd.DataFrame(costs), pd.DataFrame(costs, CLASSES)):
+        assert_array_equal(decide(p, table, classes=CLASSES), expected)
+    wrong = named.rename(columns={"plant": "stone"})
+    with pytest.raises(ValueError, match=r"columns of the cost matrix.*'stone'"):
+        decide(p, wrong, classes=CLASSES)
 
 
 def test_rejected_are_the_rows_above_the_threshold():

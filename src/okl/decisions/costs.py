@@ -214,7 +214,8 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
     Parameters
     ----------
     decision : {"accuracy", "taxo", "parent"} or array (n_classes, n_classes)
-        `ZeroOne`, `PathLength`, `ParentError` or the matrix of a `CostMatrix`.
+        `ZeroOne`, `PathLength`, `ParentError` or the matrix of a `CostMatrix`. Rows and
+        columns of a data frame go by their names, by position if they are numbered.
     classes : array (n_classes,)
         The classes of the probabilities, in the order of their columns.
     tree : ClassTree, optional
@@ -226,8 +227,8 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
         If the tree is none.
     ValueError
         For another decision, one that needs a tree without one, a class that is no
-        leaf of the tree, and a matrix of another shape or with entries that are not
-        finite numbers.
+        leaf of the tree, and a matrix of another shape, with names that are not those
+        of the classes, or with entries that are not finite numbers.
     """
     classes = np.asarray(classes)
     if tree is not None:
@@ -260,6 +261,23 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
             f"need ({len(classes)}, {len(classes)}): a row for each true class, a "
             "column for each answer, in the order of classes_."
         )
+    if hasattr(decision, "index") and hasattr(decision, "columns"):
+        rows = _places(decision.index, classes, "rows")
+        matrix = matrix[np.ix_(rows, _places(decision.columns, classes, "columns"))]
     return CostMatrix(
         check_array(matrix, dtype=np.float64, input_name="The cost matrix"), classes
+    )
+
+
+def _places(names: Any, classes: np.ndarray, axis: str) -> list[int]:
+    """Return where the classes are among the names of rows or columns."""
+    names, wanted = list(names), classes.tolist()
+    numbers = list(range(len(names)))
+    if set(names) == set(wanted):
+        return [names.index(label) for label in wanted]
+    if names == numbers:
+        return numbers
+    raise ValueError(
+        f"The {axis} of the cost matrix are called {names}, and the classes {wanted}. "
+        "Call them alike, or pass an array in the order of classes_."
     )
