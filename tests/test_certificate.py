@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
 
 from okl import Certificate, OutputKernelRegressor, certify
 from okl.certificates import relative_gap
@@ -343,6 +344,13 @@ def test_an_intercept_that_is_set_is_predicted_and_certified(one):
 
 class TestErrors:
     """What certify refuses."""
+
+    def test_an_estimator_around_another_is_told_to_unwrap_it(self):
+        X, Y, _ = draw(20, 3)
+        pipeline = make_pipeline(OutputKernelRegressor()).fit(X, Y)
+        with pytest.raises(TypeError, match=r"got Pipeline.*best_estimator_ of a"):
+            certify(pipeline, X, Y)
+        assert certify(pipeline[-1], X, Y).status == "optimal"
 
     def test_no_intercept_is_set_after_a_fit_without(self):
         X, Y, _ = draw(6, 3)

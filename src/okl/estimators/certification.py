@@ -29,6 +29,12 @@ def certify(*args: Any, **kwargs: Any) -> Certificate:
     """Certify a fitted estimator, or arrays."""
     models = OutputKernelModel | OutputKernelExtension
     is_model = isinstance(args[0], models) if args else "model" in kwargs
+    if args and not is_model and hasattr(args[0], "fit"):
+        raise TypeError(
+            f"certify takes a fitted estimator of okl, got {type(args[0]).__name__}. "
+            "Give the best_estimator_ of a search; of a pipeline the last step, with "
+            "the rows that the steps before it make."
+        )
     return (certify_model if is_model else certify_arrays)(*args, **kwargs)
 
 
