@@ -52,6 +52,16 @@ class Curvature(Protocol):
     def adjoint(self, right: Array) -> Array:
         """Return V' times an array (n_samples, n_outputs)."""
 
+    def product(self, right: Array) -> Array:
+        """Return W times an array (n_samples, n_outputs)."""
+
+    @property
+    def entries(self) -> Array:
+        """The diagonal of W (n_samples, n_outputs)."""
+
+    def rows(self, some: slice) -> Curvature:
+        """Return W of some rows."""
+
     def solve_total(self, right: Array) -> Array:
         """Solve with the sum of W over the rows; right is (n_outputs,)."""
 

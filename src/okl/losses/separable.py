@@ -59,6 +59,19 @@ class DiagonalCurvature(NamedTuple):
         """Return V' times an array, the same."""
         return self.roots * right
 
+    def product(self, right: Array) -> Array:
+        """Return W times an array."""
+        return self.diagonal * right
+
+    @property
+    def entries(self) -> Array:
+        """W."""
+        return self.diagonal
+
+    def rows(self, some: slice) -> DiagonalCurvature:
+        """Return W of some rows."""
+        return DiagonalCurvature(self.diagonal[some, :], self.roots[some, :])
+
     def solve_total(self, right: Array) -> Array:
         """Divide by the column sums."""
         xp, total = namespace(right), column_sums(self.diagonal)

@@ -62,6 +62,22 @@ class Simplex:
         moved *= self.roots
         return moved
 
+    def product(self, right: Array) -> Array:
+        """Return W times an array."""
+        moved = right - row_sums(self.probabilities * right)
+        moved *= self.diagonal
+        return moved
+
+    @property
+    def entries(self) -> Array:
+        """The diagonal of W, w p (1 - p)."""
+        return self.diagonal * (1 - self.probabilities)
+
+    def rows(self, some: slice) -> Simplex:
+        """Return W of some rows."""
+        weights = None if self.weights is None else self.weights[some, :]
+        return Simplex(self.probabilities[some, :], weights)
+
     def solve_total(self, right: Array) -> Array:
         """Solve with the sum over the rows, singular along the classes' sum."""
         solved = self._total(right[:, None])[:, 0]

@@ -17,6 +17,7 @@ from okl.coding.tasks import Tasks
 from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
+from okl.operators.centred_rows import CentredRows
 from okl.operators.low_rank import NystroemFactor, nystroem
 from okl.output_kernels import OutputKernel
 
@@ -99,6 +100,11 @@ class Operator(ABC):
     @abstractmethod
     def n_samples(self) -> int:
         """The number of rows."""
+
+    @property
+    def feature_rows(self) -> CentredRows | None:
+        """The sparse features, None where there are none, or too many to be of use."""
+        return None
 
     @property
     @abstractmethod

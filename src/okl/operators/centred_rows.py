@@ -46,6 +46,16 @@ class CentredRows:
             return product
         return product - self.means[:, None] * (self._r @ right)
 
+    def adjoint_of_squares(self, right: np.ndarray) -> np.ndarray:
+        """Return (A o A)' times an array (n_samples, p)."""
+        product = self.sparse.multiply(self.sparse).T @ right
+        if self.means is None:
+            return product
+        mu, weighted = self.means[:, None], self._r[:, None] * right
+        product -= 2 * mu * (self.sparse.T @ weighted)
+        product += mu**2 * (self._r @ weighted)
+        return np.clip(product, 0.0, None)
+
     def squared_norms(self) -> np.ndarray:
         """Return those of the rows (n_samples,)."""
         squares = np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()
@@ -54,6 +64,10 @@ class CentredRows:
             squares = squares - 2 * r * (self.sparse @ self.means)
             squares = squares + r**2 * (self.means @ self.means)
         return np.clip(squares, 0.0, None)
+
+    def column_norms(self) -> np.ndarray:
+        """Return the squared norms of the columns (n_features,)."""
+        return self.adjoint_of_squares(np.ones((self.sparse.shape[0], 1)))[:, 0]
 
     def products(self, others: CentredRows) -> np.ndarray:
         """Return A B' for other rows B with the same means."""

@@ -25,6 +25,9 @@ from okl.operators.dense import Dense
 _COLUMNS = 64
 # An entry of a sparse matrix takes as long as so many of a dense one.
 _SPARSE = 8.0
+# Weights of up to so many features for each row are smaller than what is needed of the
+# size of dual variables.
+_WIDEST = 2.0
 
 
 def sparse_work(features: Any) -> float:
@@ -48,12 +51,22 @@ class SparseFeatures(KernelOperator):
         Phi, kept by reference.
     workspace : float, default=infinity
         See `Operator`.
+    kept : array of int, optional
+        The numbers of the features among those of the operator that this was made of,
+        by centring or of some of its rows; None where they are the same.
     """
 
-    def __init__(self, features: Any, *, workspace: float = float("inf")) -> None:
+    def __init__(
+        self,
+        features: Any,
+        *,
+        workspace: float = float("inf"),
+        kept: np.ndarray | None = None,
+    ) -> None:
         centred = isinstance(features, CentredRows)
         self._rows = features if centred else CentredRows(features)
         self.workspace = workspace
+        self.kept = kept
 
     @property
     def n_samples(self) -> int:
@@ -61,8 +74,10 @@ class SparseFeatures(KernelOperator):
         return int(self._rows.sparse.shape[0])
 
     @property
-    def _wide(self) -> bool:
-        return bool(self._rows.sparse.shape[1] > self.n_samples)
+    def feature_rows(self) -> CentredRows | None:
+        """The features, where there are not many more than rows."""
+        n, n_features = self._rows.sparse.shape
+        return self._rows if n_features <= _WIDEST * n else None
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Return Phi (Phi' times a matrix)."""
@@ -92,7 +107,7 @@ class SparseFeatures(KernelOperator):
 
         With many features what belongs to a task is smaller as its values at the rows.
         """
-        if self._wide:
+        if _is_wide(self._rows):
             return super().by_task(tasks, block)
         if block is None:
             return SparseFeaturesByTask(self._rows, tasks)
@@ -102,7 +117,7 @@ class SparseFeatures(KernelOperator):
         return SparseFeaturesByTask(cross.columns, tasks.restrict(columns), there)
 
     def _decompose(self) -> Spectrum:
-        if self._wide:
+        if _is_wide(self._rows):
             return Dense(self._rows.products(self._rows)).spectrum
         values, vectors = eigh(self._rows.gram(), overwrite=True)
         kept = Spectrum.above_rounding(values, vectors, self.n_samples)
@@ -111,7 +126,7 @@ class SparseFeatures(KernelOperator):
 
     def solve(self, right: np.ndarray, shift: float) -> np.ndarray:
         """Solve by a Cholesky factorisation in feature space, or of the matrix."""
-        if self._wide:
+        if _is_wide(self._rows):
             return Dense(self._rows.products(self._rows)).solve(right, shift)
         gram = self._rows.gram()
         gram[np.diag_indices_from(gram)] += shift
@@ -129,15 +144,21 @@ class SparseFeatures(KernelOperator):
         varies = np.sqrt(np.clip(variances, 0.0, None)) > rounding
         kernel_means = self._rows.forward(means if before is None else means - before)
         rows = CentredRows(sparse[:, varies], means[varies])
-        return SparseFeatures(rows, workspace=self.workspace), kernel_means
+        kept = np.flatnonzero(varies) if self.kept is None else self.kept[varies]
+        found = SparseFeatures(rows, workspace=self.workspace, kept=kept)
+        return found, kernel_means
 
     def scaled(self, roots: np.ndarray) -> SparseFeatures:
         """Multiply the rows of the features."""
         return SparseFeatures(self._rows.scaled(roots), workspace=self.workspace)
 
     def restrict(self, rows: Any) -> SparseFeatures:
-        """Return the features of some rows."""
-        return SparseFeatures(self._rows.restrict(rows), workspace=self.workspace)
+        """Return the features of some rows, those that are zero there left out."""
+        some, kept = self._rows.restrict(rows), None
+        if some.means is None:
+            kept = np.unique(some.sparse.indices)
+            some = CentredRows(some.sparse[:, kept], roots=some.roots)
+        return SparseFeatures(some, workspace=self.workspace, kept=kept)
 
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the product of the features of both sets of rows, not formed."""
@@ -153,6 +174,30 @@ class _Cross:
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         return _product(self.rows, self.columns, right)
+
+
+def _is_wide(rows: CentredRows) -> bool:
+    """Tell whether there are more features than rows."""
+    return bool(rows.sparse.shape[1] > rows.sparse.shape[0])
+
+
+def function_at(operator: SparseFeatures, cross: Any, weights: np.ndarray) -> Any:
+    """Return the function of these weights of the features at other rows.
+
+    Parameters
+    ----------
+    operator : SparseFeatures
+        The features.
+    cross : object
+        What `cross` of the operator that this was made of returns for these rows.
+    weights : array (n_features, n_outputs)
+    """
+    if operator.kept is None:
+        return cross.rows.forward(weights)
+    product = cross.rows.sparse[:, operator.kept] @ weights
+    rows = operator.feature_rows
+    means = None if rows is None else rows.means
+    return product if means is None else product - means @ weights
 
 
 def _product(left: CentredRows, inner: CentredRows, right: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from okl.solvers.predictor.feature_newton import FeatureNewton
 from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
@@ -13,5 +14,6 @@ SMOOTH_LOSS = (
     Choice("squared, missing targets", (Imputation,), (Majorization,)),
     Choice("curved in few entries", (SemismoothNewton,), (Majorization,)),
     Choice("several kernels, smooth", (TermNewton,), (TermNewton,)),
+    Choice("smooth, sparse features", (FeatureNewton,), (Majorization,)),
     Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )

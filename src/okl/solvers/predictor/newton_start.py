@@ -126,13 +126,18 @@ def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
     the first is a part of the alpha at which that is zero.
     """
     problem = prepared.problem
-    if "quadratic" in problem.loss.capabilities:
+    if "quadratic" in problem.loss.capabilities or prepared.approximation.exact:
         return []
     zero = namespace(problem.targets).zeros_like(problem.targets)
     point = NewtonPoint.at(problem, zero, zero, alpha)
     norm = inner(point.gradient, prepared.joint @ point.gradient)
-    first = norm / (2 * point.objective) / _FAR if point.objective > 0 else 0.0
-    if not first > alpha or prepared.approximation.exact:
+    return larger_alphas(alpha, point.objective, point.objective - norm / (2 * alpha))
+
+
+def larger_alphas(alpha: float, primal: float, dual: float) -> list[float]:
+    """Return decreasing alphas to come by, given the values at zero."""
+    first = alpha * (1 - dual / primal) / _FAR if primal > 0 else 0.0
+    if not first > alpha:
         return []
     n_alphas = math.ceil(math.log(first / alpha) / math.log(_FACTOR))
     return [alpha * _FACTOR**k for k in range(n_alphas, 0, -1)]

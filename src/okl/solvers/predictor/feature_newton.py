@@ -1,0 +1,161 @@
+r"""Known output kernel, smooth loss: Newton's method for weights of sparse features.
+
+Where K = Phi Phi' comes from sparse features, fewer than there are rows or hardly more,
+a model is smaller as the weights W = Phi'C L of the features than as dual variables C,
+and Newton's equations with it (`okl.solvers.predictor.feature_equations`). Of the size
+of the targets there are only scores and what follows from them, made for a few rows at
+a time. The dual value needs no C: it is that of alpha C = a, minus the gradient of the
+loss at the scores.
+
+*Dual variables* of W are found in the end, once. With U = Phi'C and a they are
+
+.. math:: C = a / \alpha + \Phi z, \qquad \Phi' \Phi z = U - \Phi' a / \alpha,
+
+small where the fit is close to its optimum. The certificate is that of C, and where it
+does not prove as much as was asked for Newton's method goes on from there in dual
+variables (`okl.solvers.predictor.newton_cg`).
+
+*Along a path*, and beside that of another L, U is guessed as C is there
+(`okl.solvers.predictor.newton_start`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any, ClassVar
+
+import numpy as np
+
+from okl.numerics.arrays import Array
+from okl.operators.feature_rows import FeatureRows
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.problems import Problem
+from okl.solvers.base import Solver
+from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
+from okl.solvers.predictor.feature_steps import FeatureStart, fitted
+from okl.solvers.predictor.newton_cg import NewtonCG
+from okl.solvers.predictor.newton_start import NewtonStart
+from okl.solvers.solution import Solution, certified
+
+# How closely C has the U that was found, relative to it, in parts of the root of the
+# tolerance: at first, and where the certificate asks for more. Most steps.
+_CLOSE, _STEPS = (1e-2, 1e-4), 40
+
+
+class FeatureNewton(Solver):
+    """Newton's method for the weights of sparse features."""
+
+    name: ClassVar[str | None] = "feature_newton"
+    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
+    workspace_matrices: ClassVar[int] = 0
+
+    def missing_for_given(self, problem: Problem) -> list[str]:
+        """Return what a problem lacks, sparse features among it."""
+        lacks = problem.operator.feature_rows is None
+        needs = [
+            "sparse rows and a linear kernel, with columns not many more than rows"
+        ]
+        return super().missing_for_given(problem) + needs * lacks
+
+    def prepare(self, problem: Problem) -> FeatureProblem:
+        """Take the features of K."""
+        known, rows = problem.known(), problem.operator.feature_rows
+        assert known is not None
+        assert rows is not None
+        features = FeatureRows(rows, problem.centered, problem.n_outputs)
+        return FeatureProblem(problem, known, features)
+
+    def solve(
+        self,
+        prepared: FeatureProblem,
+        alpha: float,
+        *,
+        tol: float,
+        max_iter: int,
+        start: FeatureStart | None = None,
+    ) -> Solution:
+        """Iterate from the model of a neighbouring alpha or L, or from zero."""
+        problem, kernel = prepared.problem, prepared.kernel
+        point, monitor, end = fitted(
+            prepared, alpha, tol=tol, max_iter=max_iter, start=start
+        )
+        for close in _CLOSE:
+            dual = _dual_of(point, close * min(tol, 1.0) ** 0.5)
+            solution = certified(
+                problem,
+                problem.balanced_theta(dual, kernel),
+                kernel,
+                alpha,
+                tol=tol,
+                history=monitor.history,
+                start=end,
+                intercept=point.intercept,
+            )
+            if solution.certificate.relative_gap <= tol:
+                return solution
+        left = max_iter - monitor.n_iter
+        if left <= 0:
+            return solution
+        newton = NewtonCG()
+        found = newton.solve(
+            newton.prepare_for(problem, kernel),
+            alpha,
+            tol=tol,
+            max_iter=left,
+            start=NewtonStart(dual, kernel, alpha),
+        )
+        history = solution.history + found.history
+        return replace(found, n_iter=len(history), history=history, start=end)
+
+    def models(
+        self,
+        prepared: FeatureProblem,
+        alphas: Sequence[float],
+        *,
+        tol: float,
+        max_iter: int,
+        others: Sequence[Any] = (),
+    ) -> Iterator[tuple[FeaturePoint, float, FeatureStart]]:
+        """Yield models along decreasing alphas, their gaps, and where they end.
+
+        Without dual variables. Others are as in `okl.solvers.solve_path`.
+        """
+        start = before = None
+        for alpha, there in zip_longest(alphas, others[: len(alphas)]):
+            start = self.start_with(start, there, before)
+            before = there
+            point, monitor, start = fitted(
+                prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
+            )
+            yield point, monitor.gap, start
+
+    def start_with(self, start: Any, there: Any, before: Any) -> FeatureStart | None:
+        """Start from U of another L, or change U by as much as that did."""
+        if not isinstance(there, FeatureStart):
+            return start
+        if start is None:
+            return there._replace(path=there.path.alone())
+        return start._replace(path=start.path.changed(there.path, before.path))
+
+
+def _dual_of(point: FeaturePoint, close: float) -> Array:
+    """Return C with Phi'C = U but for so small a part of it."""
+    rows, alpha = point.of.rows.rows, point.alpha
+    dual = point.gradient / alpha
+    left = point.inside - rows.adjoint(dual)
+    size = float(np.linalg.norm(left))
+    if size <= close * float(np.linalg.norm(point.inside)):
+        return dual
+    squares = rows.column_norms()[:, None]
+    divisor = np.where(squares > 0, squares, 1.0)
+    inside = conjugate_gradient(
+        lambda right: rows.adjoint(rows.forward(right)),
+        left,
+        lambda right: right / divisor,
+        rtol=close * float(np.linalg.norm(point.inside)) / size,
+        max_iter=_STEPS,
+    )
+    return dual + rows.forward(inside)

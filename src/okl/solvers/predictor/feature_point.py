@@ -1,0 +1,121 @@
+"""Weights of features, and what the loss is at their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, inner
+from okl.operators.feature_rows import FeatureRows
+from okl.output_kernels import OutputKernel
+from okl.problems import Problem
+
+
+class FeatureProblem(NamedTuple):
+    """A problem with an L that is held fixed, and the features of K = Phi Phi'.
+
+    Attributes
+    ----------
+    problem : Problem
+    kernel : OutputKernel
+        L.
+    rows : FeatureRows
+        Phi, with a constant feature if the intercept is free.
+    """
+
+    problem: Problem
+    kernel: OutputKernel
+    rows: FeatureRows
+
+    def extended(self, weights: Array, intercept: Array | None) -> Array:
+        """Return W with the intercept as its last row, if there is one."""
+        if intercept is None:
+            return weights
+        return np.concatenate([weights, intercept[None, :]])
+
+    def some(self, rows: slice) -> tuple[Array, Array | None]:
+        """Return targets and weights of some rows."""
+        weights = self.problem.weights
+        return self.problem.targets[rows], None if weights is None else weights[rows]
+
+
+@dataclass(frozen=True)
+class FeaturePoint:
+    """U, the best intercept, and the value there.
+
+    Attributes
+    ----------
+    of : FeatureProblem
+    alpha : float
+    inside : array (n_features, n_outputs)
+        U, with W = U L.
+    intercept : array (n_outputs,) or None
+        The best b.
+    scores : array (n_samples, n_outputs)
+        Phi W + 1 b'.
+    objective : float
+        The loss plus alpha <U, W> / 2.
+    """
+
+    of: FeatureProblem
+    alpha: float
+    inside: Array
+    intercept: Array | None
+    scores: Array
+    objective: float
+
+    @classmethod
+    def at(
+        cls, of: FeatureProblem, alpha: float, inside: Array, near: Array | None = None
+    ) -> FeaturePoint:
+        """Return the point of U; its intercept may be near to one."""
+        problem = of.problem
+        weights = of.kernel.multiply(inside)
+        none = np.zeros(problem.n_outputs) if problem.centered else None
+        predictions = of.rows.forward(of.extended(weights, none))
+        scores, intercept = problem.at_best_intercept(predictions, near)
+        value = 0.0
+        for rows in of.rows.slices:
+            targets, own = of.some(rows)
+            value += problem.loss.value(targets, scores[rows], own)
+        objective = value + alpha / 2 * inner(inside, weights)
+        return cls(of, alpha, inside, intercept, scores, objective)
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Minus the gradient of the loss, a (n_samples, n_outputs)."""
+        return self._slope[0]
+
+    @cached_property
+    def moments(self) -> Array:
+        """Phi'a (n_features, n_outputs), and the sums of a for the intercept."""
+        return self.of.rows.adjoint(self.gradient)
+
+    @cached_property
+    def dual_value(self) -> float:
+        """That at alpha C = a."""
+        moments = self.moments[:-1] if self.of.rows.constant else self.moments
+        norm = inner(moments, self.of.kernel.multiply(moments))
+        return self._slope[1] - norm / (2 * self.alpha)
+
+    @property
+    def curvature(self) -> Curvature:
+        """The second derivative of the loss."""
+        problem = self.of.problem
+        return problem.loss.curvature(problem.targets, self.scores, problem.weights)
+
+    @cached_property
+    def _slope(self) -> tuple[Array, float]:
+        """Return a and the loss of the dual there."""
+        loss = self.of.problem.loss
+        gradient, value = np.empty_like(self.scores), 0.0
+        for rows in self.of.rows.slices:
+            targets, own = self.of.some(rows)
+            there = loss.negative_gradient(targets, self.scores[rows], own)
+            gradient[rows] = there
+            value += loss.dual_value(targets, there, own)
+        return gradient, value

@@ -1,0 +1,187 @@
+"""Steps of Newton's method in the weights of features, at one alpha.
+
+Conjugate gradients are stopped early: the direction descends wherever they are. A step
+from zero begins at plausible scores where the gap is wide
+(`okl.solvers.predictor.newton_start`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.predictor.feature_equations import FeatureEquations, FeatureStep
+from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
+from okl.solvers.predictor.newton_start import ROUGH, NewtonStart, larger_alphas
+
+# The preconditioned residual of a step, or the root of the gap if smaller, and the
+# least; that of the step from plausible scores.
+_FORCING, _LEAST, _FROM_SCORES = 0.3, 1e-6, 0.1
+# Sufficient decrease, what is not seen in a value, and halved steps that are tried.
+_ARMIJO, _UNSEEN, _MAX_HALVINGS = 1e-4, 1e-15, 20
+# The relative gap at zero from where on steps begin at plausible scores.
+_WIDE = 1.0
+# Iterations without progress after which rounding is in the way.
+_STAGNATION = 10
+
+
+class FeatureStart(NamedTuple):
+    """Where the same solver may start elsewhere.
+
+    Attributes
+    ----------
+    path : NewtonStart
+        With U in the place of C.
+    intercept : array (n_outputs,) or None
+    """
+
+    path: NewtonStart
+    intercept: Array | None
+
+
+def fitted(
+    prepared: FeatureProblem,
+    alpha: float,
+    *,
+    tol: float,
+    max_iter: int,
+    start: FeatureStart | None,
+) -> tuple[FeaturePoint, Monitor, FeatureStart]:
+    """Return the model of an alpha, what was seen, and where it ends."""
+    if start is None:
+        zero = _zero(prepared, alpha)
+        for larger in larger_alphas(alpha, zero.objective, zero.dual_value):
+            rough, _ = _iterate(prepared, larger, start, ROUGH, max_iter)
+            start = _end(rough, start)
+    point, monitor = _iterate(prepared, alpha, start, SAFETY * tol, max_iter)
+    return point, monitor, _end(point, start)
+
+
+def _end(point: FeaturePoint, start: FeatureStart | None) -> FeatureStart:
+    """Return where a fit ends that began at a start."""
+    path = NewtonStart(point.inside, point.of.kernel, point.alpha)
+    before = None if start is None else start.path
+    return FeatureStart(path.after(before), point.intercept)
+
+
+def _iterate(
+    prepared: FeatureProblem,
+    alpha: float,
+    start: FeatureStart | None,
+    tol: float,
+    max_iter: int,
+) -> tuple[FeaturePoint, Monitor]:
+    monitor = Monitor(
+        prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
+    )
+    point = _first_point(prepared, alpha, start)
+    while True:
+        gap = monitor.add(point.objective, point.dual_value)
+        if monitor.done:
+            break
+        moved = None
+        if start is None and monitor.n_iter == 1 and gap >= _WIDE:
+            moved = _from_plausible_scores(point)
+        if moved is None:
+            moved = _newton(point, gap)
+        if moved is None:
+            break
+        point = moved
+    return point, monitor
+
+
+def _zero(prepared: FeatureProblem, alpha: float) -> FeaturePoint:
+    shape = prepared.rows.rows.sparse.shape[1], prepared.rows.n_outputs
+    return FeaturePoint.at(prepared, alpha, np.zeros(shape))
+
+
+def _first_point(
+    prepared: FeatureProblem, alpha: float, start: FeatureStart | None
+) -> FeaturePoint:
+    """Return where the objective is lowest, of zero and guesses."""
+    if start is None:
+        return _zero(prepared, alpha)
+    guesses, kernel, there = start.path.duals(alpha), prepared.kernel, start.path.kernel
+    if there is not kernel and kernel.rank:
+        same = kernel.solve(there.multiply(start.path.dual), 0.0 * start.path.dual)
+        guesses.append(same)
+    points = [
+        FeaturePoint.at(prepared, alpha, inside, start.intercept) for inside in guesses
+    ]
+    best = min(points, key=lambda point: point.objective)
+    problem = prepared.problem
+    if best.objective > problem.loss.value(
+        problem.targets, 0.0 * problem.targets, problem.weights
+    ):
+        return min(best, _zero(prepared, alpha), key=lambda point: point.objective)
+    return best
+
+
+def _newton(point: FeaturePoint, gap: float) -> FeaturePoint | None:
+    """Return the next point, None where no step lowers the objective."""
+    enough = max(min(_FORCING, abs(gap) ** 0.5), _LEAST)
+    step = _solution(point, point.curvature, point.moments, enough)
+    if step is None:
+        return None
+    slope, unseen = step.slope, _UNSEEN * abs(point.objective)
+    for halvings in range(_MAX_HALVINGS + 1):
+        length = 0.5**halvings
+        moved = _moved(point, step, length)
+        if moved.objective <= point.objective - _ARMIJO * length * slope + unseen:
+            return moved
+    return None
+
+
+def _from_plausible_scores(zero: FeaturePoint) -> FeaturePoint | None:
+    """Return where the quadratic model at plausible scores leads, None if nowhere."""
+    problem = zero.of.problem
+    there = problem.loss.plausible_scores(problem.targets)
+    if there is None:
+        return None
+    given = problem.targets, there, problem.weights
+    curvature = problem.loss.curvature(*given)
+    gradient = problem.loss.negative_gradient(*given) + curvature.product(there)
+    if problem.centered:
+        # from the best intercept of zero on
+        gradient = gradient - curvature.product(0.0 * there + zero.intercept)
+    step = _solution(zero, curvature, zero.of.rows.adjoint(gradient), _FROM_SCORES)
+    if step is None:
+        return None
+    for halvings in range(_MAX_HALVINGS + 1):
+        moved = _moved(zero, step, 0.5**halvings)
+        if moved.objective < zero.objective:
+            return moved
+    return None
+
+
+def _right(point: FeaturePoint, moments: Array) -> Array:
+    """Return the right-hand side of the equations at a point."""
+    right = moments.copy()
+    right[: point.inside.shape[0]] -= point.alpha * point.inside
+    return right
+
+
+def _solution(
+    point: FeaturePoint, curvature: Curvature, moments: Array, enough: float
+) -> FeatureStep | None:
+    """Return the solution of a step's equations to a residual."""
+    of = point.of
+    equations = FeatureEquations(of.rows, of.kernel, curvature, point.alpha)
+    step = None
+    for step in equations.steps(_right(point, moments)):
+        if step.left <= enough:
+            break
+    return step
+
+
+def _moved(point: FeaturePoint, step: FeatureStep, length: float) -> FeaturePoint:
+    """Return the point so far along a step."""
+    size, near = point.inside.shape[0], point.intercept
+    if near is not None and step.intercept is not None:
+        near = near + length * step.intercept
+    inside = point.inside + length * step.inside[:size]
+    return FeaturePoint.at(point.of, point.alpha, inside, near)

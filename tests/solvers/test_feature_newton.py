@@ -1,0 +1,127 @@
+"""Newton's method for the weights of sparse features."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from okl.losses import Huber, Logistic, Softmax, SquaredHinge
+from okl.operators import SparseFeatures
+from okl.operators.centred_rows import CentredRows
+from okl.operators.feature_rows import FeatureRows
+from okl.problems import Inputs, Observed
+from okl.solvers import choose_solver, solve, solve_path
+from okl.solvers.predictor.feature_equations import FeatureEquations
+from okl.structures import Fixed, Identity, Mean, Tree
+from okl.trees import ClassTree
+from tests.samples import psd
+
+N, D, M = 60, 25, 4
+LOSSES = [Softmax(), Logistic(), SquaredHinge(), Huber(0.8)]
+STRUCTURES = [
+    Identity(),
+    Mean(2.0),
+    Fixed(psd(M, 6, rank=2)),
+    Tree(ClassTree.from_paths(["a/0", "a/1", "b/2", "b/3"])),
+]
+each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+structures = pytest.mark.parametrize("structure", STRUCTURES, ids=lambda s: s.name)
+intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+
+
+def words(n=N, d=D, seed=0):
+    """Return sparse rows."""
+    rng = np.random.default_rng(seed)
+    return sp.random(n, d, density=0.2, random_state=rng, format="csr")
+
+
+def targets(loss, n=N):
+    labels = np.random.default_rng(1).integers(M, size=n)
+    unit = (labels[:, None] == np.arange(M)).astype(float)
+    return unit if loss.name in ("softmax", "huber") else 2 * unit - 1
+
+
+def problem_of(loss, structure, intercept, X=None, weights=None):
+    X = words() if X is None else X
+    inputs = Inputs.of(SparseFeatures(X), fit_intercept=intercept)
+    observed = Observed(targets(loss, X.shape[0]), loss, weights)
+    return observed.formulate(inputs, structure).problem
+
+
+@each
+@structures
+@intercepts
+@pytest.mark.parametrize("alpha", [1.0, 1e-3])
+def test_the_optimum_is_that_of_dual_variables(loss, structure, intercept, alpha):
+    problem = problem_of(loss, structure, intercept)
+    found, other = (
+        solve(problem, alpha, solver=solver, tol=1e-7)
+        for solver in ("feature_newton", "newton_cg")
+    )
+    assert found.certificate.status == other.certificate.status == "optimal"
+    slack = (1e-7 + 1e-12) * abs(other.certificate.primal)
+    assert abs(found.certificate.primal - other.certificate.primal) <= slack
+
+
+@intercepts
+def test_weights_of_rows_count(intercept):
+    weights = np.random.default_rng(3).uniform(0.2, 2.0, size=(N, 1))
+    problem = problem_of(Softmax(), Identity(), intercept, weights=weights)
+    found, other = (
+        solve(problem, 0.01, solver=solver, tol=1e-7)
+        for solver in ("feature_newton", "newton_cg")
+    )
+    assert found.certificate.status == "optimal"
+    assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-7)
+
+
+@pytest.mark.parametrize(("d", "name"), [(D, "feature_newton"), (200, "newton_cg")])
+def test_it_is_chosen_where_features_are_not_many(d, name):
+    problem = problem_of(Softmax(), Identity(), True, X=words(d=d))
+    assert choose_solver("auto", problem).name == name
+
+
+def test_features_that_depend_on_each_other_do_not_hinder():
+    X = words()
+    X = sp.hstack([X, X[:, :5], X[:, :5] + X[:, 5:10]]).tocsr()
+    problem = problem_of(Softmax(), Identity(), False, X=X)
+    for solution in solve_path(problem, [1.0, 1e-2, 1e-4], tol=1e-8, max_iter=100):
+        assert solution.certificate.status == "optimal"
+
+
+def test_a_solve_that_is_cut_short_says_so():
+    problem = problem_of(Softmax(), Identity(), False)
+    solution = solve(problem, 1e-4, solver="feature_newton", max_iter=2, tol=1e-9)
+    assert solution.certificate.failed
+    assert solution.n_iter == 2
+
+
+@structures
+@intercepts
+def test_the_equations_are_those_of_the_weights(structure, intercept):
+    rng = np.random.default_rng(0)
+    problem = problem_of(Softmax(), structure, intercept)
+    rows = FeatureRows(problem.operator.feature_rows, intercept, M)
+    kernel, scores = problem.known(), rng.normal(size=(N, M))
+    curvature = problem.loss.curvature(problem.targets, scores)
+    equations = FeatureEquations(rows, kernel, curvature, 0.3)
+    right = rows.adjoint(problem.loss.negative_gradient(problem.targets, scores))
+    for step in equations.steps(right):
+        if step.left < 1e-10:
+            break
+    L = kernel.matrix()
+    change = step.inside @ L
+    if intercept:
+        change[-1] = step.intercept
+    assert_allclose(step.slope, np.vdot(right, change), rtol=1e-7)
+    left = equations.product(change, step.inside)
+    # what all classes have in common the softmax does not see
+    assert_allclose(left, right, atol=1e-7 * np.abs(right).max())
+
+
+def test_the_squares_of_centred_rows_are_not_formed():
+    X, rng = words(), np.random.default_rng(0)
+    means, right = X.mean(axis=0), rng.uniform(size=(N, 3))
+    rows = CentredRows(X, np.asarray(means).ravel())
+    dense = (X.toarray() - rows.means) ** 2
+    assert_allclose(rows.adjoint_of_squares(right), dense.T @ right, atol=1e-12)
