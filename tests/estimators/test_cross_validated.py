@@ -319,7 +319,8 @@ def test_fits_of_the_folds_that_are_not_certified_are_reported():
 def test_a_class_that_a_fold_has_not_seen():
     X, _, _ = draw(12, 1)
     y = np.array([0] * 6 + [1] * 5 + [2])
-    model = OutputKernelClassifierCV("rbf", alphas=ALPHAS, cv=KFold(3)).fit(X, y)
+    options = {"alphas": ALPHAS, "cv": KFold(3), "search": "full"}
+    model = OutputKernelClassifierCV("rbf", **options).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
     assert_array_equal(model.classes_, [0, 1, 2])
 

@@ -228,6 +228,7 @@ class CrossValidated(OutputKernelModel):
             n_jobs=self.n_jobs,
             budget=budget,
             alpha_per_output=self.alpha_per_output,
+            every_alpha=self.search == "full",
         )
         first = second = one_out
         in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
@@ -281,7 +282,6 @@ class CrossValidated(OutputKernelModel):
         overall = float(trial.alphas[row, column])
         self.alpha_ = trial.alpha(overall)
         self._keep_temperature(trial)
-
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)
         formulation = trial.formulations[row]

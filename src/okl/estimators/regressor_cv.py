@@ -123,7 +123,10 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
         all predictions are scored together.
     search : {"staged", "full"}, default="staged"
-        ``"full"`` tries every kernel with every structure, on all rows.
+        ``"full"`` tries every kernel with every structure, on all rows, at every alpha.
+        ``"staged"`` drops kernels in a first stage, if there are several, and leaves
+        out, fold by fold and but for the squared loss, alphas below a tenth of the
+        best one that was tried before: fits take longest there.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.
@@ -145,7 +148,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         normalised targets. Of alphas of outputs it is their geometric mean.
     scores_ : array (n_structures, n_alphas, n_folds)
         The held-out scores with the kernel chosen; n_folds is one where rows were left
-        out one by one.
+        out one by one. NaN at alphas that a fold left out, see ``search``.
     best_score_ : float
         The largest mean over folds.
     feature_relevances_ : array (n_features,)

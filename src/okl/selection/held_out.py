@@ -23,7 +23,8 @@ from okl.coding.tasks import COLUMNS, Sharing, Tasks
 from okl.operators import KernelOperator, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
-from okl.selection import eigenbasis
+from okl.selection import eigenbasis, feature_path
+from okl.selection.feature_path import has_feature_path
 from okl.selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure
@@ -31,6 +32,9 @@ from okl.structures import Structure
 # Scores need fewer digits than models: fits of other losses than the squared one, which
 # take longest, end at so many times the tolerance, up to the second number.
 _LOOSER, _LOOSEST = 100.0, 1e-4
+
+# A path is left where the alpha of its best score is so many times as large.
+_BEHIND = 9.99
 
 # Of held-out scores and row numbers: a number, or an array of one shape.
 Judge = Callable[[np.ndarray, np.ndarray], Any]
@@ -44,13 +48,21 @@ class FoldScores:
     ----------
     scores : array (n_structures, n_alphas, ...)
         Of the held-out rows: what the judge says at each structure and alpha, a number,
-        one for each output, or an array that it makes of the predictions.
+        one for each output, or an array that it makes of the predictions. NaN at alphas
+        that were left out.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
+    n_fitted : tuple of int (n_structures,)
+        The alphas that were not left out, the first ones of each path.
     """
 
     scores: np.ndarray
     largest_gap: float
+    n_fitted: tuple[int, ...]
+
+    def left_out(self, structure: int, alpha: int) -> bool:
+        """Tell whether an alpha of a structure was left out, given their numbers."""
+        return alpha >= self.n_fitted[structure]
 
 
 def score_fold(
@@ -65,6 +77,7 @@ def score_fold(
     fit_intercept: bool,
     tol: float,
     max_iter: int,
+    watch: Judge | None = None,
 ) -> FoldScores:
     """Fit on some rows along the grid of each structure; judge on the others.
 
@@ -85,26 +98,45 @@ def score_fold(
         own task.
     fit_intercept, tol, max_iter
         As in the estimators; there is no intercept where the training rows forbid it.
+    watch : callable, optional
+        Like the judge, a number: the smaller alphas of a path are left out as soon as
+        the best one so far is ten times as large. None for all alphas.
     """
     training = observed.restrict(train)
     free = fit_intercept and not training.forbids_intercept
     inputs = training.inputs(operator.restrict(train), fit_intercept=free)
     cross, held_out = _products(operator, observed.tasks, train, test)
     scores: list[list[Any]] = []
-    largest_gap = 0.0
+    largest_gap, n_fitted = 0.0, []
     ends: list[Any] = []
     for structure, alphas in zip(structures, grids, strict=True):
         formulation = training.formulate(inputs, structure)
         path = _predicted(
             formulation, cross, held_out, alphas, ends, tol=tol, max_iter=max_iter
         )
-        scores.append([])
-        ends = []
+        found: list[Any] = []
+        ends, watched = [], []
         for predictions, gap, end in path:
-            scores[-1].append(judge(predictions, test))
+            found.append(judge(predictions, test))
             largest_gap = max(largest_gap, gap)
             ends.append(end)
-    return FoldScores(np.array(scores), largest_gap)
+            if watch is not None:
+                watched.append(float(watch(predictions, test)))
+                if _is_over(watched, alphas):
+                    break
+        unknown = np.full_like(np.asarray(found[-1], dtype=float), np.nan)
+        n_fitted.append(len(found))
+        scores.append(found + [unknown] * (len(alphas) - len(found)))
+    return FoldScores(np.array(scores), largest_gap, tuple(n_fitted))
+
+
+def _is_over(watched: Sequence[float], alphas: Sequence[float]) -> bool:
+    """Tell whether the best score is that of a far larger alpha than the last."""
+    last = len(watched) - 1
+    if np.any(np.isnan(watched)):
+        return False
+    best = last - int(np.argmax(watched[::-1]))  # of equal ones the smallest alpha
+    return bool(alphas[best] >= _BEHIND * alphas[last])
 
 
 def _products(
@@ -152,7 +184,7 @@ def score_left_out(
         for column, residuals in enumerate(left_out):
             predictions = (targets - residuals)[rows]
             scores[row, column] = judge(predictions, rows)
-    return FoldScores(scores, 0.0)
+    return FoldScores(scores, 0.0, (grids.shape[1],) * len(formulations))
 
 
 def _predicted(
@@ -179,6 +211,11 @@ def _predicted(
         return
     if "quadratic" not in problem.loss.capabilities:
         tol = max(tol, min(_LOOSER * tol, _LOOSEST))
+    if has_feature_path(problem, len(alphas)):
+        yield from feature_path.predictions(
+            formulation, cross, alphas, others, tol=tol, max_iter=max_iter
+        )
+        return
     for solution in solve_path(
         problem, alphas, tol=tol, max_iter=max_iter, others=others
     ):

@@ -28,7 +28,9 @@ _DEVIATION = 0.25
 _FARTHEST, _FIRST, _EXACT = 10.0, 0.5, 1e-8
 
 
-def best_temperature(observed: Observed, scores: np.ndarray) -> float:
+def best_temperature(
+    observed: Observed, scores: np.ndarray, exact: float = _EXACT
+) -> float:
     """Return the temperature that is likeliest for rows that were held out.
 
     The product of their likelihood and of that of the temperature, whose logarithm is
@@ -40,6 +42,8 @@ def best_temperature(observed: Observed, scores: np.ndarray) -> float:
         Of those rows, of a loss with probabilities; their weights count.
     scores : array (n_samples, n_outputs)
         In long form (n_samples, 1).
+    exact : float
+        How exactly its logarithm is found.
     """
     if not np.all(np.isfinite(scores)):
         return 1.0  # of a fit that failed
@@ -62,4 +66,4 @@ def best_temperature(observed: Observed, scores: np.ndarray) -> float:
         if abs(far) >= _FARTHEST:
             return math.exp(-far)
         near, far = far, math.copysign(min(2 * abs(far), _FARTHEST), far)
-    return math.exp(-brentq(slope, near, far, xtol=_EXACT))
+    return math.exp(-brentq(slope, near, far, xtol=exact))

@@ -7,6 +7,7 @@ scores are kept until the last of them is fitted, and judged then.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,30 @@ from okl.estimators.search.judge import Judge
 from okl.problems import Observed
 from okl.selection.held_out import FoldScores
 from okl.selection.temperature import best_temperature
+
+# How exactly the logarithm of the temperature of one fold is found.
+_ROUGHLY = 1e-2
+
+
+@dataclass(frozen=True)
+class TemperedScore:
+    """The score of one fold at the temperature that suits it best.
+
+    Attributes
+    ----------
+    observed : Observed
+        Of all rows.
+    judge : Judge
+    """
+
+    observed: Observed
+    judge: Judge
+
+    def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
+        """Return the score of predictions of the rows of these numbers."""
+        held_out = self.observed.restrict(test)
+        temperature = best_temperature(held_out, predictions, _ROUGHLY)
+        return self.judge.at(temperature)(predictions, test)
 
 
 def kept(predictions: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -43,11 +68,15 @@ def judged(
     -------
     scores : array (n_structures, n_alphas, n_folds)
     temperatures : array (n_structures, n_alphas)
+        NaN, as the scores, where a fold left an alpha out.
     """
     held_out = observed.restrict(np.concatenate(tests))
     shape = folds[0].scores.shape[:2]
-    scores, temperatures = np.empty((*shape, len(folds))), np.empty(shape)
+    scores = np.full((*shape, len(folds)), np.nan)
+    temperatures = np.full(shape, np.nan)
     for at in np.ndindex(shape):
+        if any(fold.left_out(*at) for fold in folds):
+            continue
         predictions = [fold.scores[at] for fold in folds]
         temperature = best_temperature(held_out, np.concatenate(predictions))
         there = judge.at(temperature)

@@ -22,7 +22,7 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
 )
 from okl.estimators.search.judge import Judge
-from okl.estimators.search.temperatures import judged, kept
+from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
@@ -71,6 +71,8 @@ class Experiment:
         Bytes that kernel matrices may take.
     alpha_per_output : bool
         Whether each output has an alpha of its own.
+    every_alpha : bool
+        Whether no fold leaves alphas out that are far below its best one.
     """
 
     X: Any
@@ -85,6 +87,7 @@ class Experiment:
     n_jobs: int | None
     budget: float
     alpha_per_output: bool = False
+    every_alpha: bool = False
 
     def __post_init__(self) -> None:
         """Check that outputs have a loss each, where they are to have an alpha each."""
@@ -176,7 +179,10 @@ class Experiment:
                 )
         else:
             of_fold = kept if self.tempered else judge
-            results = self._of_folds(inputs, observed, structures, grids, of_fold)
+            watch = self._watch(judge)
+            results = self._of_folds(
+                inputs, observed, structures, grids, of_fold, watch
+            )
             for _ in self.folds:
                 with step("fold"):
                     outcomes.append(next(results))
@@ -199,6 +205,16 @@ class Experiment:
             temperatures,
         )
 
+    def _watch(self, judge: Judge) -> Any:
+        """Return what tells a fold when a path is over; None where alphas cost little.
+
+        In an eigenbasis all alphas together take hardly longer than one.
+        """
+        observed = self.targets.observed
+        if self.every_alpha or "quadratic" in observed.loss.capabilities:
+            return None
+        return TemperedScore(observed, judge) if self.tempered else judge
+
     def _of_folds(
         self,
         inputs: Inputs,
@@ -206,6 +222,7 @@ class Experiment:
         structures: Sequence[Structure],
         grids: np.ndarray,
         judge: Any,
+        watch: Any = None,
     ) -> Iterator[FoldScores]:
         """Yield the scores of each fold."""
         assert self.folds is not None
@@ -221,6 +238,7 @@ class Experiment:
                 fit_intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,
+                watch=watch,
             )
             for train, test in self.folds
         )
