@@ -37,6 +37,17 @@ class FeatureProblem(NamedTuple):
             return weights
         return np.concatenate([weights, intercept[None, :]])
 
+    def balanced(self, inside: Array) -> Array:
+        """Return U without what all outputs have in common, if the loss is blind to it.
+
+        Then a sums to zero in each row, and at the optimum U = Phi'a / alpha does. The
+        preconditioner takes it for granted.
+        """
+        one = self.problem.targets[:1]
+        if self.problem.loss.curvature(one, one).separable:
+            return inside
+        return inside - np.mean(inside, axis=1, keepdims=True)
+
     def some(self, rows: slice) -> tuple[Array, Array | None]:
         """Return targets and weights of some rows."""
         weights = self.problem.weights

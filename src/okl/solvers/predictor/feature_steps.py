@@ -18,9 +18,10 @@ from okl.solvers.predictor.feature_equations import FeatureEquations, FeatureSte
 from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
 from okl.solvers.predictor.newton_start import ROUGH, NewtonStart, larger_alphas
 
-# The preconditioned residual of a step, or the root of the gap if smaller, and the
-# least; that of the step from plausible scores.
-_FORCING, _LEAST, _FROM_SCORES = 0.3, 1e-6, 0.1
+# The preconditioned residual of a step, or the root of the gap if smaller, but no less
+# than this part of the root of what the gap is to be divided by; and the least. That of
+# the step from plausible scores.
+_FORCING, _ENOUGH, _LEAST, _FROM_SCORES = 0.3, 0.5, 1e-6, 0.1
 # Sufficient decrease, what is not seen in a value, and halved steps that are tried.
 _ARMIJO, _UNSEEN, _MAX_HALVINGS = 1e-4, 1e-15, 20
 # The relative gap at zero from where on steps begin at plausible scores.
@@ -87,7 +88,7 @@ def _iterate(
         if start is None and monitor.n_iter == 1 and gap >= _WIDE:
             moved = _from_plausible_scores(point)
         if moved is None:
-            moved = _newton(point, gap)
+            moved = _newton(point, gap, tol)
         if moved is None:
             break
         point = moved
@@ -110,7 +111,8 @@ def _first_point(
         same = kernel.solve(there.multiply(start.path.dual), 0.0 * start.path.dual)
         guesses.append(same)
     points = [
-        FeaturePoint.at(prepared, alpha, inside, start.intercept) for inside in guesses
+        FeaturePoint.at(prepared, alpha, prepared.balanced(inside), start.intercept)
+        for inside in guesses
     ]
     best = min(points, key=lambda point: point.objective)
     problem = prepared.problem
@@ -121,9 +123,10 @@ def _first_point(
     return best
 
 
-def _newton(point: FeaturePoint, gap: float) -> FeaturePoint | None:
+def _newton(point: FeaturePoint, gap: float, tol: float) -> FeaturePoint | None:
     """Return the next point, None where no step lowers the objective."""
-    enough = max(min(_FORCING, abs(gap) ** 0.5), _LEAST)
+    last = _ENOUGH * (tol / gap) ** 0.5
+    enough = max(min(_FORCING, max(gap**0.5, last)), _LEAST)
     step = _solution(point, point.curvature, point.moments, enough)
     if step is None:
         return None
@@ -183,5 +186,5 @@ def _moved(point: FeaturePoint, step: FeatureStep, length: float) -> FeaturePoin
     size, near = point.inside.shape[0], point.intercept
     if near is not None and step.intercept is not None:
         near = near + length * step.intercept
-    inside = point.inside + length * step.inside[:size]
+    inside = point.of.balanced(point.inside + length * step.inside[:size])
     return FeaturePoint.at(point.of, point.alpha, inside, near)
