@@ -31,7 +31,7 @@ from okl.structures import Structure
 
 # Scores need fewer digits than models: fits of other losses than the squared one, which
 # take longest, end at so many times the tolerance, up to the second number.
-_LOOSER, _LOOSEST = 100.0, 1e-4
+_LOOSER, _LOOSEST = 100.0, 5e-3
 
 # A path is left where the alpha of its best score is so many times as large.
 _BEHIND = 9.99
