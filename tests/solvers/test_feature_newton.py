@@ -75,7 +75,7 @@ def test_weights_of_rows_count(intercept):
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-7)
 
 
-@pytest.mark.parametrize(("d", "name"), [(D, "feature_newton"), (200, "newton_cg")])
+@pytest.mark.parametrize(("d", "name"), [(D, "feature_newton"), (90, "newton_cg")])
 def test_it_is_chosen_where_features_are_not_many(d, name):
     problem = problem_of(Softmax(), Identity(), True, X=words(d=d))
     assert choose_solver("auto", problem).name == name

@@ -103,7 +103,7 @@ class Operator(ABC):
 
     @property
     def feature_rows(self) -> CentredRows | None:
-        """The sparse features, None where there are none, or too many to be of use."""
+        """The sparse features, None where there are none."""
         return None
 
     @property

@@ -25,9 +25,6 @@ from okl.operators.dense import Dense
 _COLUMNS = 64
 # An entry of a sparse matrix takes as long as so many of a dense one.
 _SPARSE = 8.0
-# Weights of up to so many features for each row are smaller than what is needed of the
-# size of dual variables.
-_WIDEST = 2.0
 
 
 def sparse_work(features: Any) -> float:
@@ -74,10 +71,9 @@ class SparseFeatures(KernelOperator):
         return int(self._rows.sparse.shape[0])
 
     @property
-    def feature_rows(self) -> CentredRows | None:
-        """The features, where there are not many more than rows."""
-        n, n_features = self._rows.sparse.shape
-        return self._rows if n_features <= _WIDEST * n else None
+    def feature_rows(self) -> CentredRows:
+        """The features."""
+        return self._rows
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Return Phi (Phi' times a matrix)."""
@@ -195,8 +191,7 @@ def function_at(operator: SparseFeatures, cross: Any, weights: np.ndarray) -> An
     if operator.kept is None:
         return cross.rows.forward(weights)
     product = cross.rows.sparse[:, operator.kept] @ weights
-    rows = operator.feature_rows
-    means = None if rows is None else rows.means
+    means = operator.feature_rows.means
     return product if means is None else product - means @ weights
 
 

@@ -13,13 +13,19 @@ import numpy as np
 
 from okl.operators.sparse_features import SparseFeatures, function_at
 from okl.problems import Formulation, Problem
-from okl.solvers import FeatureNewton, choose_solver
+from okl.solvers import FeatureNewton, NewtonCG, choose_solver
+
+# Up to so many features for each row their weights are worth while, of which no dual
+# variables are made.
+_SOLVER = FeatureNewton(widest=2.0)
+# The solvers that it stands for.
+_FOR = (FeatureNewton.name, NewtonCG.name)
 
 
 def has_feature_path(problem: Problem, n_alphas: int) -> bool:
-    """Tell whether the solver of a problem finds weights of features."""
+    """Tell whether weights of features are found instead of dual variables."""
     chosen = choose_solver("auto", problem, n_alphas=n_alphas)
-    return chosen.name == FeatureNewton.name
+    return chosen.name in _FOR and not _SOLVER.missing(problem)
 
 
 def predictions(
@@ -42,10 +48,10 @@ def predictions(
     alphas, others, tol, max_iter
         As in `okl.solvers.solve_path`.
     """
-    problem, solver = formulation.problem, FeatureNewton()
-    operator, prepared = problem.operator, solver.prepare(problem)
+    problem = formulation.problem
+    operator, prepared = problem.operator, _SOLVER.prepare(problem)
     assert isinstance(operator, SparseFeatures)
-    path = solver.models(prepared, alphas, tol=tol, max_iter=max_iter, others=others)
+    path = _SOLVER.models(prepared, alphas, tol=tol, max_iter=max_iter, others=others)
     for point, gap, end in path:
         weights = prepared.kernel.multiply(point.inside)
         found = function_at(operator, cross, weights)

@@ -41,24 +41,35 @@ from okl.solvers.solution import Solution, certified
 
 # How closely C has the U that was found, relative to it, in parts of the root of the
 # tolerance: at first, and where the certificate asks for more. Most steps.
-_CLOSE, _STEPS = (1e-2, 1e-4), 40
+_CLOSE, _STEPS = (0.3, 1e-2), 30
 
 
 class FeatureNewton(Solver):
-    """Newton's method for the weights of sparse features."""
+    """Newton's method for the weights of sparse features.
+
+    Parameters
+    ----------
+    widest : float, default=1.0
+        Most features, as a multiple of the rows. With more, dual variables of the
+        weights take long to find.
+    """
 
     name: ClassVar[str | None] = "feature_newton"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth"})
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     workspace_matrices: ClassVar[int] = 0
 
+    def __init__(self, widest: float = 1.0) -> None:
+        self.widest = widest
+
     def missing_for_given(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, sparse features among it."""
-        lacks = problem.operator.feature_rows is None
-        needs = [
-            "sparse rows and a linear kernel, with columns not many more than rows"
-        ]
-        return super().missing_for_given(problem) + needs * lacks
+        rows = problem.operator.feature_rows
+        fits = rows is not None and (
+            rows.sparse.shape[1] <= self.widest * rows.sparse.shape[0]
+        )
+        needs = ["sparse rows, no more columns than rows, and a linear kernel"]
+        return super().missing_for_given(problem) + needs * (not fits)
 
     def prepare(self, problem: Problem) -> FeatureProblem:
         """Take the features of K."""
