@@ -126,12 +126,15 @@ def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
     the first is a part of the alpha at which that is zero.
     """
     problem = prepared.problem
-    if "quadratic" in problem.loss.capabilities or prepared.approximation.exact:
+    if "quadratic" in problem.loss.capabilities:
         return []
     zero = namespace(problem.targets).zeros_like(problem.targets)
     point = NewtonPoint.at(problem, zero, zero, alpha)
     norm = inner(point.gradient, prepared.joint @ point.gradient)
-    return larger_alphas(alpha, point.objective, point.objective - norm / (2 * alpha))
+    dual = point.objective - norm / (2 * alpha)
+    larger = larger_alphas(alpha, point.objective, dual)
+    # columns of K are chosen only where they are asked for
+    return [] if larger and prepared.approximation.exact else larger
 
 
 def larger_alphas(alpha: float, primal: float, dual: float) -> list[float]:
