@@ -68,6 +68,8 @@ class FeaturePoint:
         The best b.
     scores : array (n_samples, n_outputs)
         Phi W + 1 b'.
+    gradient : array (n_samples, n_outputs)
+        Minus the gradient of the loss, a.
     objective : float
         The loss plus alpha <U, W> / 2.
     """
@@ -77,6 +79,7 @@ class FeaturePoint:
     inside: Array
     intercept: Array | None
     scores: Array
+    gradient: Array
     objective: float
 
     @classmethod
@@ -89,17 +92,15 @@ class FeaturePoint:
         none = np.zeros(problem.n_outputs) if problem.centered else None
         predictions = of.rows.forward(of.extended(weights, none))
         scores, intercept = problem.at_best_intercept(predictions, near)
-        value = 0.0
+        value, gradient = 0.0, np.empty_like(scores)
         for rows in of.rows.slices:
             targets, own = of.some(rows)
-            value += problem.loss.value(targets, scores[rows], own)
+            there, gradient[rows] = problem.loss.value_and_negative_gradient(
+                targets, scores[rows], own
+            )
+            value += there
         objective = value + alpha / 2 * inner(inside, weights)
-        return cls(of, alpha, inside, intercept, scores, objective)
-
-    @cached_property
-    def gradient(self) -> Array:
-        """Minus the gradient of the loss, a (n_samples, n_outputs)."""
-        return self._slope[0]
+        return cls(of, alpha, inside, intercept, scores, gradient, objective)
 
     @cached_property
     def moments(self) -> Array:
@@ -111,22 +112,14 @@ class FeaturePoint:
         """That at alpha C = a."""
         moments = self.moments[:-1] if self.of.rows.constant else self.moments
         norm = inner(moments, self.of.kernel.multiply(moments))
-        return self._slope[1] - norm / (2 * self.alpha)
+        value, loss = 0.0, self.of.problem.loss
+        for rows in self.of.rows.slices:
+            targets, own = self.of.some(rows)
+            value += loss.dual_value(targets, self.gradient[rows], own)
+        return value - norm / (2 * self.alpha)
 
     @property
     def curvature(self) -> Curvature:
         """The second derivative of the loss."""
         problem = self.of.problem
         return problem.loss.curvature(problem.targets, self.scores, problem.weights)
-
-    @cached_property
-    def _slope(self) -> tuple[Array, float]:
-        """Return a and the loss of the dual there."""
-        loss = self.of.problem.loss
-        gradient, value = np.empty_like(self.scores), 0.0
-        for rows in self.of.rows.slices:
-            targets, own = self.of.some(rows)
-            there = loss.negative_gradient(targets, self.scores[rows], own)
-            gradient[rows] = there
-            value += loss.dual_value(targets, there, own)
-        return gradient, value
