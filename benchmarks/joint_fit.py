@@ -15,7 +15,7 @@ from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, Problem, Rotated, formulate
 from okl.selection.path import largest_alpha
-from okl.solvers import choose_solver
+from okl.solvers import Request, choose_solver
 from okl.solvers.output_kernel.alternation import first_output_kernel
 from okl.structures import (
     Cluster,
@@ -70,7 +70,7 @@ def run() -> list[Row]:
             alpha = fraction * largest_alpha(problem)
 
             def fit(solver=solver, prepared=prepared, alpha=alpha):
-                return solver.solve(prepared, alpha, tol=TOL, max_iter=1000, start=None)
+                return solver.solve(prepared, Request(alpha, tol=TOL, max_iter=1000))
 
             solution = fit()
             assert solution.certificate.status == "optimal", (structure, fraction)

@@ -16,7 +16,7 @@ from okl.kernels import Gaussian
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import ClosedForm, Solution, choose_solver
+from okl.solvers import ClosedForm, Request, Solution, choose_solver
 from okl.structures import Fixed, Frobenius, LowRank, Structure
 
 TOL, PART = 1e-6, 0.5
@@ -60,7 +60,7 @@ def low_rank() -> list[Row]:
             problem = formulate(inputs, Y, Squared(), structure, observed).problem
             solver = choose_solver("auto", problem)
             return solver.solve(
-                solver.prepare(problem), alpha, tol=TOL, max_iter=1000, start=None
+                solver.prepare(problem), Request(alpha, tol=TOL, max_iter=1000)
             )
 
         solution = fit(LowRank())
@@ -104,7 +104,7 @@ def known() -> list[Row]:
                     ClosedForm() if observed is None else choose_solver("auto", problem)
                 )
                 return solver.solve(
-                    solver.prepare(problem), alpha, tol=TOL, max_iter=1000, start=None
+                    solver.prepare(problem), Request(alpha, tol=TOL, max_iter=1000)
                 )
 
             solution = fit(weights)

@@ -24,7 +24,7 @@ from okl.kernels import Gaussian
 from okl.losses import Softmax
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG
+from okl.solvers import NewtonCG, Request
 from okl.structures import Identity
 
 TOLERANCES = (1e-4, 1e-6)
@@ -74,7 +74,7 @@ def preconditioners() -> list[Row]:
         problem = formulate(Inputs(operator, None), targets, loss, Identity()).problem
         solver = NewtonCG(columns)
         solution = solver.solve(
-            solver.prepare(problem), 1.0, tol=tol, max_iter=200, start=None
+            solver.prepare(problem), Request(1.0, tol=tol, max_iter=200)
         )
         assert solution.certificate.status == "optimal"
         return operator.products

@@ -7,7 +7,7 @@ import numpy as np
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import choose_solver
+from okl.solvers import Request, choose_solver
 
 
 class Sample(NamedTuple):
@@ -106,10 +106,7 @@ def solve(
     chosen = choose_solver(solver, formulation.problem)
     solution = chosen.solve(
         chosen.prepare(formulation.problem),
-        alpha,
-        tol=tol,
-        max_iter=max_iter,
-        start=start,
+        Request(alpha, tol=tol, max_iter=max_iter, start=start),
     )
     dual_coef = formulation.coefficients(solution.dual_coef)
     return Solved(

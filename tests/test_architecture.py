@@ -57,7 +57,8 @@ ROWS = [
 ]
 # The folders of solvers, and the files beside them, in the same way.
 SOLVER_ROWS = [
-    [{"solution"}, {"neighbours"}, {"requirements"}],
+    [{"request"}, {"neighbours"}, {"requirements"}],
+    [{"solution"}],
     [{"base"}, {"monitor"}],
     [{"table"}, {"predictor"}],
     [{"factor"}, {"terms"}],

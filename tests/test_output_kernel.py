@@ -9,7 +9,7 @@ from okl.losses import Huber, Logistic, Softmax
 from okl.operators import Dense
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG
+from okl.solvers import NewtonCG, Request
 from okl.structures import Fixed
 from tests.samples import orthogonal, psd, targets_for
 
@@ -154,8 +154,8 @@ def test_newtons_method_takes_any_implementation(loss):
     problem = formulate(inputs, Y, loss, structure).problem
     solver = NewtonCG(columns=0)  # a diagonal preconditioner needs no eigenbasis
     prepared = solver.prepare_for(problem, tree)
-    found = solver.solve(prepared, 0.5, tol=tol, max_iter=100)
-    known = solver.solve(solver.prepare(problem), 0.5, tol=tol, max_iter=100)
+    found = solver.solve(prepared, Request(0.5, tol=tol, max_iter=100))
+    known = solver.solve(solver.prepare(problem), Request(0.5, tol=tol, max_iter=100))
     assert found.certificate.status == known.certificate.status == "optimal"
     primal = known.certificate.primal
     assert found.certificate.primal == pytest.approx(primal, rel=2 * tol)

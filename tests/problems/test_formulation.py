@@ -10,6 +10,7 @@ from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, Problem, Rotated, TargetMatrix, formulate
 from okl.problems.reduction import reduce_outputs
+from okl.solvers import Request
 from okl.structures import Fixed, Frobenius, Identity, LowRank
 from tests.instances import STRUCTURES
 from tests.samples import centered, draw, psd, solve
@@ -84,7 +85,7 @@ def test_the_reduced_problem_has_the_solution_of_the_whole(
 
     solver = choose_solver("auto", whole)
     direct = solver.solve(
-        solver.prepare(whole), alpha, tol=1e-11, max_iter=500, start=None
+        solver.prepare(whole), Request(alpha, tol=1e-11, max_iter=500)
     )
     assert_allclose(
         reduced.solution.certificate.primal, direct.certificate.primal, rtol=1e-9

@@ -12,6 +12,7 @@ from okl.optimization.regions import HalfTrace
 from okl.solvers import (
     BlockCoordinateDescent,
     ClosedForm,
+    Request,
     as_solver,
     choice,
     choose_solver,
@@ -182,10 +183,7 @@ def test_features_and_the_matrix_give_the_same(case):
             results.append(
                 solver.solve(
                     solver.prepare(formulation.problem),
-                    0.5,
-                    tol=1e-9,
-                    max_iter=500,
-                    start=None,
+                    Request(0.5, tol=1e-9, max_iter=500),
                 )
             )
         one, two = results

@@ -11,7 +11,7 @@ from okl.numerics.arrays import definite_solver
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
-from okl.solvers import Majorization
+from okl.solvers import Majorization, Request
 from okl.solvers.factor.rank_growth import RankGrowth, mean_on
 from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
@@ -44,8 +44,8 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     problem = smooth_problem(structure, intercept)
     solver = Majorization()
     prepared = solver.prepare(problem)
-    found = solver.solve(prepared, alpha, tol=1e-9, max_iter=500)
-    alone = rounds(prepared, alpha, tol=1e-5, max_iter=500)
+    found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=500))
+    alone = rounds(prepared, Request(alpha, tol=1e-5, max_iter=500))
     newton, other = found.certificate, alone.certificate
     assert newton.status == "optimal"
     assert newton.primal <= other.primal * (1 + 1e-9)
@@ -64,9 +64,9 @@ def test_the_frobenius_norm_where_rounds_are_many(
     problem = smooth_problem(structure, intercept, moreau_parameter=50.0)
     solver = Majorization()
     prepared = solver.prepare(problem)
-    alone = rounds(prepared, alpha, tol=1e-6, max_iter=1000)
+    alone = rounds(prepared, Request(alpha, tol=1e-6, max_iter=1000))
     monkeypatch.setattr(factor_newton, "_MOST_ROUNDS", 3)
-    found = solver.solve(prepared, alpha, tol=1e-9, max_iter=100)
+    found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=100))
     newton, other = found.certificate, alone.certificate
     assert newton.status == "optimal"
     assert newton.primal <= other.primal * (1 + 1e-9)
@@ -79,10 +79,14 @@ def test_few_steps_near_the_optimum(structure):
     problem = smooth_problem(structure, True, n=60)
     solver = Majorization()
     prepared = solver.prepare(problem)
-    near = solver.solve(prepared, 0.5, tol=1e-6, max_iter=200)
-    again = solver.solve(prepared, 0.5, tol=1e-6, max_iter=200, start=near.start)
+    near = solver.solve(prepared, Request(0.5, tol=1e-6, max_iter=200))
+    again = solver.solve(
+        prepared, Request(0.5, tol=1e-6, max_iter=200, start=near.start)
+    )
     assert again.n_iter == 1
-    closer = solver.solve(prepared, 0.5, tol=1e-10, max_iter=200, start=near.start)
+    closer = solver.solve(
+        prepared, Request(0.5, tol=1e-10, max_iter=200, start=near.start)
+    )
     assert closer.certificate.status == "optimal"
     assert closer.n_iter <= 6
 
@@ -194,7 +198,7 @@ def test_what_a_joint_step_lowers_is_the_objective(intercept, moreau_parameter):
     # A and B with the least sum of squares: it is then the penalty of f and L
     problem = smooth_problem(LowRank(), intercept, moreau_parameter)
     prepared, alpha = Majorization().prepare(problem), 1.0
-    start = rounds(prepared, alpha, tol=1e-2, max_iter=3).start
+    start = rounds(prepared, Request(alpha, tol=1e-2, max_iter=3)).start
     steps = JointSteps(prepared, OfTrace(), alpha, start)
     model = steps.model_of(start)
     point = steps._decomposed(steps._point(model))
@@ -209,13 +213,15 @@ def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
     problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
     prepared, systems = Majorization().prepare(problem), []
     # from another alpha, without the rounds that are tried where there is no start
-    start = Majorization().solve(prepared, 4.0, tol=1e-6, max_iter=200).start
+    start = Majorization().solve(prepared, Request(4.0, tol=1e-6, max_iter=200)).start
     monkeypatch.setattr(
         active_system,
         "definite_solver",
         lambda matrix: systems.append(1) or definite_solver(matrix),
     )
-    found = Majorization().solve(prepared, 1.0, tol=1e-6, max_iter=200, start=start)
+    found = Majorization().solve(
+        prepared, Request(1.0, tol=1e-6, max_iter=200, start=start)
+    )
     assert found.certificate.status == "rank_limited"
     assert 0 < len(systems) <= 3 * found.n_iter
 
@@ -225,8 +231,8 @@ def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     # by way of larger alphas alone it ended at 50 where rounds had led to 26
     problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
     prepared = Majorization().prepare(problem)
-    found = Majorization().solve(prepared, alpha, tol=1e-6, max_iter=100)
-    few = rounds(prepared, alpha, tol=1e-2, max_iter=6)
+    found = Majorization().solve(prepared, Request(alpha, tol=1e-6, max_iter=100))
+    few = rounds(prepared, Request(alpha, tol=1e-2, max_iter=6))
     assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
     larger = factor_newton._by_way_of_larger_alphas(prepared, OfTrace(), alpha)
     model = JointSteps(prepared, OfTrace(), alpha, larger).model_of(larger)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from okl.losses import Huber, Logistic, Softmax, SquaredHinge
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG
+from okl.solvers import NewtonCG, Request
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.structures import Fixed, Identity
 from tests.samples import psd, targets_for
@@ -33,7 +33,7 @@ def test_one_more_right_side_is_a_derivative(loss, structure, intercept):
         inputs = Inputs.of(Dense(K.copy()), fit_intercept=intercept)
         problem = formulate(inputs, Y, moved, structure).problem
         prepared = solver.prepare(problem)
-        solution = solver.solve(prepared, alpha, tol=1e-14, max_iter=200)
+        solution = solver.solve(prepared, Request(alpha, tol=1e-14, max_iter=200))
         scores = problem.entries.joint(prepared.kernel) @ solution.start.dual
         if intercept:
             scores, _ = problem.at_best_intercept(scores)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Squared
 from okl.operators import Dense, Features
 from okl.problems import Inputs, formulate
-from okl.solvers import ClosedForm, Imputation, NewtonCG, choose_solver
+from okl.solvers import ClosedForm, Imputation, NewtonCG, Request, choose_solver
 from okl.structures import Fixed, Frobenius, Graph, Identity, Mean
 from tests import reference
 from tests.instances import ring
@@ -152,7 +152,7 @@ def test_a_kernel_matrix_of_low_rank_and_features(structure, intercept):
         solver = choose_solver("auto", formulation.problem)
         assert solver.name == "imputation"
         solution = solver.solve(
-            solver.prepare(formulation.problem), 0.1, tol=1e-11, max_iter=100
+            solver.prepare(formulation.problem), Request(0.1, tol=1e-11, max_iter=100)
         )
         assert solution.certificate.status == "optimal"
         found = X @ (X.T @ solution.dual_coef)
@@ -176,7 +176,9 @@ def test_coefficients_stay_in_the_range_of_a_clipped_matrix(intercept):
     weights = holes(Y.shape)
     problem = formulate(inputs, Y, Squared(), Mean(), weights).problem
     solver = Imputation()
-    solution = solver.solve(solver.prepare(problem), 0.1, tol=1e-9, max_iter=100)
+    solution = solver.solve(
+        solver.prepare(problem), Request(0.1, tol=1e-9, max_iter=100)
+    )
     assert solution.certificate.status == "optimal"
     U = inputs.operator.spectrum.vectors
     outside = solution.dual_coef - U @ (U.T @ solution.dual_coef)
@@ -241,12 +243,14 @@ def test_few_steps_and_one_decomposition_for_a_path():
     spectrum = problem.operator.spectrum
     start = None
     for alpha, most in ((1.0, 12), (0.5, 8), (0.1, 20), (0.01, 40)):
-        cold = solver.solve(prepared, alpha, tol=1e-6, max_iter=100)
-        warm = solver.solve(prepared, alpha, tol=1e-6, max_iter=100, start=start)
+        cold = solver.solve(prepared, Request(alpha, tol=1e-6, max_iter=100))
+        warm = solver.solve(
+            prepared, Request(alpha, tol=1e-6, max_iter=100, start=start)
+        )
         assert cold.certificate.status == warm.certificate.status == "optimal"
         assert warm.n_iter <= min(cold.n_iter, most)
         start = warm.start
-    again = solver.solve(prepared, 0.01, tol=1e-6, max_iter=100, start=start)
+    again = solver.solve(prepared, Request(0.01, tol=1e-6, max_iter=100, start=start))
     assert again.n_iter == 1
     assert problem.operator.spectrum is spectrum
 
@@ -312,5 +316,5 @@ def test_an_output_without_targets_does_not_lead_astray(alpha):
         structure = Fixed(psd(M, 6, rank=2))
         problem = formulate(inputs, Y, Squared(), structure, weights).problem
         prepared = solver.prepare(problem)
-        solution = solver.solve(prepared, alpha, tol=1e-14, max_iter=200)
+        solution = solver.solve(prepared, Request(alpha, tol=1e-14, max_iter=200))
         assert np.abs(solution.start).max() < 20 * np.abs(Y).max()

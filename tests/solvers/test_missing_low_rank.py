@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from okl.losses import Huber
 from okl.operators import JointSpectrum
-from okl.solvers import Majorization
+from okl.solvers import Majorization, Request
 from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.rounds import rounds
 from okl.structures import Frobenius, LowRank, TraceBall
@@ -46,7 +46,7 @@ def test_the_optimum_of_the_rounds(structure, intercept, fraction, rank):
     options = {"weights": weights, "intercept": intercept}
     newton = solve(K, Y, structure, alpha, tol=1e-8, **options)
     prepared = Majorization().prepare(newton.formulation.problem)
-    alone = rounds(prepared, alpha, tol=1e-5, max_iter=1000)
+    alone = rounds(prepared, Request(alpha, tol=1e-5, max_iter=1000))
     one, two = newton.solution.certificate, alone.certificate
     assert one.status == "optimal"
     assert two.dual <= one.primal * (1 + 1e-12)

@@ -14,7 +14,7 @@ from okl.kernels import Gaussian
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG, solve_path
+from okl.solvers import NewtonCG, Request, solve_path
 from okl.solvers.predictor import (
     newton_cg,
     newton_point,
@@ -182,7 +182,9 @@ def test_few_products_with_the_kernel_matrix(loss, intercept):
         inputs = Inputs(operator, inputs.kernel_means)
     problem = formulate(inputs, Y, loss, Identity()).problem
     solver = NewtonCG(60)
-    solution = solver.solve(solver.prepare(problem), 1.0, tol=1e-6, max_iter=100)
+    solution = solver.solve(
+        solver.prepare(problem), Request(1.0, tol=1e-6, max_iter=100)
+    )
     assert solution.certificate.status == "optimal"
     assert solution.n_iter <= 8
     assert operator.products <= 10 * solution.n_iter
@@ -360,11 +362,13 @@ def test_along_a_path_the_next_model_lies_on_the_line_of_the_last_two():
     start, gaps = None, {}
     for alpha in alphas:
         before = start
-        solution = solver.solve(prepared, alpha, tol=tol, max_iter=99, start=start)
+        solution = solver.solve(
+            prepared, Request(alpha, tol=tol, max_iter=99, start=start)
+        )
         start = solution.start
         gaps[alpha] = solution.history[0]["relative_gap"]
     cold = solver.solve(
-        prepared, alphas[-1], tol=tol, max_iter=99, start=before.alone()
+        prepared, Request(alphas[-1], tol=tol, max_iter=99, start=before.alone())
     )
     assert gaps[alphas[-1]] < 0.1 * cold.history[0]["relative_gap"]
     assert solution.certificate.status == cold.certificate.status == "optimal"

@@ -9,7 +9,7 @@ from okl.losses import Envelope, Hinge, Logistic, SquaredHinge
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
-from okl.solvers import Majorization
+from okl.solvers import Majorization, Request
 from okl.solvers.smooth import region_newton
 from okl.solvers.smooth.region_newton import takes
 from okl.solvers.smooth.rounds import rounds
@@ -37,8 +37,8 @@ def prepared_for(loss, structure, intercept, n=40, m=5):
 def test_the_optimum_of_the_rounds(loss, structure, intercept, alpha):
     prepared = prepared_for(loss, structure, intercept)
     assert takes(prepared)
-    found = Majorization().solve(prepared, alpha, tol=1e-9, max_iter=50)
-    alone = rounds(prepared, alpha, tol=1e-4, max_iter=500)
+    found = Majorization().solve(prepared, Request(alpha, tol=1e-9, max_iter=50))
+    alone = rounds(prepared, Request(alpha, tol=1e-4, max_iter=500))
     newton, other = found.certificate, alone.certificate
     assert newton.status == "optimal"
     assert newton.primal <= other.primal * (1 + 1e-9)
@@ -48,15 +48,17 @@ def test_the_optimum_of_the_rounds(loss, structure, intercept, alpha):
 
 def test_few_steps_where_rounds_are_many():
     prepared = prepared_for(Logistic(), Sparse(0.9), True, n=80, m=8)
-    found = Majorization().solve(prepared, 1e-3, tol=1e-6, max_iter=25)
+    found = Majorization().solve(prepared, Request(1e-3, tol=1e-6, max_iter=25))
     assert found.certificate.status == "optimal"
 
 
 def test_few_steps_from_a_neighbouring_alpha():
     prepared = prepared_for(Logistic(), Sparse(0.5), True)
     solver = Majorization()
-    there = solver.solve(prepared, 0.12, tol=1e-9, max_iter=50)
-    here = solver.solve(prepared, 0.1, tol=1e-9, max_iter=50, start=there.start)
+    there = solver.solve(prepared, Request(0.12, tol=1e-9, max_iter=50))
+    here = solver.solve(
+        prepared, Request(0.1, tol=1e-9, max_iter=50, start=there.start)
+    )
     assert here.certificate.status == "optimal"
     assert here.n_iter <= 6
 
@@ -76,7 +78,7 @@ def test_any_array_library(structure):
 def test_no_more_iterations_than_are_allowed():
     prepared = prepared_for(Logistic(), Sparse(0.5), True)
     for most in (1, 2, 5):
-        found = Majorization().solve(prepared, 0.01, tol=1e-12, max_iter=most)
+        found = Majorization().solve(prepared, Request(0.01, tol=1e-12, max_iter=most))
         assert found.n_iter == most
 
 
@@ -89,7 +91,7 @@ def test_the_second_derivative_of_what_the_best_f_costs(structure, intercept):
 
     def gradient(L):
         kernel = SpectralKernel.from_matrix(L)
-        fit = prepared.best_predictor(kernel, alpha, tol=1e-15, start=None)
+        fit = prepared.best_predictor(kernel, Request(alpha, 1e-15, 1000))
         model = steps.model(kernel, fit.start)
         dual = model.dual_rows @ T / alpha
         return model, -dual.T @ (prepared.problem.operator @ dual) / 2

@@ -58,5 +58,5 @@ def test_the_reason_why_a_fit_ended():
 class GivesUp(OutputKernelNewton):
     """A solver that sees no progress after its first iteration."""
 
-    def solve(self, prepared, alpha, *, tol, max_iter, start):
-        return super().solve(prepared, alpha, tol=tol, max_iter=1, start=start)
+    def solve(self, prepared, request):
+        return super().solve(prepared, request._replace(max_iter=1))

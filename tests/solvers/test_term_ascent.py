@@ -10,7 +10,7 @@ from okl.kernels import Gaussian, Linear
 from okl.losses import Hinge, SquaredHinge
 from okl.operators import Dense, OperatorTerms
 from okl.problems import Inputs, formulate
-from okl.solvers import AugmentedLagrangian
+from okl.solvers import AugmentedLagrangian, Request
 from okl.solvers.predictor import active_system
 from okl.solvers.terms.term_point import Answering, TermPoint
 from okl.structures import Cluster, Sparse, TraceBall
@@ -89,10 +89,10 @@ def test_a_neighbouring_alpha_is_a_start(intercept):
     problem = two_kernels(Hinge(), intercept=intercept)
     solver = AugmentedLagrangian()
     prepared, options = solver.prepare(problem), {"tol": 1e-7, "max_iter": 1000}
-    cold = solver.solve(prepared, 0.1, **options)
+    cold = solver.solve(prepared, Request(0.1, **options))
     for alpha in (0.2, 0.05):
-        there = solver.solve(prepared, alpha, **options)
-        warm = solver.solve(prepared, 0.1, start=there.start, **options)
+        there = solver.solve(prepared, Request(alpha, **options))
+        warm = solver.solve(prepared, Request(0.1, start=there.start, **options))
         assert warm.certificate.status == "optimal"
         assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-7)
 

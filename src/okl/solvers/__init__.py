@@ -26,6 +26,7 @@ from okl.solvers.predictor.feature_newton import FeatureNewton as FeatureNewton
 from okl.solvers.predictor.imputation import Imputation as Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton as SemismoothNewton
+from okl.solvers.request import Request as Request
 from okl.solvers.smooth.majorization import Majorization as Majorization
 from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution

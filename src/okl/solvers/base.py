@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from okl.optimization.regions import Region
 from okl.parameters.component import Component
 from okl.problems import Problem, Weighting
+from okl.solvers.request import Request
 from okl.solvers.requirements import (
     lacking_loss,
     lacking_region,
@@ -115,23 +116,15 @@ class Solver(Component, ABC):
         """Do what does not depend on alpha."""
 
     @abstractmethod
-    def solve(
-        self, prepared: Any, alpha: float, *, tol: float, max_iter: int, start: Any
-    ) -> Solution:
+    def solve(self, prepared: Any, request: Request) -> Solution:
         """Solve at one alpha.
 
         Parameters
         ----------
         prepared : object
             From `prepare`.
-        alpha : float
-            Strength of the regularisation, > 0.
-        tol : float
-            Relative duality gap to stop at.
-        max_iter : int
-            Most iterations.
-        start : object or None
-            `Solution.start` of the same solver at a neighbouring alpha.
+        request : Request
+            The alpha, how close to come, and from where.
         """
 
     def start_with(self, start: Any, there: Any, before: Any) -> Any:

@@ -27,6 +27,7 @@ from okl.numerics.threads import threads_for
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.choice import choose_solver
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 
 # A round that lowers nothing is tried again with M steps this much closer, down to so
@@ -93,20 +94,16 @@ def solve_completed(
     even /= xp.sum(even, axis=1, keepdims=True)
     chosen = choose_solver(solver, problem)
     problem, model = replace(problem, targets=even), None
+    asked = Request(float(alpha), tol, max_iter)
     start: Any = None
     completion, closeness, n_rounds = Completion([], []), 1.0, 0
     while n_rounds < max_iter and closeness >= _CLOSEST:
         n_rounds += 1
         with threads_for(chosen.largest_product(problem)):
-            solution = chosen.solve(
-                chosen.prepare(problem),
-                float(alpha),
-                tol=tol * closeness,
-                max_iter=max_iter,
-                start=start,
-            )
+            closer = asked._replace(tol=tol * closeness, start=start)
+            solution = chosen.solve(chosen.prepare(problem), closer)
         # an M step is judged by the tolerance that was asked for
-        solution = solution.ended(problem, tol=tol, max_iter=max_iter)
+        solution = solution.ended(problem, asked)
         found = _expected(problem, solution, candidates, alpha, tol)
         if model is not None and found.objective > model.objective:
             closeness *= _CLOSER

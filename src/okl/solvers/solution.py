@@ -10,6 +10,7 @@ from okl.certificates import Certificate, relative_gap
 from okl.numerics.arrays import Array
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
+from okl.solvers.request import Request
 
 
 class Record(TypedDict):
@@ -85,10 +86,11 @@ class Solution:
         learned = "known" not in problem.structure.capabilities
         return learned and problem.rank_is_bounded and self.output_kernel.rank >= most
 
-    def ended(self, problem: Problem, *, tol: float, max_iter: int) -> Solution:
+    def ended(self, problem: Problem, request: Request) -> Solution:
         """Return the solution with the reason why it is not optimal, if it is not."""
+        limited = self.is_limited(problem)
         certificate = self.certificate.of_fit(
-            self.n_iter, max_iter, tol, limited=self.is_limited(problem)
+            self.n_iter, request.max_iter, request.tol, limited=limited
         )
         return replace(self, certificate=certificate)
 
@@ -97,9 +99,8 @@ def certified(
     problem: Problem,
     dual_coef: Any,
     output_kernel: OutputKernel,
-    alpha: float,
+    request: Request,
     *,
-    tol: float,
     history: History,
     start: Any = None,
     intercept: Array | None = None,
@@ -111,8 +112,8 @@ def certified(
     certificate = problem.certificate(
         dual_coef,
         output_kernel,
-        alpha,
-        tol=tol,
+        request.alpha,
+        tol=request.tol,
         rank_limited=rank_limited,
         intercept=0.0 if intercept is None else intercept,
         dual_point=dual_point,

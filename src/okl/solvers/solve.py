@@ -11,6 +11,7 @@ from okl.numerics.validation import check_fit_parameters
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.choice import choose_solver
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 
 
@@ -74,8 +75,7 @@ def solve_path(
         start = chosen.start_with(start, there, before)
         before = there
         with threads_for(chosen.largest_product(problem)):
-            solution = chosen.solve(
-                prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
-            )
+            request = Request(float(alpha), tol, max_iter, start)
+            solution = chosen.solve(prepared, request)
         start = solution.start
-        yield solution.ended(problem, tol=tol, max_iter=max_iter)
+        yield solution.ended(problem, request)

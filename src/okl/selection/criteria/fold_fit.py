@@ -16,7 +16,7 @@ from okl.selection.criteria.fold_term import (
     HeldOutTerm,
     kernels_of,
 )
-from okl.solvers import Solver, choose_solver
+from okl.solvers import Request, Solver, choose_solver
 from okl.structures import Structure
 
 
@@ -97,9 +97,9 @@ class FoldFit:
             solver, at = start.solver, start.at
         else:
             solver = choose_solver(_solver_for(problem), problem)
-        solution = solver.solve(
-            solver.prepare(problem), alpha, tol=tol, max_iter=max_iter, start=at
-        ).ended(problem, tol=tol, max_iter=max_iter)
+        request = Request(alpha, tol, max_iter, at)
+        solution = solver.solve(solver.prepare(problem), request)
+        solution = solution.ended(problem, request)
         certificate, known = solution.certificate, problem.known() is not None
         theta = formulation.coefficients(solution.dual_coef)
         output_kernel = formulation.output_kernel(solution.output_kernel)

@@ -34,6 +34,7 @@ from okl.solvers.base import Solver
 from okl.solvers.factor.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.neighbours import Neighbours
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
@@ -60,19 +61,11 @@ class FactoredNewton(Solver):
         """Decompose K."""
         return Rotated.of(problem)
 
-    def solve(
-        self,
-        prepared: Rotated,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Neighbours | None = None,
-    ) -> Solution:
+    def solve(self, prepared: Rotated, request: Request) -> Solution:
         """Iterate from what L may be after those of neighbouring, larger alphas."""
-        monitor = Monitor(
-            prepared.problem.reference, tol=SAFETY * tol, max_iter=max_iter
-        )
+        alpha, tol, max_iter, start = request
+        reference = prepared.problem.reference
+        monitor = Monitor(reference, tol=SAFETY * tol, max_iter=max_iter)
         if start is None:
             start = self._continue_to(prepared, alpha, tol, max_iter)
         first = _first(prepared, start, alpha)
@@ -82,8 +75,7 @@ class FactoredNewton(Solver):
             prepared.problem,
             prepared.lift(point.coefficients()),
             kernel,
-            alpha,
-            tol=tol,
+            request,
             rank_limited=rank_limited,
             history=monitor.history,
             start=start.joined(alpha, kernel.matrix()),

@@ -41,6 +41,7 @@ from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.kinks.term_ascent import term_ascent
 from okl.solvers.monitor import Monitor
+from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
@@ -87,34 +88,19 @@ class AugmentedLagrangian(Solver):
         solver, smooth = _smooth(problem)
         return solver.prepare(smooth)._replace(problem=problem)
 
-    def solve(
-        self,
-        prepared: Any,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Any = None,
-    ) -> Solution:
+    def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
-        how: Any = {"tol": tol, "max_iter": max_iter, "start": start}
         if isinstance(prepared, _OneTerm):
-            return of_one_term(_of_terms(prepared.inside, alpha, **how))
+            return of_one_term(_of_terms(prepared.inside, request))
         problem = prepared.problem
         learned = "known" not in problem.structure.capabilities
         solve = _of_terms if problem.operator.several and learned else _rounds
-        return solve(prepared, alpha, **how)
+        return solve(prepared, request)
 
 
-def _rounds(
-    prepared: Any,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: _Start | None,
-) -> Solution:
+def _rounds(prepared: Any, request: Request) -> Solution:
     """Iterate with one kernel, or L given."""
+    alpha, tol, max_iter, start = request
     problem = prepared.problem
     known = "known" in problem.structure.capabilities
     smooth_solver, _ = _smooth(problem)
@@ -125,7 +111,7 @@ def _rounds(
     if start is None:
         start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
     sparse, finished = None, 0
-    direct = _of_support_vectors(problem, alpha, tol=tol)
+    direct = _of_support_vectors(problem, request)
     if direct is not None:
         monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
         start = _Start(direct.multipliers, start.inside)
@@ -134,10 +120,9 @@ def _rounds(
     while not solved:
         envelope = _envelope(problem, start.multipliers, parameter)
         smooth = prepared._replace(problem=replace(problem, loss=envelope))
-        solution = smooth_solver.solve(
-            smooth, alpha, tol=share, max_iter=_STEPS, start=start.inside
-        )
-        model = DualModel.of(envelope, problem, solution, alpha, tol=tol)
+        inside = Request(alpha, share, _STEPS, start.inside)
+        solution = smooth_solver.solve(smooth, inside)
+        model = DualModel.of(envelope, problem, solution, request)
         start = _Start(model.multipliers, solution.start)
         certificate = model.certificate
         status = solution.certificate.status
@@ -148,7 +133,7 @@ def _rounds(
         flat = flat and status == "rank_limited"
         monitor.add(certificate.primal, certificate.dual, model, limited=limited)
         if monitor.smallest <= max(tol, _ROUGH) or flat:
-            sparse = monitor.best.sparse(problem, alpha, tol=tol)
+            sparse = monitor.best.sparse(problem, request)
             if flat or sparse.certificate.status == "optimal":
                 break
         finished += monitor.smallest <= tol
@@ -177,11 +162,11 @@ def _rounds(
     )
 
 
-def _of_terms(prepared: PreparedTerms, alpha: float, **how: Any) -> Solution:
+def _of_terms(prepared: PreparedTerms, request: Request) -> Solution:
     """Return the solution of several kernels, some L_q learned."""
     if "response" in prepared.problem.structure.capabilities:
-        return term_ascent(prepared, alpha, **how)
-    return proximal_points(term_ascent, prepared, alpha, **how)
+        return term_ascent(prepared, request)
+    return proximal_points(term_ascent, prepared, request)
 
 
 class _OneTerm(NamedTuple):
@@ -208,20 +193,20 @@ class _Start(NamedTuple):
     inside: object
 
 
-def _of_support_vectors(
-    problem: Problem, alpha: float, *, tol: float
-) -> DualModel | None:
+def _of_support_vectors(problem: Problem, request: Request) -> DualModel | None:
     """Return the model of libsvm's multipliers, None where they are not to be had."""
     kernel = problem.known()
     if kernel is None or not support_vectors.fits(problem, kernel):
         return None
-    found = support_vectors.multipliers_of(problem, kernel, alpha, tol=tol)
+    found = support_vectors.multipliers_of(
+        problem, kernel, request.alpha, tol=request.tol
+    )
     low, high = multiplier_bounds(problem)
     found = balanced(problem, found, (found > low) & (found < high))
-    model = DualModel.of_dual_point(problem, found, kernel, alpha, tol=tol)
+    model = DualModel.of_dual_point(problem, found, kernel, request)
     if model.certificate.status == "optimal":
         return model
-    return model.sparse(problem, alpha, tol=tol)
+    return model.sparse(problem, request)
 
 
 def _smooth(problem: Problem) -> tuple[Solver, Problem]:

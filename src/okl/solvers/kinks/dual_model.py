@@ -13,6 +13,7 @@ from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.kinks.polishing import polished
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 
 
@@ -31,9 +32,7 @@ class DualModel(NamedTuple):
         envelope: Envelope,
         problem: Problem,
         solution: Solution,
-        alpha: float,
-        *,
-        tol: float,
+        request: Request,
     ) -> DualModel:
         """Take the model and a from the solution of a smooth problem."""
         targets, weights = problem.targets, problem.weights
@@ -48,12 +47,11 @@ class DualModel(NamedTuple):
             multipliers,
             solution.dual_coef,
             solution.output_kernel,
-            alpha,
-            tol=tol,
+            request,
             rank_limited=solution.certificate.status == "rank_limited",
         )
 
-    def sparse(self, problem: Problem, alpha: float, *, tol: float) -> DualModel:
+    def sparse(self, problem: Problem, request: Request) -> DualModel:
         """Return the model of the dual point, Theta = a L / alpha, a polished.
 
         Or of a as it is, if that is nearer to the optimum: with an L that is not yet
@@ -64,10 +62,10 @@ class DualModel(NamedTuple):
 
         def model(multipliers: Array) -> DualModel:
             return self.of_dual_point(
-                problem, multipliers, kernel, alpha, tol=tol, rank_limited=limited
+                problem, multipliers, kernel, request, rank_limited=limited
             )
 
-        solved = model(polished(problem, kernel, self.multipliers, alpha))
+        solved = model(polished(problem, kernel, self.multipliers, request.alpha))
         if solved.certificate.status == "optimal":
             return solved
         return min(solved, model(self.multipliers), key=_primal if limited else _gap)
@@ -78,20 +76,18 @@ class DualModel(NamedTuple):
         problem: Problem,
         multipliers: Array,
         kernel: OutputKernel,
-        alpha: float,
+        request: Request,
         *,
-        tol: float,
         rank_limited: bool = False,
     ) -> DualModel:
         """Return the model with Theta = a L / alpha."""
-        theta = problem.entries.theta(multipliers / alpha, kernel)
+        theta = problem.entries.theta(multipliers / request.alpha, kernel)
         return cls._certified(
             problem,
             multipliers,
             theta,
             kernel,
-            alpha,
-            tol=tol,
+            request,
             rank_limited=rank_limited,
         )
 
@@ -117,9 +113,8 @@ class DualModel(NamedTuple):
         multipliers: Array,
         dual_coef: Array,
         kernel: OutputKernel,
-        alpha: float,
+        request: Request,
         *,
-        tol: float,
         rank_limited: bool,
     ) -> DualModel:
         predictions = problem.entries.predictions(dual_coef)
@@ -128,8 +123,8 @@ class DualModel(NamedTuple):
         certificate = problem.certificate(
             dual_coef,
             kernel,
-            alpha,
-            tol=tol,
+            request.alpha,
+            tol=request.tol,
             rank_limited=rank_limited,
             intercept=intercept,
             dual_point=multipliers,

@@ -36,6 +36,7 @@ from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 from okl.solvers.terms.term_newton import PreparedTerms
 from okl.solvers.terms.term_point import Answering, TermPoint
@@ -57,23 +58,16 @@ _STEPS = 200
 _ARMIJO, _HALVINGS = 1e-4, 40
 
 
-def term_ascent(
-    prepared: PreparedTerms,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: TermStart | None = None,
-) -> Solution:
+def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     """Iterate from where a neighbouring alpha ended, or from zero.
 
     Parameters
     ----------
     prepared : PreparedTerms
         Its structure has a `response`.
-    alpha, tol, max_iter, start
-        As in `okl.solvers.Solver.solve`.
+    request : Request
     """
+    alpha, tol, max_iter, start = request
     problem = prepared.problem
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
     here = _first(problem, alpha, start)
@@ -85,7 +79,7 @@ def term_ascent(
     parameter = _FIRST
     while True:
         model = DualModel.of_dual_point(
-            problem, here.multipliers, here.terms.kernel, alpha, tol=tol
+            problem, here.multipliers, here.terms.kernel, request
         )
         monitor.add(model.certificate.primal, here.value, (model, here.terms))
         if monitor.done:
@@ -93,7 +87,7 @@ def term_ascent(
         ahead = here.round(approximation, parameter, aim=_SHARE * monitor.smallest)
         if ahead.rise <= tol * abs(here.value):
             # the multipliers are found: what is left is in scores beside their kinks
-            solved = model.sparse(problem, alpha, tol=tol)
+            solved = model.sparse(problem, request)
             if solved.certificate.status == "optimal":
                 monitor.add(solved.certificate.primal, here.value, (solved, here.terms))
                 break
@@ -186,9 +180,7 @@ class _Point(NamedTuple):
         prepared = Prepared(inside, terms.kernel, joint, approximation)
         dual, tol = terms.dual, max(min(aim, _MOST), _CLOSEST)
         for _ in range(_TIMES):
-            found = semismooth_newton(
-                prepared, alpha, tol=tol, max_iter=_STEPS, start=dual
-            )
+            found = semismooth_newton(prepared, Request(alpha, tol, _STEPS, dual))
             there = self._round_at(envelope, found)
             met = found.history.records[-1]["relative_gap"] <= tol
             if found.gap <= _PROMISED * there.rise or not met:

@@ -41,6 +41,7 @@ from okl.solvers.output_kernel.alternation import (
 )
 from okl.solvers.output_kernel.extrapolation import Extrapolation
 from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # The structure's step is solved to a fraction of the gap asked for.
@@ -78,16 +79,9 @@ class BlockCoordinateDescent(Solver):
         """Decompose K."""
         return Rotated.of(problem)
 
-    def solve(
-        self,
-        prepared: Rotated,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: SpectralKernel | None = None,
-    ) -> Solution:
+    def solve(self, prepared: Rotated, request: Request) -> Solution:
         """Alternate, from L of a neighbouring alpha or from a scaled identity."""
+        alpha, tol, max_iter, start = request
         problem = prepared.problem
         monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
         turns = _Turns(prepared, alpha, _STEP_TOLERANCE * tol)
@@ -110,8 +104,7 @@ class BlockCoordinateDescent(Solver):
             problem,
             prepared.lift(model.coefficients),
             model.output_kernel,
-            alpha,
-            tol=tol,
+            request,
             history=monitor.history,
             start=model.output_kernel,
             rank_limited=rank_limited,

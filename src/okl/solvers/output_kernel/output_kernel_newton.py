@@ -15,7 +15,7 @@ the same goes on in the dual variables (`okl.solvers.output_kernel.dual_newton`)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from okl.numerics.arrays import eigh, namespace
 from okl.numerics.memory import require_memory
@@ -29,6 +29,7 @@ from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.output_kernel.dual_newton import dual_newton
 from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
 from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # It holds about so many arrays of the size of L.
@@ -58,16 +59,9 @@ class OutputKernelNewton(Solver):
         )
         return Rotated.of(problem)
 
-    def solve(
-        self,
-        prepared: Rotated,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Any = None,
-    ) -> Solution:
+    def solve(self, prepared: Rotated, request: Request) -> Solution:
         """Iterate from where a neighbouring alpha ended, or from a scaled identity."""
+        alpha, tol, max_iter, start = request
         problem = prepared.problem
         monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
         region = problem.structure.region(problem.n_outputs)
@@ -84,15 +78,14 @@ class OutputKernelNewton(Solver):
                 break
         if start is not None and monitor.stalled and monitor.astray:
             # an L without directions that these targets need is no start
-            return self.solve(prepared, alpha, tol=tol, max_iter=max_iter)
+            return self.solve(prepared, request._replace(start=None))
         best: NewtonIterate = monitor.best
         coefficients = best_coefficients(prepared, best.output_kernel, alpha)
         return certified(
             problem,
             prepared.lift(coefficients),
             best.output_kernel,
-            alpha,
-            tol=tol,
+            request,
             history=monitor.history,
             start=best.start,
         )

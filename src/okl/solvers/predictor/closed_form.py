@@ -9,7 +9,7 @@ the memory, and with a kernel for each output.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 
 
@@ -67,23 +68,15 @@ class ClosedForm(Solver):
         rotated = None if self._factorizes(problem) else Rotated.of(problem)
         return PreparedForm(problem, known.spectral(), rotated)
 
-    def solve(
-        self,
-        prepared: PreparedForm,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Any = None,
-    ) -> Solution:
+    def solve(self, prepared: PreparedForm, request: Request) -> Solution:
         """Evaluate the closed form."""
-        problem, known, rotated = prepared
+        (problem, known, rotated), alpha = prepared, request.alpha
         history = History(problem.reference)
         theta = None if rotated is not None else _solved_directly(problem, alpha)
         if theta is None:
             rotated = rotated or Rotated.of(problem)
             theta = rotated.lift(best_coefficients(rotated, known, alpha))
-        return certified(problem, theta, known, alpha, tol=tol, history=history)
+        return certified(problem, theta, known, request, history=history)
 
     def _factorizes(self, problem: Problem) -> bool:
         decomposes = problem.operator.shared and problem.operator.workspace >= 2

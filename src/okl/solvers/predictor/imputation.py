@@ -35,6 +35,7 @@ from okl.problems import Problem, Rotated, Weighting
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 
@@ -57,16 +58,9 @@ class Imputation(Solver):
         """Prepare to find the best f for some L, one that a structure learns."""
         return PreparedImputation.of(problem, known)
 
-    def solve(
-        self,
-        prepared: PreparedImputation,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Array | None = None,
-    ) -> Solution:
+    def solve(self, prepared: PreparedImputation, request: Request) -> Solution:
         """Iterate from the imputed targets of a neighbouring alpha, or from zero."""
+        alpha, tol, max_iter, start = request
         problem, known = prepared.problem, prepared.known
         monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
         completed, predictions = _impute(prepared, alpha, start, monitor)
@@ -78,8 +72,7 @@ class Imputation(Solver):
             problem,
             dual_coef,
             known,
-            alpha,
-            tol=tol,
+            request,
             history=monitor.history,
             start=completed,
             intercept=intercept,

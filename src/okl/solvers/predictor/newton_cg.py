@@ -40,6 +40,7 @@ from okl.solvers.predictor.newton_start import (
     leave_zero,
 )
 from okl.solvers.predictor.newton_step import NewtonSteps, system_at
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # How much smaller the promise of steps that are not seen in the objective must get.
@@ -78,16 +79,9 @@ class NewtonCG(Solver):
         """Prepare to find the best f for some L, one that a structure learns."""
         return Prepared.of(problem, known, self.columns)
 
-    def solve(
-        self,
-        prepared: Prepared,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: NewtonStart | None = None,
-    ) -> Solution:
+    def solve(self, prepared: Prepared, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero."""
+        alpha, tol, max_iter, start = request
         problem, cold = prepared.problem, start is None
         if start is None:
             for larger in alphas_before(prepared, alpha):
@@ -101,14 +95,13 @@ class NewtonCG(Solver):
         )
         if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
-            return self.solve(prepared, alpha, tol=tol, max_iter=max_iter)
+            return self.solve(prepared, request._replace(start=None))
         end = NewtonStart(point.dual, prepared.kernel, alpha, easy=easy)
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),
             prepared.kernel,
-            alpha,
-            tol=tol,
+            request,
             history=monitor.history,
             start=end.after(start),
             intercept=point.intercept,

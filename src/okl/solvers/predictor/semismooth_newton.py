@@ -27,6 +27,7 @@ from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.step_length import StepDirection, best_length
+from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 
 # Systems are solved to a relative residual of the root of the gap, within bounds; and
@@ -55,26 +56,16 @@ class SemismoothNewton(Solver):
         """Prepare to find the best f for some L, one that a structure learns."""
         return NewtonCG().prepare_for(problem, known)
 
-    def solve(
-        self,
-        prepared: Prepared,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Array | None = None,
-    ) -> Solution:
+    def solve(self, prepared: Prepared, request: Request) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""
         problem = prepared.problem
-        found = semismooth_newton(
-            prepared, alpha, tol=SAFETY * tol, max_iter=max_iter, start=start
-        )
+        closer = request._replace(tol=SAFETY * request.tol)
+        found = semismooth_newton(prepared, closer)
         return certified(
             problem,
             problem.balanced_theta(found.dual, prepared.kernel),
             prepared.kernel,
-            alpha,
-            tol=tol,
+            request,
             history=found.history,
             start=found.dual,
             intercept=found.intercept if problem.centered else None,
@@ -102,18 +93,16 @@ class Found(NamedTuple):
     history: History
 
 
-def semismooth_newton(
-    prepared: Prepared, alpha: float, *, tol: float, max_iter: int, start: Array | None
-) -> Found:
+def semismooth_newton(prepared: Prepared, request: Request) -> Found:
     """Take the steps, from C of a neighbouring alpha or from zero.
 
     Parameters
     ----------
     prepared : Prepared
         With any J that is symmetric and positive semi-definite.
-    alpha, tol, max_iter, start
-        As in `Solver.solve`.
+    request : Request
     """
+    alpha, tol, max_iter, start = request
     problem, joint = prepared.problem, prepared.joint
     monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
     xp = namespace(problem.targets)

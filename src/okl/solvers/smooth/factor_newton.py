@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from okl.numerics.arrays import eigh
 from okl.solvers.monitor import Monitor
+from okl.solvers.request import Request
 from okl.solvers.smooth.factor_penalties import FactorPenalty, OfTrace, factor_penalty
 from okl.solvers.smooth.factor_steps import FactorIterate, FactorSteps
 from okl.solvers.smooth.joint_steps import JointSteps
@@ -52,23 +53,16 @@ def takes(prepared: PreparedRounds) -> bool:
     )
 
 
-def factor_newton(
-    prepared: PreparedRounds,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Start | None = None,
-) -> Solution:
+def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from L of a neighbouring alpha, or of a few rounds.
 
     Parameters
     ----------
     prepared : PreparedRounds
         Of a problem that is one of these (`takes`).
-    alpha, tol, max_iter, start
-        As in `okl.solvers.Solver.solve`.
+    request : Request
     """
+    alpha, tol, max_iter, start = request
     problem = prepared.problem
     penalty = factor_penalty(problem)
     assert penalty is not None  # it is one of these
@@ -93,13 +87,9 @@ def factor_newton(
         few = not penalty.by_rounds and (imputes or problem.rank_is_bounded)
         most = _FEW_ROUNDS if few else _MOST_ROUNDS
         rough_tol = _IMPUTED_ROUGH if imputes else _ROUGH
-        rough = rounds(
-            prepared,
-            alpha,
-            tol=tol if penalty.by_rounds else max(tol, rough_tol),
-            max_iter=min(max_iter, _FEWEST_ROUNDS if together else most),
-            start=start,
-        )
+        enough = tol if penalty.by_rounds else max(tol, rough_tol)
+        most = min(max_iter, _FEWEST_ROUNDS if together else most)
+        rough = rounds(prepared, Request(alpha, enough, most, start))
         if penalty.by_rounds and rough.certificate.status == "optimal":
             return rough
         monitor.history.records.extend(rough.history)
@@ -118,8 +108,7 @@ def factor_newton(
         problem,
         best.fit.dual_coef,
         best.fit.output_kernel,
-        alpha,
-        tol=tol,
+        request,
         history=monitor.history,
         start=Start(best.kernel, best.fit.start),
         intercept=best.fit.intercept,
@@ -173,7 +162,7 @@ def _lower_of_two(
     _jointly(prepared, penalty, alpha, start, monitor, tol)
     best: FactorIterate = monitor.best
     if monitor.gap > tol:
-        few = rounds(prepared, alpha, tol=_ROUGH, max_iter=_FEWEST_ROUNDS)
+        few = rounds(prepared, Request(alpha, _ROUGH, _FEWEST_ROUNDS))
         other = _stepped(prepared, penalty, alpha, few.start)
         best = other if other.objective < best.objective else best
     return Start(best.kernel, best.fit.start)

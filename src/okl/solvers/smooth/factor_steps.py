@@ -43,6 +43,7 @@ from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
@@ -148,13 +149,9 @@ class FactorSteps:
         kernel = self.penalty.brought_in(kernel)
         problem, imputes = self.prepared.problem, self.prepared.imputes
         kernel = kernel.largest(problem.structure.max_rank(problem.n_outputs))
-        fit = self.prepared.best_predictor(
-            kernel,
-            self.alpha,
-            tol=self._share,
-            start=self._inside,
-            max_iter=_POLISH if imputes else STEPS,
-        )
+        most = _POLISH if imputes else STEPS
+        request = Request(self.alpha, self._share, most, self._inside)
+        fit = self.prepared.best_predictor(kernel, request)
         scores, objective = Scores.of(problem, fit), fit.certificate.primal
         if not imputes:
             return FactorIterate(kernel, fit, scores, objective, scores.gradient)

@@ -37,6 +37,7 @@ from okl.operators import Dense, Operator
 from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, Problem, formulate
+from okl.solvers.request import Request
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.squared_loss import SQUARED_LOSS
 from okl.solvers.table import first_that_fits
@@ -89,13 +90,8 @@ class Linearisation:
         )
         solver = first_that_fits(SQUARED_LOSS, formulation.problem, n_alphas=2)
         assert solver is not None
-        solution = solver.solve(
-            solver.prepare(formulation.problem),
-            alpha / h,
-            tol=tol,
-            max_iter=_STEPS,
-            start=start if m <= k else None,
-        )
+        request = Request(alpha / h, tol, _STEPS, start if m <= k else None)
+        solution = solver.solve(solver.prepare(formulation.problem), request)
         kernel = formulation.output_kernel(solution.output_kernel)
         theta = formulation.coefficients(solution.dual_coef)
         limited = solution.certificate.status == "rank_limited"

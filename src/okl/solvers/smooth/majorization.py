@@ -17,8 +17,9 @@ from typing import ClassVar
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
+from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
-from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
+from okl.solvers.smooth.rounds import PreparedRounds, rounds
 from okl.solvers.solution import Solution
 
 
@@ -54,19 +55,11 @@ class Majorization(Solver):
         """Prepare what finds f, and what makes models."""
         return PreparedRounds.of(problem, self.columns)
 
-    def solve(
-        self,
-        prepared: PreparedRounds,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Start | None = None,
-    ) -> Solution:
+    def solve(self, prepared: PreparedRounds, request: Request) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
         solve = rounds
         if factor_newton.takes(prepared):
             solve = factor_newton.factor_newton
         elif region_newton.takes(prepared):
             solve = region_newton.region_newton
-        return solve(prepared, alpha, tol=tol, max_iter=max_iter, start=start)
+        return solve(prepared, request)

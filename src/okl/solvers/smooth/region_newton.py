@@ -28,11 +28,12 @@ from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.solvers.monitor import Monitor
 from okl.solvers.predictor.active_system import DIRECT, ActiveSystem
+from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_steps import FactorIterate
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.solvers.smooth.quadratic_model import Pairs, QuadraticModel
-from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution, certified
 
@@ -65,29 +66,22 @@ def takes(prepared: PreparedRounds) -> bool:
     )
 
 
-def region_newton(
-    prepared: PreparedRounds,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Start | None = None,
-) -> Solution:
+def region_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from L of a neighbouring alpha, or of a few rounds.
 
     Parameters
     ----------
     prepared : PreparedRounds
         Of a problem that is one of these (`takes`).
-    alpha, tol, max_iter, start
-        As in `okl.solvers.Solver.solve`.
+    request : Request
     """
+    alpha, tol, max_iter, start = request
     problem = prepared.problem
     monitor = Monitor(
         problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
     if start is None:
-        rough = rounds(prepared, alpha, tol=tol, max_iter=min(max_iter, _ROUNDS))
+        rough = rounds(prepared, Request(alpha, tol, min(max_iter, _ROUNDS)))
         if rough.certificate.status == "optimal" or rough.n_iter >= max_iter:
             return rough
         monitor.history.records.extend(rough.history)
@@ -103,8 +97,7 @@ def region_newton(
         problem,
         best.fit.dual_coef,
         best.kernel,
-        alpha,
-        tol=tol,
+        request,
         history=monitor.history,
         start=Start(best.kernel, best.fit.start),
         intercept=best.fit.intercept,
@@ -126,9 +119,8 @@ class _Steps:
 
     def model(self, kernel: SpectralKernel, inside: object) -> FactorIterate:
         """Return the model with the best f for an L, from where that may start."""
-        fit = self.prepared.best_predictor(
-            kernel, self.alpha, tol=self._share, start=inside
-        )
+        request = Request(self.alpha, self._share, STEPS, inside)
+        fit = self.prepared.best_predictor(kernel, request)
         scores = Scores.of(self.prepared.problem, fit)
         primal = fit.certificate.primal
         return FactorIterate(kernel, fit, scores, primal, scores.gradient)

@@ -32,6 +32,7 @@ from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
+from okl.solvers.request import Request
 from okl.solvers.smooth.linearisation import AllColumns, Linearisation, SomeColumns
 from okl.solvers.smooth.scores import Scores, largest_curvature
 from okl.solvers.solution import Solution, certified
@@ -56,23 +57,15 @@ _FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ..
 )
 
 
-def rounds(
-    prepared: PreparedRounds,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: Start | None = None,
-) -> Solution:
+def rounds(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from the model of a neighbouring alpha, or from L = 0.
 
     Parameters
     ----------
     prepared : PreparedRounds
-    alpha, tol, max_iter, start
-        As in `okl.solvers.Solver.solve`.
+    request : Request
     """
-    turns = _Rounds(prepared, alpha, start, tol=tol, max_iter=max_iter)
+    turns = _Rounds(prepared, request)
     while not turns.done:
         turns.turn()
     fit, kernel, rank_limited = turns.monitor.best
@@ -80,8 +73,7 @@ def rounds(
         prepared.problem,
         fit.dual_coef,
         kernel,
-        alpha,
-        tol=tol,
+        request,
         history=turns.monitor.history,
         start=Start(kernel, fit.start, turns.h / turns.bound),
         intercept=fit.intercept,
@@ -141,23 +133,9 @@ class PreparedRounds(NamedTuple):
         """Return the dual variables of such a start."""
         return inside.dual if isinstance(inside, NewtonStart) else inside
 
-    def best_predictor(
-        self,
-        kernel: OutputKernel,
-        alpha: float,
-        *,
-        tol: float,
-        start: Any,
-        max_iter: int = STEPS,
-    ) -> Solution:
+    def best_predictor(self, kernel: OutputKernel, request: Request) -> Solution:
         """Return the best f and b for an output kernel."""
-        return self.solver.solve(
-            self.for_known.under(self.problem, kernel),
-            alpha,
-            tol=tol,
-            max_iter=max_iter,
-            start=start,
-        )
+        return self.solver.solve(self.for_known.under(self.problem, kernel), request)
 
 
 class _Rounds:
@@ -172,15 +150,8 @@ class _Rounds:
         The curvature of the models, and a bound on that of the loss.
     """
 
-    def __init__(
-        self,
-        prepared: PreparedRounds,
-        alpha: float,
-        start: Start | None,
-        *,
-        tol: float,
-        max_iter: int,
-    ) -> None:
+    def __init__(self, prepared: PreparedRounds, request: Request) -> None:
+        alpha, tol, max_iter, start = request
         problem = prepared.problem
         self.prepared, self.models, self.alpha = prepared, prepared.models, alpha
         # then the gap never closes, and the objective says which model is the best
@@ -278,5 +249,5 @@ class _Rounds:
         return self.models.at(self.prepared.problem, kernel, scores, self.alpha)
 
     def _fit(self, kernel: OutputKernel, start: Any) -> Solution:
-        tol = self._share(self.models.order)
-        return self.prepared.best_predictor(kernel, self.alpha, tol=tol, start=start)
+        request = Request(self.alpha, self._share(self.models.order), STEPS, start)
+        return self.prepared.best_predictor(kernel, request)

@@ -22,6 +22,7 @@ from okl.certificates.terms import StructureTerms
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.smooth import symmetric
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 from okl.solvers.terms.term_start import TermStart
 from okl.structures import Identity, Structure
@@ -39,18 +40,10 @@ _STEPS, _ROUGH = 50, 1e-2
 
 
 # TermNewton's rounds, at one alpha.
-Rounds = Callable[..., Solution]
+Rounds = Callable[[Any, Request], Solution]
 
 
-def proximal_points(
-    rounds: Rounds,
-    prepared: Any,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: _Start | None,
-) -> Solution:
+def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution:
     """Iterate from C and the L_q of a neighbouring alpha, or from one update.
 
     Parameters
@@ -58,9 +51,9 @@ def proximal_points(
     rounds : callable
         What solves a problem whose structure has a `response`.
     prepared : PreparedTerms
-    alpha, tol, max_iter, start
-        As in `Solver.solve`.
+    request : Request
     """
+    alpha, tol, max_iter, start = request
     problem = prepared.problem
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
     start = start or _first(rounds, prepared, alpha)
@@ -68,21 +61,15 @@ def proximal_points(
     share, closer, proof = _MOST, 1.0, _Proof()
     while not monitor.done and proof.gap(problem.reference) > SAFETY * tol:
         centred = _centred(problem.structure, start.last.matrices, weights)
-        found = rounds(
-            prepared.under(centred),
-            alpha,
-            tol=share,
-            max_iter=_STEPS,
-            start=start.last,
-        )
+        of_round = Request(alpha, share, _STEPS, start.last)
+        found = rounds(prepared.under(centred), of_round)
         kernel: Any = found.output_kernel
         start = start._replace(last=found.start)
         solution = certified(
             problem,
             found.dual_coef,
             kernel,
-            alpha,
-            tol=tol,
+            request,
             history=History(problem.reference),
             start=start,
             intercept=found.intercept,
@@ -104,7 +91,7 @@ def proximal_points(
         share = max(min(closer * _SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
     best: Solution = monitor.best
     if proof.gap(problem.reference) < monitor.smallest:
-        best = proof.certified(problem, alpha, tol)
+        best = proof.certified(problem, request)
     return replace(best, n_iter=monitor.n_iter, history=monitor.history.records)
 
 
@@ -142,7 +129,7 @@ class _Proof(NamedTuple):
         primal, dual = self.lowest.certificate.primal, self.highest.certificate.dual
         return abs(relative_gap(primal, dual, reference))
 
-    def certified(self, problem: Any, alpha: float, tol: float) -> Solution:
+    def certified(self, problem: Any, request: Request) -> Solution:
         """Return the model with the dual point of the other."""
         assert self.lowest is not None
         assert self.highest is not None
@@ -151,8 +138,7 @@ class _Proof(NamedTuple):
             problem,
             model.dual_coef,
             model.output_kernel,
-            alpha,
-            tol=tol,
+            request,
             history=History(problem.reference),
             start=model.start,
             intercept=model.intercept,
@@ -214,9 +200,7 @@ def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
     """
     structure: Any = prepared.problem.structure
     unrelated = StructureTerms((Identity(),) * len(structure.structures))
-    found = rounds(
-        prepared.under(unrelated), alpha, tol=_ROUGH, max_iter=_STEPS, start=None
-    )
+    found = rounds(prepared.under(unrelated), Request(alpha, _ROUGH, _STEPS))
     dual, _ = found.start
     moments = prepared.inside.entries.gram(dual, dual)
     moments = [symmetric(moments[q, ...]) for q in range(moments.shape[0])]

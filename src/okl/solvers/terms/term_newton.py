@@ -29,6 +29,7 @@ from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.term_preconditioner import TermColumns
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_eigenbasis import in_eigenbasis
@@ -86,43 +87,27 @@ class TermNewton(Solver):
         columns = TermColumns(operator, rank, n_outputs)
         return PreparedTerms(problem, columns, inside, rotated)
 
-    def solve(
-        self,
-        prepared: PreparedTerms,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: Any = None,
-    ) -> Solution:
+    def solve(self, prepared: PreparedTerms, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha, or from zero."""
-        how: Any = {"tol": tol, "max_iter": max_iter, "start": start}
         if "response" in prepared.problem.structure.capabilities:
-            return _rounds(prepared, alpha, **how)
-        return proximal_points(_rounds, prepared, alpha, **how)
+            return _rounds(prepared, request)
+        return proximal_points(_rounds, prepared, request)
 
 
-def _rounds(
-    prepared: PreparedTerms,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: TermStart | None,
-) -> Solution:
+def _rounds(prepared: PreparedTerms, request: Request) -> Solution:
     """Minimise models of the loss, damped from the first if that is for the better.
 
     Where most entries have no curvature it mostly is not, but without it rounds may end
     before the optimum.
     """
-    how: Any = {"tol": tol, "max_iter": max_iter}
     if "active" not in prepared.problem.loss.capabilities:
-        return _descent(prepared, alpha, start=start, first_damping=_DAMPED, **how)
-    found = _descent(prepared, alpha, start=start, first_damping=0.0, **how)
-    if found.certificate.relative_gap <= tol or found.n_iter >= max_iter:
+        return _descent(prepared, request, first_damping=_DAMPED)
+    found = _descent(prepared, request, first_damping=0.0)
+    left = request.max_iter - found.n_iter
+    if found.certificate.relative_gap <= request.tol or left <= 0:
         return found
-    how["max_iter"] = max_iter - found.n_iter
-    again = _descent(prepared, alpha, start=found.start, first_damping=_DAMPED, **how)
+    request = request._replace(max_iter=left, start=found.start)
+    again = _descent(prepared, request, first_damping=_DAMPED)
     best = min(found, again, key=lambda one: one.certificate.primal)
     return replace(
         best,
@@ -132,15 +117,10 @@ def _rounds(
 
 
 def _descent(
-    prepared: PreparedTerms,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: TermStart | None,
-    first_damping: float,
+    prepared: PreparedTerms, request: Request, *, first_damping: float
 ) -> Solution:
     """Minimise models of the loss, from a neighbouring alpha's optimum or from zero."""
+    alpha, tol, max_iter, start = request
     problem = prepared.inside
     monitor = Monitor(
         problem.reference,
@@ -178,8 +158,7 @@ def _descent(
         prepared.problem,
         prepared.problem.balanced_theta(dual, best.kernel),
         best.kernel,
-        alpha,
-        tol=tol,
+        request,
         history=monitor.history,
         start=TermStart(best.dual, best.response.output_kernel),
         intercept=intercept,
