@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from okl.numerics.arrays import symmetric
 from okl.optimization.near_sparse import nearest_sparse
-from okl.optimization.smooth import symmetric
 from okl.solvers.terms.proximal_points import Centred
 from tests.instances import STRUCTURES
 from tests.samples import psd

@@ -20,6 +20,7 @@ from okl.estimators.extension_certificates import certify_extension
 from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms, PerOutput
+from okl.numerics.arrays import symmetric
 from okl.output_kernels import OutputKernelTerms, SpectralKernel, TermCoefficients
 from okl.problems import OutputAlphas
 
@@ -176,7 +177,7 @@ def _operator(model: OutputKernelModel, X: Any) -> Any:
     if features is not None:
         means = np.asarray(features.mean(axis=0)).ravel()
         return _OfFeatures(features, means if free else 0.0 * means)
-    K = (X + X.T) / 2 if isinstance(kernel, str) else kernel(X)
+    K = symmetric(X) if isinstance(kernel, str) else kernel(X)
     return positive_gram(K, centered=free)[1]
 
 

@@ -28,6 +28,7 @@ from sklearn.utils import gen_batches
 
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
+from okl.numerics.arrays import symmetric
 
 # What a row left out leaves of itself, relative to the largest: below, it is alone.
 _LEAST = 1e-9
@@ -120,7 +121,7 @@ class NewOutputSpread:
     def _inverse(self) -> np.ndarray:
         """A^-1, A the covariance of targets, intercept apart."""
         A = self._told(self.rows) + np.diag(self.alpha / self.weights)
-        return np.linalg.inv((A + A.T) / 2)
+        return np.linalg.inv(symmetric(A))
 
     @cached_property
     def _projected(self) -> np.ndarray:

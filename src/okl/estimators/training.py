@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from okl.kernels import Kernel, KernelTerms, PerOutput, as_kernel, number_columns
+from okl.numerics.arrays import symmetric
 from okl.numerics.validation import check_gram, check_magnitude
 from okl.operators import Dense, Operator, operator_of
 from okl.output_kernels import OutputKernel, OutputKernelTerms
@@ -71,7 +72,7 @@ class Training:
             matrix = X
             if check_gram(X, "The precomputed kernel") > 0:
                 # some algorithms read a half of it, others all
-                matrix = (X + X.T) / 2
+                matrix = symmetric(X)
             workspace = budget / X.nbytes
             given = Dense(matrix, owned=False, trusted=False, workspace=workspace)
             return cls(given, "precomputed", X)

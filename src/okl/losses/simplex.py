@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.separable import divide
-from okl.numerics.arrays import Array, definite_solver, namespace, row_sums
+from okl.numerics.arrays import Array, definite_solver, namespace, row_sums, symmetric
 
 
 @dataclass(frozen=True)
@@ -98,4 +98,4 @@ class Simplex:
         identity = xp.eye(m, dtype=diagonal.dtype)
         shift = xp.sum(diagonal) / m + xp.finfo(diagonal.dtype).smallest_normal
         total = identity * (diagonal + 1e-14 * shift) - weighted.T @ self.probabilities
-        return definite_solver((total + total.T) / 2 + shift / m)
+        return definite_solver(symmetric(total) + shift / m)

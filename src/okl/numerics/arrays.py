@@ -102,6 +102,11 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
     return lambda right: inverse @ right
 
 
+def symmetric(matrix: Array) -> Array:
+    """Return the symmetric part of a square matrix."""
+    return (matrix + matrix.T) / 2
+
+
 def symmetric_product(matrix: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return a symmetric matrix times a column (n, 1), which reads half of the matrix.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import Array, eigh, namespace
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 
 # Columns drawn for each that is kept, and the part of the largest eigenvalue below
 # which there is nothing but rounding.
@@ -103,7 +103,7 @@ def nystroem(columns: Callable[[Array], Array], n_samples: int, rank: int) -> Ar
     sample = columns(drawn)
     xp = namespace(sample)
     inside = xp.take(sample, xp.asarray(drawn), axis=0)
-    factor = sample @ _inverse_root((inside + inside.T) / 2)
+    factor = sample @ _inverse_root(symmetric(inside))
     _, vectors = eigh(factor.T @ factor)
     kept = min(rank, vectors.shape[1])
     return factor @ xp.flip(vectors, axis=1)[:, :kept]

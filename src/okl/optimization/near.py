@@ -15,10 +15,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace, symmetric
 from okl.optimization.crossing import crossing
 from okl.optimization.interior import Interior
-from okl.optimization.smooth import symmetric
 
 # Newton's method for the cubic equations: it is monotone from the right of the root.
 _NEWTON_STEPS = 100

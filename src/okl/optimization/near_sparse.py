@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from okl.numerics.arrays import Array, eigh, namespace
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.interior import Interior
 from okl.optimization.near import Near, nearest
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
-from okl.optimization.smooth import Quadratic, symmetric
+from okl.optimization.smooth import Quadratic
 
 # The first barrier, as a part of the largest eigenvalue squared: next to the boundary
 # steps are short.

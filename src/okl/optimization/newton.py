@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
-from okl.optimization.smooth import Smooth, symmetric
+from okl.optimization.smooth import Smooth
 
 # A barrier is lowered once Newton's method promises less than this part of what it
 # holds.

@@ -25,9 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, namespace, symmetric
 from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
-from okl.optimization.smooth import symmetric
 
 # From this part of free entries on the eigenbasis preconditions.
 _MOSTLY_FREE = 0.5

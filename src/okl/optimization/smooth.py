@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, namespace, symmetric
 
 
 class SmoothPoint(Protocol):
@@ -124,8 +124,3 @@ class _QuadraticPoint(NamedTuple):
 
     def curvature(self, direction: Array) -> Array:
         return self.weight * direction
-
-
-def symmetric(matrix: Array) -> Array:
-    """Return the symmetric part of a square matrix."""
-    return (matrix + matrix.T) / 2

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace, symmetric
 from okl.output_kernels.base import OutputKernel
 from okl.output_kernels.eigenbasis import Eigenbasis, diagonal_matrix
 
@@ -40,7 +40,7 @@ class SpectralKernel(Eigenbasis, OutputKernel):
         Eigenvalues at rounding level are dropped.
         """
         xp = namespace(matrix)
-        entries = (matrix + matrix.T) / 2
+        entries = symmetric(matrix)
         values, vectors = eigh(entries)
         return cls(xp.flip(values), xp.flip(vectors, axis=1), entries).on_range()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from okl.numerics.arrays import Array, eigh, namespace
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.numerics.validation import check_alpha, check_count, check_positive
 from okl.problems import Problem
 
@@ -40,7 +40,7 @@ def largest_alpha(problem: Problem) -> float:
     gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
     m = problem.n_outputs
     moments = problem.entries.gram(gradient, gradient).reshape(-1, m, m)
-    largest = max(float(eigh((one + one.T) / 2)[0][-1]) for one in moments)
+    largest = max(float(eigh(symmetric(one))[0][-1]) for one in moments)
     return max(largest, 0.0) ** 0.5
 
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace, symmetric
 from okl.numerics.validation import check_positive
 from okl.optimization.near import Near
 from okl.optimization.near_sparse import nearest_sparse
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
-from okl.optimization.smooth import InverseTrace, Quadratic, symmetric
+from okl.optimization.smooth import InverseTrace, Quadratic
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures._hyperparameters import inverse_parameter, share_parameter

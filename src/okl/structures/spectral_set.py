@@ -25,11 +25,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace, symmetric
 from okl.optimization.crossing import crossing
 from okl.optimization.interior import Interior, reflect
 from okl.optimization.near import Near, nearest
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
 from okl.structures.base import DualBound, Structure, scaled_below
 

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from okl.numerics.arrays import Array, eigh, namespace
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.optimization.interior import Interior
 from okl.optimization.near import nearest
-from okl.optimization.smooth import symmetric
 
 
 def primal_dual_splitting(

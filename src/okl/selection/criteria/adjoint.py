@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import inner
+from okl.numerics.arrays import inner, symmetric
 from okl.operators import (
     JointOperator,
     JointSum,
@@ -171,7 +171,7 @@ class _Learned(Kronecker):
     def __matmul__(self, dual: np.ndarray) -> np.ndarray:
         """Return the change of the scores."""
         change = self._image.T @ dual
-        through = self._image @ (change + change.T) / 2
+        through = self._image @ symmetric(change)
         return np.asarray(super().__matmul__(dual)) + through
 
     def roots(self) -> None:

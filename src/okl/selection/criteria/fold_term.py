@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import is_numpy
+from okl.numerics.arrays import is_numpy, symmetric
 from okl.operators import Operator, OperatorTerms
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
 from okl.selection.criteria.base import TermDerivative
 from okl.structures import Structure
@@ -157,7 +156,7 @@ class HeldOutTerm:
         found = term.output_kernel.multiply(term.back(self.back, g))
         if not term.known:
             through = self.image.T @ g
-            found = found + self.dual_image @ (through + through.T) / 2
+            found = found + self.dual_image @ symmetric(through)
         return np.asarray(found)
 
     def part(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from okl.numerics.arrays import symmetric
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative
 from okl.selection.criteria.projected_inverse import Part
@@ -135,4 +136,4 @@ def _between(
             between = (spread[left] * diagonal[:, None]).T @ residuals[right]
             inside[np.ix_(first.outputs, second.outputs)] += between
     inside[np.arange(m), np.arange(m)] = 0.0
-    return (inside + inside.T) / 2
+    return symmetric(inside)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from okl.numerics.arrays import symmetric
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative
 from okl.selection.criteria.projected_inverse import Part
@@ -60,4 +61,4 @@ class RestrictedLikelihood(ClosedFormCriterion):
             dual[np.ix_(block.rows, block.outputs)] = block.dual
         full = -precisions[0] / 2 * (dual.T @ images)
         np.fill_diagonal(full, inside)
-        return Derivative(value, parts, (full + full.T) / 2, precisions * dual)
+        return Derivative(value, parts, symmetric(full), precisions * dual)

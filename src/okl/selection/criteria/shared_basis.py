@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from okl.numerics.arrays import eigh
+from okl.numerics.arrays import eigh, symmetric
 from okl.selection.criteria.projected_inverse import Part
 
 
@@ -66,7 +66,7 @@ class SharedBasis:
         if free_intercept:
             for _ in range(2):  # of its rows, then of its columns
                 scaled = (scaled - np.outer(unit, unit @ scaled)).T
-        values, vectors = eigh((scaled + scaled.T) / 2)
+        values, vectors = eigh(symmetric(scaled))
         values, basis = np.clip(values, 0.0, None), roots[:, None] * vectors
         if free_intercept:
             values = np.append(values, 0.0)
@@ -103,7 +103,7 @@ class SharedBasis:
             [one.ratio * part.left for one, part in zip(inverses, parts, strict=True)]
         )
         outer = left @ np.hstack([part.right for part in parts]).T
-        total -= (outer + outer.T) / 2
+        total -= symmetric(outer)
         return total
 
 

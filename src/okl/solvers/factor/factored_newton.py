@@ -27,7 +27,7 @@ from __future__ import annotations
 from math import ceil, log
 from typing import ClassVar
 
-from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace
+from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace, symmetric
 from okl.optimization.regions import HalfTrace, Region
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
@@ -88,7 +88,7 @@ class FactoredNewton(Solver):
         targets = prepared.targets
         xp = namespace(targets)
         moment = targets.T @ (prepared.eigenvalues * targets)
-        largest = max(float(eigh((moment + moment.T) / 2)[0][-1]), 0.0) ** 0.5
+        largest = max(float(eigh(symmetric(moment))[0][-1]), 0.0) ** 0.5
         found = Neighbours().joined(max(largest, alpha), xp.zeros_like(moment))
         if largest <= alpha:
             return found

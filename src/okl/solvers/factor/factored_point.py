@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 
@@ -62,7 +62,7 @@ class FactoredPoint:
     ) -> FactoredPoint:
         """Solve for f in the eigenbasis of L (r, r), of which the PSD part counts."""
         xp = namespace(targets)
-        values, rotation = eigh((output_kernel + output_kernel.T) / 2)
+        values, rotation = eigh(symmetric(output_kernel))
         weights = xp.flip(values)
         # what rounding leaves of a zero would act like a direction of its own
         rounding = weights <= max(RANK_CUT * float(weights[0]), 0.0)
@@ -87,7 +87,7 @@ class FactoredPoint:
             dual,
             scaled,
             divisor,
-            (moment + moment.T) / 2,
+            symmetric(moment),
             alpha / 2 * (inner(dual, targets) + total),
         )
 

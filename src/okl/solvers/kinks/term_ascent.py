@@ -28,8 +28,7 @@ from typing import NamedTuple
 
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
-from okl.numerics.arrays import Array, inner, namespace
-from okl.optimization.smooth import symmetric
+from okl.numerics.arrays import Array, inner, namespace, symmetric
 from okl.problems import Problem
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds

@@ -6,7 +6,7 @@ P = F'K^+F = Theta'K Theta. Either half lowers the same convex objective.
 
 from __future__ import annotations
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, namespace, symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
 from okl.solvers.predictor.spectral import best_coefficients
@@ -21,7 +21,7 @@ def best_output_kernel(
 ) -> SpectralKernel:
     """Return the structure's update for U'Theta (k, n_outputs)."""
     moment = coefficients.T @ (rotated.eigenvalues * coefficients)
-    step = rotated.problem.structure.update((moment + moment.T) / 2, tol=tol)
+    step = rotated.problem.structure.update(symmetric(moment), tol=tol)
     return SpectralKernel.from_matrix(step)
 
 

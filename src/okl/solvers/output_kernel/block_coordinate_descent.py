@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from okl.numerics.arrays import Array, namespace, solve_definite
+from okl.numerics.arrays import Array, namespace, solve_definite, symmetric
 from okl.optimization.regions import HalfTrace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
@@ -229,7 +229,7 @@ class _Turns:
         d = self.prepared.eigenvalues
         dual = (self.prepared.targets - d * model.coefficients) / self.alpha
         moment = dual.T @ (d * dual)
-        return dual, (moment + moment.T) / 2
+        return dual, symmetric(moment)
 
     @property
     def _max_rank(self) -> int:

@@ -26,9 +26,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from okl.certificates import relative_gap
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
 from okl.solvers.neighbours import Neighbours
@@ -138,7 +137,7 @@ class _Point(NamedTuple):
 
         def hessian(direction: Array) -> Array:
             mixed = scaled.T @ direction
-            turned = d * (direction @ half) + scaled @ metric((mixed + mixed.T) / 2)
+            turned = d * (direction @ half) + scaled @ metric(symmetric(mixed))
             return alpha * direction + turned
 
         gradient = self.targets - alpha * self.dual - scaled @ half

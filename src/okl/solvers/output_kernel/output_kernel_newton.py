@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from okl.numerics.arrays import eigh, namespace
+from okl.numerics.arrays import eigh, namespace, symmetric
 from okl.numerics.memory import require_memory
 from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Free, Region, WithBarrier
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver

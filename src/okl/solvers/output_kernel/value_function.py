@@ -16,8 +16,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from okl.numerics.arrays import Array, inner
-from okl.optimization.smooth import symmetric
+from okl.numerics.arrays import Array, inner, symmetric
 from okl.output_kernels import SpectralKernel
 
 

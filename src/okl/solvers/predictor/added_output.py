@@ -34,7 +34,7 @@ from math import exp, log, sqrt
 
 from scipy.optimize import brentq
 
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 
 # How far below their bounds the two numbers are looked for; less is zero.
 _SMALLEST = 1e-12
@@ -133,7 +133,7 @@ class NewOutput:
             return rows * self.alpha**-0.5 + (axes * change) @ (axes.T @ rows)
 
         inside = whitened(whitened(self.kernel_matrix).T)
-        values, vectors = eigh((inside + inside.T) / 2)
+        values, vectors = eigh(symmetric(inside))
         values = xp.clip(values, 0.0, None)
         coordinates = vectors.T @ whitened(self.targets)
         own = _multiplier(values, coordinates, slope) if self.own_part else 0.0

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, definite_solver, eigh, namespace
+from okl.numerics.arrays import Array, definite_solver, eigh, namespace, symmetric
 from okl.operators import DiagonalOperator, JointSum, NystroemFactor, OperatorTerms
 
 # Entries up to this number are solved for directly.
@@ -179,7 +179,7 @@ def _of_all(joint: JointSum, curvature: Curvature, alpha: float) -> Approximate:
     for _ in range(2):
         image = adjoint @ xp.reshape(matrix.T, (n, m, n * m))
         matrix = xp.reshape(image, (n * m, n * m))
-    matrix = (matrix + matrix.T) / 2 + alpha * xp.eye(n * m, dtype=weights.dtype)
+    matrix = symmetric(matrix) + alpha * xp.eye(n * m, dtype=weights.dtype)
     solve = definite_solver(matrix)
     return lambda right: xp.reshape(solve(xp.reshape(right, (n * m, 1))), (n, m))
 
@@ -215,7 +215,7 @@ def _directions(matrices: list[Array], noise: Array) -> tuple[Array, list[Array]
         return whitened, []
     inside = [whitened.T @ matrix @ whitened for matrix in matrices]
     total = sum(inside)
-    _, rotation = eigh((total + total.T) / 2)
+    _, rotation = eigh(symmetric(total))
     axes = whitened @ rotation
     lengths = [xp.sum(axes * (matrix @ axes), axis=0) for matrix in matrices]
     return axes, [xp.clip(length, 0.0, None) for length in lengths]

@@ -39,7 +39,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, definite_solver, eigh, inner, namespace
+from okl.numerics.arrays import (
+    Array,
+    definite_solver,
+    eigh,
+    inner,
+    namespace,
+    symmetric,
+)
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 from okl.solvers.predictor.active_system import ActiveSystem
@@ -222,7 +229,7 @@ class FactorSteps:
         dual = model.dual_rows / self.alpha
         image = self.prepared.problem.operator @ dual
         moment = dual.T @ image
-        return image, (moment + moment.T) / 2
+        return image, symmetric(moment)
 
     def _newton(self, model: FactorIterate, gap: float) -> tuple[Array, Array, float]:
         """Return Newton's step in B, that of imputed targets, and their slope."""

@@ -20,9 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, definite_solver, eigh, namespace
+from okl.numerics.arrays import Array, definite_solver, eigh, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.smooth.factor_steps import INNER, PRODUCTS

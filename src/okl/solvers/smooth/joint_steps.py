@@ -18,8 +18,7 @@ the same A B' the sum of squares is least where A'P = B'B, a diagonal matrix.
 
 from __future__ import annotations
 
-from okl.numerics.arrays import Array, eigh, inner, namespace
-from okl.optimization.smooth import symmetric
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.output_kernels import SpectralKernel
 from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.factor_steps import FORCING, FactorIterate, FactorSteps

@@ -32,9 +32,8 @@ from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 from okl.losses import Squared
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.operators import Dense, Operator
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.request import Request

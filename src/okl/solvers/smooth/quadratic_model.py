@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, eigh, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Iterate, WithBarrier
-from okl.optimization.smooth import symmetric
 
 # The minimum of a model is found where so many steps in a row lower it by less than
 # this part of all that it has fallen, or after the most.

@@ -22,9 +22,8 @@ to where the steps begin.
 
 from __future__ import annotations
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, namespace, symmetric
 from okl.optimization.regions import Decomposed, WithBarrier
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import SpectralKernel
 from okl.solvers.monitor import Monitor
 from okl.solvers.predictor.active_system import DIRECT, ActiveSystem

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from okl.certificates.certificate import relative_gap
 from okl.certificates.terms import StructureTerms
-from okl.numerics.arrays import Array, eigh, inner, namespace
-from okl.optimization.smooth import symmetric
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified

@@ -25,10 +25,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, namespace, symmetric
 from okl.operators import NystroemFactor
 from okl.optimization.crossing import increasing_root
-from okl.optimization.smooth import symmetric
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, namespace, symmetric
 from okl.operators import JointSum
-from okl.optimization.smooth import symmetric
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
 from okl.structures.base import Response
