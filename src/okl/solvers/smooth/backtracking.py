@@ -58,8 +58,13 @@ def first_lower(
         trial = at(share)
         if trial.is_better_than(model):
             return trial, share
-        fall = share * slope
-        bend = trial.objective - model.objective + fall
-        least = fall / (2 * bend) if bend > 0 else _LONGEST
-        share *= min(max(least, _SHORTEST), _LONGEST)
+        share = shorter(share, trial.objective - model.objective, slope)
     return model, share
+
+
+def shorter(share: float, rise: float, slope: float) -> float:
+    """Return the next share of a way after one with an objective higher by ``rise``."""
+    fall = share * slope
+    bend = rise + fall
+    least = fall / (2 * bend) if bend > 0 else _LONGEST
+    return share * min(max(least, _SHORTEST), _LONGEST)

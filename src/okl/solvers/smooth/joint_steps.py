@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.output_kernels import SpectralKernel
+from okl.solvers.smooth.backtracking import shorter
 from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.factor_steps import FORCING, FactorIterate, FactorSteps
 from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
@@ -44,15 +45,8 @@ _GROWN, _LESS, _GROWTHS = 1e-3, 0.25, 30
 class JointSteps(FactorSteps):
     """The steps at one alpha; the penalty is the trace."""
 
-    def __init__(
-        self,
-        prepared: PreparedRounds,
-        penalty: FactorPenalty,
-        alpha: float,
-        start: Start,
-    ) -> None:
-        super().__init__(prepared, penalty, alpha, start)
-        self._damping, self._tiny = 0.0, 0
+    # mu, and how many steps had a tiny share, at first
+    _damping, _tiny = 0.0, 0
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the model after a step, None where none is lower.
@@ -171,9 +165,7 @@ class JointSteps(FactorSteps):
             rise = there.objective - here.objective
             if rise < -_ARMIJO * share * slope:
                 return there, share, slope
-            bend = rise + share * slope
-            least = share * slope / (2 * bend) if bend > 0 else 0.5
-            share *= min(max(least, 0.1), 0.5)
+            share = shorter(share, rise, slope)
         return here, 0.0, slope
 
     def _decomposed(self, point: JointPoint) -> JointPoint:
