@@ -37,6 +37,7 @@ from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
 from okl.solvers.predictor.feature_steps import FeatureStart, fitted
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
+from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # How closely C has the U that was found, relative to it, in parts of the root of the
@@ -79,44 +80,31 @@ class FeatureNewton(Solver):
         features = FeatureRows(rows, problem.centered, problem.n_outputs)
         return FeatureProblem(problem, known, features)
 
-    def solve(
-        self,
-        prepared: FeatureProblem,
-        alpha: float,
-        *,
-        tol: float,
-        max_iter: int,
-        start: FeatureStart | None = None,
-    ) -> Solution:
+    def solve(self, prepared: FeatureProblem, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero."""
-        problem, kernel = prepared.problem, prepared.kernel
-        point, monitor, end = fitted(
-            prepared, alpha, tol=tol, max_iter=max_iter, start=start
-        )
+        problem, kernel, tol = prepared.problem, prepared.kernel, request.tol
+        point, monitor, end = fitted(prepared, request)
         for close in _CLOSE:
             dual = _dual_of(point, close * min(tol, 1.0) ** 0.5)
             solution = certified(
                 problem,
                 problem.balanced_theta(dual, kernel),
                 kernel,
-                alpha,
-                tol=tol,
+                request,
                 history=monitor.history,
                 start=end,
                 intercept=point.intercept,
             )
             if solution.certificate.relative_gap <= tol:
                 return solution
-        left = max_iter - monitor.n_iter
+        left = request.max_iter - monitor.n_iter
         if left <= 0:
             return solution
         newton = NewtonCG()
+        dual_start = NewtonStart(dual, kernel, request.alpha)
         found = newton.solve(
             newton.prepare_for(problem, kernel),
-            alpha,
-            tol=tol,
-            max_iter=left,
-            start=NewtonStart(dual, kernel, alpha),
+            request._replace(max_iter=left, start=dual_start),
         )
         history = solution.history + found.history
         return replace(found, n_iter=len(history), history=history, start=end)
@@ -138,9 +126,8 @@ class FeatureNewton(Solver):
         for alpha, there in zip_longest(alphas, others[: len(alphas)]):
             start = self.start_with(start, there, before)
             before = there
-            point, monitor, start = fitted(
-                prepared, float(alpha), tol=tol, max_iter=max_iter, start=start
-            )
+            asked = Request(float(alpha), tol, max_iter, start)
+            point, monitor, start = fitted(prepared, asked)
             yield point, monitor.gap, start
 
     def start_with(self, start: Any, there: Any, before: Any) -> FeatureStart | None:

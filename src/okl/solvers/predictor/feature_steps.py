@@ -17,6 +17,7 @@ from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.feature_equations import FeatureEquations, FeatureStep
 from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
 from okl.solvers.predictor.newton_start import ROUGH, NewtonStart, larger_alphas
+from okl.solvers.request import Request
 
 # The preconditioned residual of a step, or the root of the gap if smaller, but no less
 # than this part of the root of what the gap is to be divided by; and the least. That of
@@ -45,14 +46,10 @@ class FeatureStart(NamedTuple):
 
 
 def fitted(
-    prepared: FeatureProblem,
-    alpha: float,
-    *,
-    tol: float,
-    max_iter: int,
-    start: FeatureStart | None,
+    prepared: FeatureProblem, request: Request
 ) -> tuple[FeaturePoint, Monitor, FeatureStart]:
     """Return the model of an alpha, what was seen, and where it ends."""
+    alpha, tol, max_iter, start = request
     if start is None:
         zero = _zero(prepared, alpha)
         for larger in larger_alphas(alpha, zero.objective, zero.dual_value):
