@@ -47,11 +47,14 @@ def per_output():
     ],
     ids=["identity", "fixed", "fixed-singular", "per-output"],
 )
+@pytest.mark.parametrize("weights", [None, 1.0 + np.arange(N)[:, None] % 3])
 @pytest.mark.parametrize("alpha", [10.0, 0.01])
-def test_all_columns_are_the_inverse(loss, operator, structure, alpha, monkeypatch):
+def test_all_columns_are_the_inverse(
+    loss, operator, structure, alpha, weights, monkeypatch
+):
     monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
     targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
-    curvature = loss.curvature(targets, SCORES)
+    curvature = loss.curvature(targets, SCORES, weights)
     known = structure.known(targets)
     joint = Kronecker(operator, known)
     apply = preconditioner(joint, operator.low_rank(N), curvature, alpha)

@@ -40,6 +40,10 @@ class Curvature(Protocol):
     def diagonal(self) -> Array:
         """D (n_samples, n_outputs)."""
 
+    @property
+    def shared(self) -> Array | None:
+        """U, with W = D - u u' for the row u of each row; None where W is D."""
+
     def project(self, right: Array) -> Array:
         """Return P times an array (n_samples, n_outputs)."""
 

@@ -43,6 +43,10 @@ class DiagonalCurvature(NamedTuple):
         """True: nothing couples the outputs."""
         return True
 
+    @property
+    def shared(self) -> None:
+        """None: W is D."""
+
     def project(self, right: Array) -> Array:
         """Return the array: P is the identity."""
         return right

@@ -36,6 +36,12 @@ class Simplex:
         p = self.probabilities
         return p if self.weights is None else self.weights * p
 
+    @property
+    def shared(self) -> Array:
+        """U = w^(1/2) p."""
+        p = self.probabilities
+        return p if self.weights is None else self.weights**0.5 * p
+
     @cached_property
     def roots(self) -> Array:
         """(w p)^(1/2)."""

@@ -169,20 +169,29 @@ def _affordable(work: float, n_samples: int, n_directions: int) -> int:
 def _joint(
     columns: NystroemFactor, curvature: Curvature, kernel: OutputKernel, alpha: float
 ) -> Approximate:
-    """Invert alpha I + Z Z' for all outputs at once."""
+    """Invert alpha I + Z Z' for all outputs at once.
+
+    Z'Z is what D makes of L, one matrix R' D_c R for each output c, without what the
+    outputs of a row share, a product of one matrix with itself.
+    """
     k, q = columns.rank, kernel.rank
     xp = namespace(columns.factors[0])
-    blocks = xp.empty((q, k, q, k), dtype=columns.factors[0].dtype)
+    size = q * k
+    grams = _grams(columns, curvature.diagonal)
+    flat, factor = xp.reshape(grams, (-1, k * k)), kernel.factor()
+    blocks = xp.empty((q, k, q, k), dtype=grams.dtype)
     for b in range(q):
-        below = _grams(columns, b, _directional(curvature, kernel, b)[:, : b + 1])
-        below[b, :, :] += alpha * xp.eye(k, dtype=below.dtype)
-        blocks[: b + 1, :, b, :] = below
-        blocks[b, :, : b + 1, :] = xp.permute_dims(below, (2, 0, 1))
-    solve = definite_solver(xp.reshape(blocks, (q * k, q * k)))
+        part = (factor * factor[:, b : b + 1]).T @ flat
+        blocks[:, :, b, :] = xp.reshape(part, (q, k, k))
+    matrix = xp.reshape(blocks, (size, size))
+    if curvature.shared is not None:
+        matrix -= _shared_gram(columns, kernel.adjoint(curvature.shared))
+    matrix += alpha * xp.eye(size, dtype=matrix.dtype)
+    solve = definite_solver(matrix)
 
     def apply(right: Array) -> Array:
         rows = kernel.adjoint(curvature.factor(right))
-        inside = xp.reshape(columns.adjoint(rows).T, (q * k, 1))
+        inside = xp.reshape(columns.adjoint(rows).T, (size, 1))
         solved = xp.reshape(solve(inside), (q, k)).T
         back = kernel.forward(columns.forward(solved))
         return (right - curvature.adjoint(back)) / alpha
@@ -190,35 +199,33 @@ def _joint(
     return apply
 
 
-def _directional(curvature: Curvature, kernel: OutputKernel, direction: int) -> Array:
-    """Return (B' W_i B)[:, direction] for every row i (n_samples, q), L = B B'."""
-    like = curvature.diagonal
-    xp = namespace(like)
-    unit = xp.astype(xp.arange(kernel.rank) == direction, like.dtype)
-    column = kernel.forward(unit[None, :])
-    applied = curvature.factor(curvature.adjoint(xp.zeros_like(like) + column))
-    return kernel.adjoint(applied)
-
-
-def _grams(columns: NystroemFactor, b: int, weights: Array) -> Array:
-    """Return R_a' diag(w_a) R_b for each a of which there is a column of weights."""
-    xp, n_weights = namespace(weights), weights.shape[1]
-    if columns.outputs is None and n_weights > columns.rank:
+def _grams(columns: NystroemFactor, weights: Array) -> Array:
+    """Return R_c' diag(w_c) R_c for each column of the weights (m, k, k)."""
+    xp, (k, m) = namespace(weights), (columns.rank, weights.shape[1])
+    if columns.outputs is None:
         flat = weighted_grams(columns.factors[0], weights)
-        return xp.reshape(flat.T, (n_weights, columns.rank, columns.rank))
-    right, second = columns.factor(b)
-    grams = xp.empty((n_weights, columns.rank, columns.rank), dtype=weights.dtype)
-    for a in range(n_weights):
-        left, first = columns.factor(a)
-        grams[a, :, :] = _gram(left, right, first * second * weights[:, a])
+        return xp.reshape(flat.T, (m, k, k))
+    grams = xp.empty((m, k, k), dtype=weights.dtype)
+    for c in range(m):
+        factor, scale = columns.factor(c)
+        grams[c, :, :] = (factor * (scale**2 * weights[:, c : c + 1])).T @ factor
     return grams
 
 
-def _gram(left: Array, right: Array, weights: Array) -> Array:
-    """Return left' diag(w) right, from some rows at a time that stay in the cache."""
-    scales, n = weights[:, None], weights.shape[0]
-    some = [slice(first, min(first + _ROWS, n)) for first in range(0, n, _ROWS)]
-    return sum((left[rows, :] * scales[rows, :]).T @ right[rows, :] for rows in some)
+def _shared_gram(columns: NystroemFactor, rows: Array) -> Array:
+    """Return S'S, the columns of S those of R_a times the a-th column of some rows.
+
+    From some rows of R at a time, that stay in the cache.
+    """
+    xp, (n, q), k = namespace(rows), rows.shape, columns.rank
+    factors = [columns.factor(a) for a in range(q if columns.outputs else 1)]
+    gram = xp.zeros((q * k, q * k), dtype=rows.dtype)
+    for first in range(0, n, _ROWS):
+        some = slice(first, min(first + _ROWS, n))
+        each = xp.stack([scale * factor[some, :] for factor, scale in factors], axis=1)
+        S = xp.reshape(rows[some, :, None] * each, (-1, q * k))
+        gram += S.T @ S
+    return gram
 
 
 def _separate(columns: NystroemFactor, weights: Array, alpha: float) -> Approximate:
