@@ -38,11 +38,12 @@ from okl.solvers.predictor.feature_steps import FeatureStart, fitted
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.request import Request
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import Record, Solution, certified
 
-# How closely C has the U that was found, relative to it, in parts of the root of the
-# tolerance: at first, and where the certificate asks for more. Most steps.
-_CLOSE, _STEPS = (0.3, 1e-2), 30
+# What is tried until the certificate proves enough: the share of the tolerance that
+# weights are found to, None for those before, and how closely C has their U, relative
+# to it, in parts of the root of the tolerance. And the most steps to find C.
+_TRIALS, _STEPS = ((1.0, 0.3), (None, 1e-2), (0.1, 1e-3)), 60
 
 
 class FeatureNewton(Solver):
@@ -83,8 +84,15 @@ class FeatureNewton(Solver):
     def solve(self, prepared: FeatureProblem, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero."""
         problem, kernel, tol = prepared.problem, prepared.kernel, request.tol
-        point, monitor, end = fitted(prepared, request)
-        for close in _CLOSE:
+        records: list[Record] = []
+        end = request.start
+        for share, close in _TRIALS:
+            left = request.max_iter - len(records)
+            if share is not None:  # else the weights before do
+                closer = Request(request.alpha, share * tol, left, end)
+                point, monitor, end = fitted(prepared, closer)
+                records += monitor.history.records
+                monitor.history.records[:] = records
             dual = _dual_of(point, close * min(tol, 1.0) ** 0.5)
             solution = certified(
                 problem,
@@ -95,11 +103,9 @@ class FeatureNewton(Solver):
                 start=end,
                 intercept=point.intercept,
             )
-            if solution.certificate.relative_gap <= tol:
+            left = request.max_iter - len(records)
+            if solution.certificate.relative_gap <= tol or left <= 0:
                 return solution
-        left = request.max_iter - monitor.n_iter
-        if left <= 0:
-            return solution
         newton = NewtonCG()
         dual_start = NewtonStart(dual, kernel, request.alpha)
         found = newton.solve(
