@@ -72,11 +72,6 @@ class Approximation:
     rank: int
     centered: bool
 
-    @property
-    def exact(self) -> bool:
-        """Whether it is K up to rounding, which has fewer dimensions than asked for."""
-        return self.columns.rank - self.centered < self.rank
-
     @cached_property
     def columns(self) -> NystroemFactor:
         """R with K ~ R R', and a constant column for a free intercept."""

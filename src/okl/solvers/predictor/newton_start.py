@@ -17,9 +17,10 @@ models are begun in this way: McCullagh and Nelder, *Generalized linear models*,
 (the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
 would be too long, and take many more products each.
 
-At a far smaller alpha no step leads near, whatever the loss, unless it is quadratic:
-that is come to by way of larger ones, each fit roughly, from the C of the one before.
-Where the preconditioner is K itself many steps cost less than that.
+At a smaller alpha no step leads near, whatever the loss, unless it is quadratic: full
+steps end where probabilities are 0 or 1 and wrong, and from there only small parts of
+steps lower the objective. Such an alpha is come to by way of larger ones, each fit
+roughly, from the C of the one before.
 
 *Along a path* C changes much: where training rows can be told apart, the scores that
 they need grow with log(1 / alpha), and so does C. The line through C at the last two
@@ -45,7 +46,7 @@ from okl.solvers.predictor.newton_step import NewtonSteps
 _WIDE = 1.0
 # From which part of the alpha of a wide gap on other alphas come before, how far apart
 # they are, and the relative gap at which each is left.
-_FAR, _FACTOR, ROUGH = 1e4, 10.0, 0.3
+_FAR, _FACTOR, ROUGH = 10.0, 10.0, 0.3
 
 
 class NewtonStart(NamedTuple):
@@ -132,9 +133,7 @@ def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
     point = NewtonPoint.at(problem, zero, zero, alpha)
     norm = inner(point.gradient, prepared.joint @ point.gradient)
     dual = point.objective - norm / (2 * alpha)
-    larger = larger_alphas(alpha, point.objective, dual)
-    # columns of K are chosen only where they are asked for
-    return [] if larger and prepared.approximation.exact else larger
+    return larger_alphas(alpha, point.objective, dual)
 
 
 def larger_alphas(alpha: float, primal: float, dual: float) -> list[float]:
