@@ -453,6 +453,9 @@ class TestVerdict:
         stalled = late.of_fit(6, 7, 1e-6)
         assert stalled.status == "stalled"
         assert "larger alpha" in stalled.message
+        assert "Rounding alone leaves no gap as large" in stalled.message
+        near = Certificate.of(1.0 + 1e-8, 1.0, 0.0, tol=1e-9).of_fit(6, 7, 1e-9)
+        assert "rounding is in the way" in near.message
         assert "rank" not in stalled.message
         for n_iter, one in ((6, stalled), (7, ended)):
             limited = late.of_fit(n_iter, 7, 1e-6, limited=True)
@@ -463,13 +466,15 @@ class TestVerdict:
         assert all(one.failed for one in (late, ended, stalled))
         # a tolerance that no double can meet is the reason itself
         close = Certificate.of(1.0 + 2e-15, 1.0, 0.0, tol=1e-16)
-        for one in (
-            close.of_fit(6, 7, 1e-16),
-            close.of_fit(6, 7, 1e-16, limited=True),
-            close.limited_by_rounding(1e-16),
+        for status, one in (
+            ("stalled", close.of_fit(6, 7, 1e-16)),
+            ("stalled", close.of_fit(6, 7, 1e-16, limited=True)),
+            ("max_iter", close.of_fit(7, 7, 1e-16)),
+            ("stalled", close.limited_by_rounding(1e-16)),
         ):
-            assert one.status == "stalled"
+            assert one.status == status
             assert "the tolerance is why" in one.message
+            assert "Increase max_iter" not in one.message
             assert "tandardise" not in one.message
         assert "Standardise" in close.limited_by_rounding(1e-16, 1e-9).message
         bounded = Certificate.of(1.0, 0.5, 0.0, tol=1e-6, rank_limited=True)

@@ -57,6 +57,15 @@ _TOO_EXACT = (
     "tolerance is why: it is below what rounding in double precision permits, and this "
     "model is as good as can be told. Choose tol=1e-12 or larger."
 )
+# A relative gap above this is not what rounding leaves.
+_LARGE = 1e-2
+_LOST = (
+    "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, and no step "
+    "made it smaller. Rounding alone leaves no gap as large: the steps ended where "
+    "none leads on, as may happen at a small alpha, and more of them do not help. "
+    "Choose a larger alpha, or scale the data: standardise the columns of X "
+    "(sklearn.preprocessing.StandardScaler)."
+)
 # Added where the rank is the largest that is allowed.
 _BOUNDED = (
     " L has the largest rank that is allowed: that bound as well may keep the gap "
@@ -152,8 +161,9 @@ class Certificate:
         if self.status != "unproved":
             return self
         status = "max_iter" if n_iter >= max_iter else "stalled"
-        text = _MESSAGES[status] + (_BOUNDED if limited else "")
-        if status == "stalled" and abs(self.relative_gap) <= _PRECISION:
+        lost = status == "stalled" and abs(self.relative_gap) > _LARGE
+        text = (_LOST if lost else _MESSAGES[status]) + (_BOUNDED if limited else "")
+        if abs(self.relative_gap) <= _PRECISION:
             text = _TOO_EXACT
         message = text.format(gap=self.relative_gap, tol=tol, n_iter=n_iter)
         return replace(self, status=status, message=message)
