@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import okl
 from okl import (
@@ -129,11 +130,38 @@ def test_a_class_without_rows_in_a_fold_is_predicted_by_its_relatives():
         cv=folds,
         scoring="neg_log_loss",
     )
-    with pytest.warns(UserWarning, match="5 of 5 folds has no target of the class"):
+    with pytest.warns(UserWarning, match=r"'a/q' \(fold 1\).* their relatives predict"):
         model.fit(X, LABELS)
     assert model.intercept_.shape == (5,)
     # with an intercept their probability is zero, and its logarithm -36
     assert np.all(model.scores_ > -5)
+
+
+def test_a_gradient_search_takes_folds_without_a_class_that_has_relatives():
+    rows = np.arange(len(X))
+    out = [(rows % 2 == k) | (LABELS == "b/z") for k in range(2)]
+    folds = [(np.flatnonzero(~held), np.flatnonzero(held)) for held in out]
+    search = GradientSearchCV(tree_model(), ["alpha"], cv=folds, priors=False)
+    with pytest.warns(UserWarning, match=r"'b/z' \(every fold\).* relatives") as said:
+        search.fit(X, LABELS)
+    assert {one.filename for one in said} == {__file__}
+    alpha = search.best_params_["alpha"]
+
+    def value(a):
+        """Return minus the log likelihood of held-out rows, of fits to the others."""
+        total = 0.0
+        for train, test in folds:
+            model = tree_model(alpha=a, fit_intercept=False)
+            chances = model.fit(X[train], LABELS[train]).predict_proba(X[test])
+            own = np.searchsorted(PATHS, LABELS[test])
+            total -= np.log(chances[np.arange(len(test)), own]).sum()
+        return total
+
+    assert_allclose(-search.best_score_, value(alpha), rtol=1e-3)
+    assert value(alpha) < min(value(alpha / 3), value(3 * alpha))
+    flat = clone(search).set_params(estimator__structure="identity")
+    with pytest.raises(ValueError, match="Fold 0 has no training rows of class b/z"):
+        flat.fit(X, LABELS)
 
 
 def test_a_label_that_is_not_in_the_tree_is_named():

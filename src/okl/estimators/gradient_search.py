@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
@@ -234,6 +235,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         running: list[Any] = []
         random_state = check_random_state(self.random_state)
         starts = starts_of(self, X, y, sample_weight, task, params)
+        for text in starts.notes:
+            warnings.warn(text, UserWarning, stacklevel=_DEPTH)
         found = starts.run(self.n_restarts, random_state, watch, step)
         self.criterion_ = type(starts.criterion).__name__
         self._keep(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import time
@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
+from okl.estimators.fold_notes import notes_of_classes
 from okl.estimators.known_classes import structures_for
 from okl.estimators.search.routing import of_splitter
 from okl.estimators.terms import check_terms, kernel_and_structure, starting_model
@@ -23,7 +24,7 @@ from okl.kernels import Kernel
 from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
-from okl.selection.folds import splitter_of
+from okl.selection.folds import rows_of, splitter_of
 from okl.selection.learning import Learned, Watch, check_n_samples, learn
 from okl.selection.model import Model
 
@@ -46,6 +47,8 @@ class Starts:
         Seconds for all of them together.
     n_jobs : int or None
         Starts in parallel, the first one aside.
+    notes : tuple of str
+        What is to be said of the folds.
     """
 
     X: Any
@@ -55,6 +58,7 @@ class Starts:
     options: dict[str, Any]
     max_time: float | None
     n_jobs: int | None
+    notes: tuple[str, ...] = ()
 
     def run(
         self, n_restarts: int, random_state: Any, watch: Watch, step: Step
@@ -156,18 +160,25 @@ def starts_of(
     labels = is_classifier(model) and y.ndim == 1
     seed = search.random_state
     splitter = splitter_of(search.cv, y, stratify=labels, random_state=seed)
+    free = model._free_intercept
+    folds = rows_of(splitter, X, y, **of_splitter(search, params))
     criterion = choose_criterion(
         search.criterion,
         targets.observed,
         start.judged_structure,
-        list(splitter.split(X, y, **of_splitter(search, params))),
+        folds,
         n_features=X.shape[1],
-        fit_intercept=model._free_intercept,
+        fit_intercept=free,
         one_kernel=isinstance(start.judged_kernel, Kernel),
         names=model._names_of_outputs,
     )
+    training = [targets.observed.restrict(train) for train, _ in folds]
+    notes: Iterable[str] = ()
+    if labels and criterion.by_fits:
+        notes = notes_of_classes(targets.observed, folds, y, fit_intercept=free)
     options = {
-        "fit_intercept": model._free_intercept,
+        # kernels are centred where no fit is without: it would be another model
+        "fit_intercept": free and not any(one.forbids_intercept for one in training),
         "parameters": search.parameters,
         "priors": search.priors,
         "row_weights": weights,
@@ -182,6 +193,7 @@ def starts_of(
         options,
         search.max_time,
         search.n_jobs,
+        tuple(notes),
     )
 
 

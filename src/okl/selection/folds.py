@@ -45,14 +45,17 @@ def split(
     """
     if cv is not None or len(counted) == len(y):
         splitter = splitter_of(cv, y, stratify=stratify, random_state=random_state)
-        return _split(splitter, X, y, **metadata)
+        return rows_of(splitter, X, y, **metadata)
     own = y[counted]
     splitter = splitter_of(None, own, stratify=stratify, random_state=random_state)
-    return [(counted[a], counted[b]) for a, b in _split(splitter, counted, own)]
+    return [(counted[a], counted[b]) for a, b in rows_of(splitter, counted, own)]
 
 
-def _split(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
-    """Split, and say what to pass where classes have too few rows for the folds."""
+def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
+    """Return row numbers to train on and to test for each fold of a splitter.
+
+    It says what to pass where classes have too few rows for the folds.
+    """
     with warnings.catch_warnings():
         # searches say so with a remedy
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)

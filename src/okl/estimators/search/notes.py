@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from okl.estimators.fold_notes import notes_of_classes, notes_of_outputs
 from okl.estimators.search.stages import Search
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
@@ -94,43 +95,14 @@ def _edge(trial: Trial, *, low_enough: bool) -> Iterator[tuple[type[Warning], st
 def _unseen(
     model: Any, experiment: Experiment, y: np.ndarray
 ) -> Iterator[tuple[type[Warning], str]]:
-    if experiment.folds is None:
+    folds, observed = experiment.folds, experiment.targets.observed
+    if folds is None:
         return
-    observed = experiment.targets.observed
-    classes = np.unique(y) if is_classifier(model) and y.ndim == 1 else None
-    names = getattr(model, "output_names_", None)
-    lacking: list[Any] = []
-    if classes is not None and observed.tasks is None:
-        yield from _rare(y, len(experiment.folds))
-    folds = 0
-    for train, _ in experiment.folds:
-        outputs = observed.restrict(train).unobserved()
-        missing = list(outputs if names is None else np.asarray(names)[outputs])
-        if classes is not None and observed.tasks is None:
-            missing = list(np.setdiff1d(classes, y[train]))
-        folds += bool(missing)
-        lacking += [name for name in missing if name not in lacking]
-    if folds:
-        what = "class" if classes is not None and observed.tasks is None else "output"
-        yield (
-            UserWarning,
-            f"The training part of {folds} of {len(experiment.folds)} folds has no "
-            f"target of the {what} {lacking[0]}"
-            + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
-            + ", which cannot be learned there: scores are lower than those of a fit "
-            "to all rows. Use fewer folds, or folds that hold some of each.",
-        )
-
-
-def _rare(y: np.ndarray, n_folds: int) -> Iterator[tuple[type[Warning], str]]:
-    classes, counts = np.unique(y, return_counts=True)
-    few = np.flatnonzero(counts < n_folds)
-    if len(few):
-        rarest = few[np.argmin(counts[few])]
-        yield (
-            UserWarning,
-            f"{len(few)} of {len(classes)} classes have fewer rows than the {n_folds} "
-            f"folds, {str(classes[rarest])!r} has {counts[rarest]}: some folds have "
-            "none to test. Pass cv, a smaller number of folds or a splitter of your "
-            "own, or merge rare classes.",
-        )
+    if is_classifier(model) and y.ndim == 1 and observed.tasks is None:
+        free = experiment.fit_intercept
+        texts = notes_of_classes(observed, folds, y, fit_intercept=free)
+    else:
+        names = getattr(model, "output_names_", None)
+        texts = notes_of_outputs(observed, folds, names)
+    for text in texts:
+        yield UserWarning, text

@@ -89,7 +89,8 @@ class FoldFit:
         start: FoldStart | None = None,
     ) -> FoldFit:
         """Fit to the rows of an operator, which must not be used afterwards."""
-        inputs = observed.inputs(operator, fit_intercept=fit_intercept)
+        free = fit_intercept and not observed.forbids_intercept
+        inputs = observed.inputs(operator, fit_intercept=free)
         formulation = observed.formulate(inputs, structure)
         problem, at = formulation.problem, None
         # weights of ones are none to a solver, and others may be more than it takes
@@ -106,7 +107,7 @@ class FoldFit:
         return cls(
             observed,
             inputs.plain,
-            fit_intercept,
+            free,
             structure,
             alpha,
             _terms(inputs, structure, theta, output_kernel),

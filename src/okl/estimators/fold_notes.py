@@ -1,0 +1,98 @@
+"""What is to be said of classes, or outputs, of which folds have too little.
+
+A class of fewer rows than there are folds is not tested in each; and what the training
+part of a fold does not have cannot be learned there, unless it has relatives in a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from okl.problems import Observed
+from okl.trees.names import listed, plain
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+# Names, or fold numbers, that are listed.
+_MOST = 5
+
+
+def notes_of_classes(
+    observed: Observed, folds: Folds, y: np.ndarray, *, fit_intercept: bool
+) -> Iterator[str]:
+    """Yield what is to be said of the classes, one label a row."""
+    yield from _rare(y, len(folds))
+    classes = np.unique(y)
+    lacking = [np.setdiff1d(classes, y[train]) for train, _ in folds]
+    if not observed.related:
+        yield from _untrained("classes", "rows", lacking)
+    elif fit_intercept:
+        parts = zip(folds, lacking, strict=True)
+        lacking = [
+            few if observed.restrict(train).forbids_intercept else few[:0]
+            for (train, _), few in parts
+        ]
+        end = (
+            "No intercept is fitted there, which would make them impossible: their "
+            "relatives predict them. With fit_intercept=False all fits are like that."
+        )
+        yield from _untrained("classes", "rows", lacking, end)
+
+
+def notes_of_outputs(
+    observed: Observed, folds: Folds, names: np.ndarray | None
+) -> Iterator[str]:
+    """Yield what is to be said of the outputs."""
+    lacking = [observed.restrict(train).unobserved() for train, _ in folds]
+    if names is not None:
+        lacking = [np.asarray(names)[few] for few in lacking]
+    yield from _untrained("outputs", "targets", lacking)
+
+
+def _rare(y: np.ndarray, n_folds: int) -> Iterator[str]:
+    """Yield what is to be said of classes that some fold has none of to test."""
+    classes, counts = np.unique(y, return_counts=True)
+    few = np.flatnonzero(counts < n_folds)
+    if len(few):
+        rarest = few[np.argsort(counts[few], kind="stable")]
+        most = int(counts[rarest[0]])
+        yield (
+            f"{len(few)} of {len(classes)} classes have fewer rows than the {n_folds} "
+            f"folds: {listed(classes[rarest], _MOST)}, the first of them has {most}. "
+            "Some folds have none to test. Pass cv, a smaller number of folds or a "
+            "splitter of your own, or merge rare classes."
+        )
+
+
+def _untrained(
+    kind: str,
+    what: str,
+    lacking: list[np.ndarray],
+    end: str = "They cannot be learned there: scores are lower than those of a fit to "
+    "all rows. Use fewer folds, or folds that hold some of each.",
+) -> Iterator[str]:
+    """Yield which of these no row is of in the training part of which folds."""
+    where: dict[Any, list[int]] = {}
+    for number, names in enumerate(lacking):
+        for name in names:
+            where.setdefault(plain(name), []).append(number)
+    if not where:
+        return
+    texts = [
+        f"{name!r} ({_of_folds(numbers, len(lacking))})"
+        for name, numbers in list(where.items())[:_MOST]
+    ]
+    more = f" and {len(where) - _MOST} more" if len(where) > _MOST else ""
+    yield (
+        f"The training part of {sum(len(names) > 0 for names in lacking)} of "
+        f"{len(lacking)} folds has no {what} of the {kind} {', '.join(texts)}{more}. "
+        f"{end}"
+    )
+
+
+def _of_folds(numbers: list[int], n_folds: int) -> str:
+    if len(numbers) == n_folds:
+        return "every fold"
+    return f"fold{'s' * (len(numbers) > 1)} {listed(numbers, _MOST)}"
