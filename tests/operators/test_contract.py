@@ -320,7 +320,7 @@ def test_features_never_become_a_kernel_matrix():
 @pytest.mark.parametrize("maker", [dense, dense_deficient, features, features_wide])
 def test_any_array_namespace(maker):
     operator, K = maker()
-    array = operator._matrix if isinstance(operator, Dense) else operator._features
+    array = operator._matrix if isinstance(operator, Dense) else operator.features
     right = np.random.default_rng(0).normal(size=(N, 2))
     here = type(operator)(strict.asarray(array.copy()))
     there = strict.asarray(right)

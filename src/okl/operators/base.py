@@ -199,7 +199,15 @@ class Operator(ABC):
 
 
 class KernelOperator(Operator):
-    """Base of the single matrices, symmetric and PSD, (n_samples, n_samples)."""
+    """Base of the single matrices, symmetric and PSD, (n_samples, n_samples).
+
+    Attributes
+    ----------
+    features : array (n_samples, k) or None
+        Phi with K = Phi Phi', None unless that is how K is kept, with few of them.
+    """
+
+    features: Array | None = None
 
     @property
     def norm(self) -> float:

@@ -24,37 +24,39 @@ class Features(KernelOperator):
         Phi, kept by reference.
     """
 
+    features: Array
+
     def __init__(self, features: Array) -> None:
-        self._features = features
+        self.features = features
 
     @property
     def n_samples(self) -> int:
         """The number of rows."""
-        return int(self._features.shape[0])
+        return int(self.features.shape[0])
 
     def __matmul__(self, right: Array) -> Array:
         """Return Phi (Phi' times a matrix)."""
-        return self._features @ (self._features.T @ right)
+        return self.features @ (self.features.T @ right)
 
     @property
     def work(self) -> float:
         """Two for each entry of the features."""
-        return 2.0 * self._features.shape[0] * self._features.shape[1]
+        return 2.0 * self.features.shape[0] * self.features.shape[1]
 
     def diagonal(self) -> Array:
         """Return the squared norms of the features."""
-        return namespace(self._features).sum(self._features**2, axis=1)
+        return namespace(self.features).sum(self.features**2, axis=1)
 
     def columns(self, rows: Any) -> Array:
         """Return the products of all features with those of some rows."""
-        return self._features @ self.restrict(rows)._features.T
+        return self.features @ self.restrict(rows).features.T
 
     def by_task(
         self, tasks: Tasks, block: tuple[Any, Any] | None = None
     ) -> FeaturesByTask:
         """Return what multiplies matrices with one entry a row, in feature space."""
         if block is None:
-            return FeaturesByTask(self._features, tasks)
+            return FeaturesByTask(self.features, tasks)
         rows, columns = block
         cross = self.cross(rows, columns)
         there = cross.rows, tasks.restrict(rows)
@@ -63,12 +65,12 @@ class Features(KernelOperator):
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
         """The thin singular value decomposition, with twice the digits of K's."""
-        svd = namespace(self._features).linalg.svd
-        left, values, right = svd(self._features, full_matrices=False)
+        svd = namespace(self.features).linalg.svd
+        left, values, right = svd(self.features, full_matrices=False)
         return left, values, right
 
     def _decompose(self) -> Spectrum:
-        xp = namespace(self._features)
+        xp = namespace(self.features)
         left, values, _ = self._singular
         kept = Spectrum.above_rounding(
             xp.flip(values), xp.flip(left, axis=1), self.n_samples
@@ -77,11 +79,11 @@ class Features(KernelOperator):
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve by a Cholesky factorisation in feature space."""
-        xp = namespace(self._features)
-        gram = self._features.T @ self._features
+        xp = namespace(self.features)
+        gram = self.features.T @ self.features
         gram = gram + shift * xp.eye(gram.shape[0], dtype=gram.dtype)
-        inside = solve_definite(gram, self._features.T @ right, overwrite=True)
-        return (right - self._features @ inside) / shift
+        inside = solve_definite(gram, self.features.T @ right, overwrite=True)
+        return (right - self.features @ inside) / shift
 
     def feature_coefficients(
         self, targets: Array, output_kernel: OutputKernel, alpha: float
@@ -96,30 +98,30 @@ class Features(KernelOperator):
 
     def centered(self, weights: Array | None = None) -> tuple[Features, Array]:
         """Return the centred features, and the means of the rows of K."""
-        xp = namespace(self._features)
+        xp = namespace(self.features)
         if weights is None:
-            means = xp.mean(self._features, axis=0)
+            means = xp.mean(self.features, axis=0)
         else:
-            means = weights @ self._features
-        largest = xp.max(xp.abs(self._features), axis=0)
-        centered = self._features - means
+            means = weights @ self.features
+        largest = xp.max(xp.abs(self.features), axis=0)
+        centered = self.features - means
         left = xp.max(xp.abs(centered), axis=0)
         constant = left <= CENTERING_ROUNDING * epsilon(means) * largest
         centered = xp.where(constant, xp.zeros_like(centered), centered)
-        return Features(centered), self._features @ means
+        return Features(centered), self.features @ means
 
     def scaled(self, roots: Array) -> Features:
         """Multiply the rows of the features."""
-        return Features(self._features * roots[:, None])
+        return Features(self.features * roots[:, None])
 
     def restrict(self, rows: Any) -> Features:
         """Return the features of some rows."""
-        xp = namespace(self._features)
-        return Features(xp.take(self._features, xp.asarray(rows), axis=0))
+        xp = namespace(self.features)
+        return Features(xp.take(self.features, xp.asarray(rows), axis=0))
 
     def cross(self, rows: Any, columns: Any) -> _Cross:
         """Return the product of the features of both sets of rows, not formed."""
-        return _Cross(self.restrict(rows)._features, self.restrict(columns)._features)
+        return _Cross(self.restrict(rows).features, self.restrict(columns).features)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.term_preconditioner import sum_preconditioner
 from okl.solvers.predictor.tree_preconditioner import (
-    side_by_side,
+    nodes_of,
     tree_preconditioner,
     weighted_grams,
 )
@@ -149,9 +149,7 @@ def _from_columns(
         few = kernel.rank <= weights.shape[1]
         return _joint(columns, curvature, kernel if few else kernel.spectral(), alpha)
     if form.name == "tree":
-        nodes = kernel.nodes if kernel.couples else None
-        nodes = side_by_side(kernel.diagonal()) if nodes is None else nodes
-        return tree_preconditioner(columns, curvature, nodes, alpha)
+        return tree_preconditioner(columns, curvature, nodes_of(kernel), alpha)
     if form.name == "separate":
         return _separate(columns, weights * kernel.diagonal(), alpha)
     mean = namespace(weights).mean(weights, axis=1)

@@ -13,31 +13,23 @@ from functools import partial
 from itertools import islice
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import inner, namespace
+from okl.numerics.arrays import Array
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.low_rank_preconditioner import form_of
-from okl.solvers.predictor.newton_point import (
-    Direction,
-    NewtonPoint,
-    drift_of,
-    line_search,
-)
+from okl.solvers.predictor.newton_equations import NewtonEquations, RowEquations
+from okl.solvers.predictor.newton_point import NewtonPoint, line_search
+from okl.solvers.predictor.weight_equations import WeightEquations, WeightSpace
 
-# The preconditioned residual of a step: where it is tried first, or at the root of the
-# gap if smaller; from where on it may be shortened; how much closer if it does not go
-# down, and no closer than that.
-_FIRST, _FORCING, _TIGHTER, _LEAST = 0.1, 0.01, 0.1, 1e-7
-# That of the first where products are cheap, of so many multiplications a row: then it
-# is the steps that cost.
-_FIRST_CHEAP, _CHEAP = 0.03, 500.0
+# The preconditioned residual of a step, which is tried first where the equations say,
+# or at the root of the gap if smaller: from where on it may be shortened; how much
+# closer if it does not go down, and no closer than that.
+_FORCING, _TIGHTER, _LEAST = 0.01, 0.1, 1e-7
 # So many products a step are worth no better preconditioner.
 _EASY = 6
 # Columns of K that take so many times the products tried without them may be no better.
 _WORSE = 3
-# A residual is out of the reach of W beyond this part of it.
-_UNREACHED = 1e-13
 # How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
 _DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
@@ -63,6 +55,29 @@ def system_at(
         there = problem.targets, point.scores, problem.weights
         curvature = problem.loss.curvature(*there)
     return HessianSystem(prepared, curvature, alpha, columns)
+
+
+def equations_of(
+    system: HessianSystem, residual: Array, *, foreign: bool
+) -> NewtonEquations:
+    """Return the equations by weights of features where these serve, else by rows."""
+    space = _space_of(system.prepared, system.curvature)
+    if space is None:
+        return RowEquations(system, residual, foreign=foreign)
+    return WeightEquations(space, system, residual)
+
+
+def _space_of(prepared: Prepared, curvature: Curvature) -> WeightSpace | None:
+    """Return the weights to solve for, None where one small matrix is better."""
+    of = prepared.approximation
+    if curvature.separable or not of.rank or prepared.joint.features is None:
+        return None
+    form = form_of(prepared.joint, of.rank, curvature)
+    if form.name == "joint" and form.rank >= prepared.joint.features.shape[1]:
+        return None
+    space = of.weight_space
+    serves = space is not None and space.serves(prepared.kernel, curvature)
+    return space if serves else None
 
 
 class NewtonSteps:
@@ -123,8 +138,13 @@ class NewtonSteps:
         if not self._few:
             rank = self._prepared.approximation.rank
             curvature = self._system(point).curvature
-            form = form_of(self._prepared.joint, rank, curvature)
-            self._few = max(_EASY, int(form.cost), 1)
+            space = _space_of(self._prepared, curvature)
+            if space is None:
+                cost = form_of(self._prepared.joint, rank, curvature).cost
+            else:
+                m = curvature.diagonal.shape[1]
+                cost = space.cost(self._prepared.kernel, m)
+            self._few = max(_EASY, int(cost), 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0
         while self._held:
@@ -232,44 +252,26 @@ def _newton(
     that was found for another L, a ``foreign`` one, leaves where probabilities are 0 or
     1 stays out of the equations.
     """
-    problem, joint = system.prepared.problem, system.prepared.joint
-    curvature, held = system.curvature, system.alpha
+    problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
-    scaled = curvature.solve(residual)
-    inside = system.without_saturated(scaled) if foreign else system.project(scaled)
-    # where W vanishes and the residual does not, as for a saturated wrong class
-    outside = residual - curvature.factor(inside)
-    right, image = inside, 0.0 * residual
-    xp = namespace(residual)
-    if float(xp.max(xp.abs(outside))) > _UNREACHED * float(xp.max(xp.abs(residual))):
-        image = (joint @ outside) / held
-        right = right - system.project(curvature.adjoint(image))
-    inside = xp.zeros_like(residual)
-
+    equations = equations_of(system, residual, foreign=foreign)
     n_products = 0
 
     def moved(halvings: int) -> NewtonPoint | None:
-        change = outside / held + curvature.factor(inside)
-        drift = drift_of(problem, curvature, image)
-        direction = Direction(change, image, drift, -inner(residual, image))
-        found = line_search(problem, point, direction, alpha, halvings)
+        found = line_search(problem, point, equations.direction(), alpha, halvings)
         return None if found is None else found._replace(products=n_products)
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
-    cheap = joint.work <= _CHEAP * joint.n_samples
-    first = _FIRST_CHEAP if cheap else _FIRST
-    enough = min(first, max(abs(gap) ** 0.5, _LEAST))
+    enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
     shorten = shorten and not once
     halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
     least = enough if once else _LEAST if shorten else _FORCING
-    for step in islice(system.steps(right), max_steps):
+    for left in islice(equations.steps(), max_steps):
         n_products += 1
-        inside = inside + step.length * step.direction
-        image = image + step.length * step.product
-        if step.left > enough:
+        if left > enough:
             continue
-        found = moved(halvings if step.left <= _FORCING else 0)
+        found = moved(halvings if left <= _FORCING else 0)
         if found is not None:
             return found
         if enough <= least:

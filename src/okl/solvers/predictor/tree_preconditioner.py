@@ -27,6 +27,7 @@ import numpy as np
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace
 from okl.operators import NystroemFactor
+from okl.output_kernels import OutputKernel
 from okl.trees import Levels
 
 # The variance of the root that stands for infinity, relative to the largest.
@@ -62,20 +63,53 @@ def tree_preconditioner(
     alpha : float
         Strength of the regularisation.
     """
-    (levels, variances), weights = nodes, curvature.diagonal
-    xp = namespace(weights)
+    levels, weights = nodes[0], curvature.diagonal
     n, m = weights.shape
     allowed = int(max((_ARRAYS * n * m / levels.n_nodes) ** 0.5, 1))
     sample = columns.factors[0][:, : min(allowed, columns.rank)]
-    k = sample.shape[1]
-    if not curvature.separable:
-        free = _FREE * float(xp.max(variances))
-        variances = xp.concat([variances[:1] + free, variances[1:]])
+    grams = weighted_grams(sample, weights)
+    inverse = eliminated(grams, nodes, alpha, free=not curvature.separable)
+    roots = namespace(weights).sqrt(weights)
+
+    def apply(right: Array) -> Array:
+        inside = inverse(sample.T @ (roots * right))
+        return (right - roots * (sample @ inside)) / alpha
+
+    return apply
+
+
+def nodes_of(kernel: OutputKernel) -> tuple[Levels, Array]:
+    """Return the tree of L, and the variances of its nodes, L of a tree or diagonal."""
+    nodes = kernel.nodes if kernel.couples else None
+    return side_by_side(kernel.diagonal()) if nodes is None else nodes
+
+
+def eliminated(
+    grams: Array, nodes: tuple[Levels, Array], alpha: float, *, free: bool
+) -> Callable[[Array], Array]:
+    """Return the inverse of alpha L^-1 + diag(G_c) as a map of arrays (k, n_leaves).
+
+    Parameters
+    ----------
+    grams : array (k^2, n_leaves)
+        G of each leaf, as a column.
+    nodes : tuple (Levels, array (n_nodes,))
+        The tree and the variances of its nodes.
+    alpha : float
+        Strength of the regularisation.
+    free : bool
+        Whether the root is free: the loss is blind to what all leaves share.
+    """
+    levels, variances = nodes
+    xp, k = namespace(grams), round(grams.shape[0] ** 0.5)
+    if free:
+        large = _FREE * float(xp.max(variances))
+        variances = xp.concat([variances[:1] + large, variances[1:]])
     scales = [d / alpha for d in levels.by_depth(variances[None, :])]
-    identity = xp.eye(k, dtype=weights.dtype)
+    identity = xp.eye(k, dtype=grams.dtype)
     inverses: dict[int, Array] = {}
 
-    def eliminated(depth: int, flat: Array) -> Array:
+    def upward(depth: int, flat: Array) -> Array:
         """Return A^-1 M of the nodes of a depth, from M as columns (k^2, nodes)."""
         below = xp.reshape(flat.T, (-1, k, k))
         pivots = identity + scales[depth][0, :, None, None] * below
@@ -86,14 +120,12 @@ def tree_preconditioner(
         """Return A^-1 times the column of each node of a depth (k, nodes)."""
         return (inverses[depth] @ right.T[:, :, None])[:, :, 0].T
 
-    levels.sums(weighted_grams(sample, weights), eliminated)
-    roots = xp.sqrt(weights)
+    levels.sums(grams, upward)
 
     def apply(right: Array) -> Array:
-        sums = levels.sums(sample.T @ (roots * right), solved)
+        sums = levels.sums(right, solved)
         added = [d * g for d, g in zip(scales, sums, strict=True)]
-        inside = levels.path_sums(added, solved)
-        return (right - roots * (sample @ inside)) / alpha
+        return levels.path_sums(added, solved)
 
     return apply
 
