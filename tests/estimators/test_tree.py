@@ -164,6 +164,27 @@ def test_a_gradient_search_takes_folds_without_a_class_that_has_relatives():
         flat.fit(X, LABELS)
 
 
+def test_a_gradient_search_warns_once_and_where_it_was_called():
+    seen = LABELS != "b/z"
+    model = tree_model(alpha=0.2)
+    search = GradientSearchCV(model, ["alpha"], max_iter=2, cv=2)
+    with pytest.warns(UserWarning, match="No rows of the class b/z") as said:
+        search.fit(X[seen], LABELS[seen])
+    texts = [str(one.message) for one in said]
+    assert len(set(texts)) == len(texts)
+    assert {one.filename for one in said} == {__file__}
+    pandas = pytest.importorskip("pandas")
+    Y = np.random.default_rng(0).normal(size=(len(X), 5))
+    outputs = pandas.DataFrame(Y, columns=[f"y{i}" for i in range(5)])
+    regressor = OutputKernelRegressor("linear", Tree(TREE))
+    search = GradientSearchCV(regressor, ["alpha"], max_iter=2)
+    with pytest.warns(UserWarning, match="No output has the name of a leaf") as said:
+        search.fit(X, outputs)
+    texts = [str(one.message) for one in said]
+    assert len(set(texts)) == len(texts)
+    assert {one.filename for one in said} == {__file__}
+
+
 def test_a_label_that_is_not_in_the_tree_is_named():
     labels = LABELS.astype(object)
     labels[3] = "b/t"

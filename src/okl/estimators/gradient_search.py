@@ -26,6 +26,16 @@ from okl.selection.learning import Learned, Record
 _DEPTH = 3
 
 
+@contextmanager
+def _kept_warnings() -> Iterator[list[tuple[type[Warning], str]]]:
+    """Keep what fits warn of, to be given once and at the line of the user's `fit`."""
+    found: list[tuple[type[Warning], str]] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield found
+    found += dict.fromkeys((one.category, str(one.message)) for one in caught)
+
+
 class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     """Learn continuous hyperparameters of an estimator by the gradient of a criterion.
 
@@ -234,15 +244,20 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
 
         running: list[Any] = []
         random_state = check_random_state(self.random_state)
-        starts = starts_of(self, X, y, sample_weight, task, params)
-        for text in starts.notes:
-            warnings.warn(text, UserWarning, stacklevel=_DEPTH)
+        with _kept_warnings() as before:
+            starts = starts_of(self, X, y, sample_weight, task, params)
+        for category, text in before:
+            warnings.warn(text, category, stacklevel=_DEPTH)
         found = starts.run(self.n_restarts, random_state, watch, step)
         self.criterion_ = type(starts.criterion).__name__
         self._keep(found)
         with step("refit"):
             best = clone(self.estimator).set_params(**self.best_params_)
-            self._adopt(best.fit(X, y, sample_weight, task))
+            with _kept_warnings() as after:
+                self._adopt(best.fit(X, y, sample_weight, task))
+        for category, text in after:
+            if (category, text) not in before:
+                warnings.warn(text, category, stacklevel=_DEPTH)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 

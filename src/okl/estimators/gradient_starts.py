@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import time
@@ -47,8 +47,6 @@ class Starts:
         Seconds for all of them together.
     n_jobs : int or None
         Starts in parallel, the first one aside.
-    notes : tuple of str
-        What is to be said of the folds.
     """
 
     X: Any
@@ -58,7 +56,6 @@ class Starts:
     options: dict[str, Any]
     max_time: float | None
     n_jobs: int | None
-    notes: tuple[str, ...] = ()
 
     def run(
         self, n_restarts: int, random_state: Any, watch: Watch, step: Step
@@ -173,9 +170,9 @@ def starts_of(
         names=model._names_of_outputs,
     )
     training = [targets.observed.restrict(train) for train, _ in folds]
-    notes: Iterable[str] = ()
     if labels and criterion.by_fits:
-        notes = notes_of_classes(targets.observed, folds, y, fit_intercept=free)
+        for text in notes_of_classes(targets.observed, folds, y, fit_intercept=free):
+            warnings.warn(text, UserWarning, stacklevel=2)
     options = {
         # kernels are centred where no fit is without: it would be another model
         "fit_intercept": free and not any(one.forbids_intercept for one in training),
@@ -193,7 +190,6 @@ def starts_of(
         options,
         search.max_time,
         search.n_jobs,
-        tuple(notes),
     )
 
 
