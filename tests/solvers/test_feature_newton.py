@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from okl import OutputKernelRegressor
 from okl.losses import Huber, Logistic, Softmax, SquaredHinge
 from okl.operators import SparseFeatures
 from okl.operators.centred_rows import CentredRows
@@ -79,6 +80,16 @@ def test_weights_of_rows_count(intercept):
 def test_it_is_chosen_where_features_are_not_many(d, name):
     problem = problem_of(Softmax(), Identity(), True, X=words(d=d))
     assert choose_solver("auto", problem).name == name
+
+
+def test_rows_that_carry_weights_are_refused():
+    # with an intercept they are centred by as much as their weights say
+    weights = np.linspace(0.2, 2.0, N)
+    model = OutputKernelRegressor("linear", "identity", solver="feature_newton")
+    with pytest.raises(ValueError, match="without weights in a squared loss"):
+        model.fit(words(), targets(Huber()), sample_weight=weights)
+    model.fit(words(), targets(Huber()))
+    assert model.certificate_.status == "optimal"
 
 
 def test_features_that_depend_on_each_other_do_not_hinder():

@@ -88,6 +88,8 @@ class Operator(ABC):
         That of the matrix as it was evaluated, before it was centred: its entries have
         rounding errors of this times the machine epsilon. Zero where products are
         taken with features, which are exact.
+    features : array (n_samples, k) or None
+        Phi with K = Phi Phi', None unless that is how K is kept, with few of them.
     """
 
     shared: ClassVar[bool] = True
@@ -95,6 +97,7 @@ class Operator(ABC):
     clipped: bool = False
     workspace: float = float("inf")
     largest_entry: float = 0.0
+    features: Array | None = None
 
     @property
     @abstractmethod
@@ -199,15 +202,7 @@ class Operator(ABC):
 
 
 class KernelOperator(Operator):
-    """Base of the single matrices, symmetric and PSD, (n_samples, n_samples).
-
-    Attributes
-    ----------
-    features : array (n_samples, k) or None
-        Phi with K = Phi Phi', None unless that is how K is kept, with few of them.
-    """
-
-    features: Array | None = None
+    """Base of the single matrices, symmetric and PSD, (n_samples, n_samples)."""
 
     @property
     def norm(self) -> float:

@@ -165,8 +165,7 @@ class Kronecker(JointOperator):
     @property
     def features(self) -> Array | None:
         """Those of K."""
-        operator = self._operator
-        return operator.features if isinstance(operator, KernelOperator) else None
+        return self._operator.features
 
     def roots(self) -> tuple[Array, Array] | None:
         """Return those of K and L."""

@@ -31,11 +31,9 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import add_scaled, inner, row_sums
 from okl.operators.feature_rows import FeatureRows
 from okl.output_kernels import OutputKernel
-from okl.solvers.predictor.tree_preconditioner import side_by_side
+from okl.solvers.predictor.tree_preconditioner import FREE, side_by_side
 from okl.trees import Levels
 
-# The variance of the root that stands for infinity, relative to the largest.
-_FREE = 1e6
 # Numbers of a few features: a quarter of a megabyte.
 _AT_ONCE = 2**15
 # Most steps of conjugate gradients.
@@ -195,7 +193,7 @@ def _of_tree(
 ) -> Precondition:
     """Return what solves alpha E + weights D = right, D = E L, for the L of a tree."""
     levels, variances = nodes
-    added = _FREE * float(np.max(variances)) if free else 0.0
+    added = FREE * float(np.max(variances)) if free else 0.0
     variances = np.concatenate([variances[:1] + added, variances[1:]])
     scales = [d / alpha for d in levels.by_depth(variances[None, :])]
     inverses: dict[int, np.ndarray] = {}

@@ -67,10 +67,16 @@ class FeatureNewton(Solver):
     def missing_for_given(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, sparse features among it."""
         rows = problem.operator.feature_rows
-        fits = rows is not None and (
-            rows.sparse.shape[1] <= self.widest * rows.sparse.shape[0]
+        # rows that carry the roots of their weights are centred by more than a constant
+        fits = (
+            rows is not None
+            and rows.roots is None
+            and rows.sparse.shape[1] <= self.widest * rows.sparse.shape[0]
         )
-        needs = ["sparse rows, no more columns than rows, and a linear kernel"]
+        needs = [
+            "sparse rows without weights in a squared loss, no more columns than rows, "
+            "and a linear kernel"
+        ]
         return super().missing_for_given(problem) + needs * (not fits)
 
     def prepare(self, problem: Problem) -> FeatureProblem:

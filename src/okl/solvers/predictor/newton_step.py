@@ -20,7 +20,8 @@ from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.low_rank_preconditioner import form_of
 from okl.solvers.predictor.newton_equations import NewtonEquations, RowEquations
 from okl.solvers.predictor.newton_point import NewtonPoint, line_search
-from okl.solvers.predictor.weight_equations import WeightEquations, WeightSpace
+from okl.solvers.predictor.weight_equations import WeightEquations
+from okl.solvers.predictor.weight_space import WeightSpace
 
 # The preconditioned residual of a step, which is tried first where the equations say,
 # or at the root of the gap if smaller: from where on it may be shortened; how much

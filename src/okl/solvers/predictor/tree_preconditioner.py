@@ -31,7 +31,7 @@ from okl.output_kernels import OutputKernel
 from okl.trees import Levels
 
 # The variance of the root that stands for infinity, relative to the largest.
-_FREE = 1e6
+FREE = 1e6
 # The matrices of the nodes take no more than so many arrays of scores take.
 _ARRAYS = 1
 
@@ -103,7 +103,7 @@ def eliminated(
     levels, variances = nodes
     xp, k = namespace(grams), round(grams.shape[0] ** 0.5)
     if free:
-        large = _FREE * float(xp.max(variances))
+        large = FREE * float(xp.max(variances))
         variances = xp.concat([variances[:1] + large, variances[1:]])
     scales = [d / alpha for d in levels.by_depth(variances[None, :])]
     identity = xp.eye(k, dtype=grams.dtype)
