@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from okl.numerics.arrays import inner
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
@@ -40,6 +39,7 @@ from okl.solvers.predictor.newton_start import (
     alphas_before,
     first_point,
     leave_zero,
+    zero_point,
 )
 from okl.solvers.predictor.newton_step import NewtonSteps, system_at
 from okl.solvers.request import Request
@@ -85,15 +85,17 @@ class NewtonCG(Solver):
         """Iterate from the model of a neighbouring alpha or L, or from zero."""
         alpha, tol, max_iter, start = request
         problem, cold = prepared.problem, start is None
+        zero = zero_point(prepared)
         if start is None:
-            for larger in alphas_before(prepared, alpha):
+            zero = zero._replace(norm=zero.norm_by(prepared.joint))
+            for larger in alphas_before(prepared, alpha, zero):
                 there, _, easy = _iterate(
-                    prepared, larger, start, tol=ROUGH, max_iter=max_iter
+                    prepared, larger, start, zero, tol=ROUGH, max_iter=max_iter
                 )
                 found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
                 start = found.after(start)
         point, monitor, easy = _iterate(
-            prepared, alpha, start, tol=SAFETY * tol, max_iter=max_iter
+            prepared, alpha, start, zero, tol=SAFETY * tol, max_iter=max_iter
         )
         if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
@@ -121,6 +123,7 @@ def _iterate(
     prepared: Prepared,
     alpha: float,
     start: NewtonStart | None,
+    zero: NewtonPoint,
     *,
     tol: float,
     max_iter: int,
@@ -132,7 +135,7 @@ def _iterate(
     foreign = start is not None and start.kernel is not prepared.kernel
     easy = start is None or start.easy
     steps = NewtonSteps(prepared, alpha, foreign=foreign, easy=easy)
-    point = first_point(prepared, alpha, start)
+    point = first_point(prepared, alpha, start, zero)
     while True:
         gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
         if monitor.done:
@@ -159,6 +162,6 @@ def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:
 def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
     """Return the dual value at alpha C = a."""
     problem = prepared.problem
-    norm = inner(point.gradient, prepared.joint @ point.gradient)
+    norm = point.norm_by(prepared.joint)
     value = problem.loss.dual_value(problem.targets, point.gradient, problem.weights)
     return value - norm / (2 * alpha)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
+from okl.operators import JointOperator
 from okl.problems import Problem
 
 # Sufficient decrease along a direction, and what is not seen in a value.
@@ -33,6 +34,8 @@ class NewtonPoint(NamedTuple):
         What the step that led here promised to take off the objective, per length.
     products : int
         How many products with J its equations took.
+    norm : float or None
+        <a, J a>, None where it was not computed: it costs a product.
     """
 
     dual: Array
@@ -43,11 +46,18 @@ class NewtonPoint(NamedTuple):
     objective: float
     promise: float = float("inf")
     products: int = 0
+    norm: float | None = None
 
     @property
     def is_seen(self) -> bool:
         """Whether what was promised is more than rounding of the objective."""
         return self.promise > _UNSEEN * abs(self.objective)
+
+    def norm_by(self, joint: JointOperator) -> float:
+        """Return <a, J a>, computed if it was not."""
+        if self.norm is not None:
+            return self.norm
+        return inner(self.gradient, joint @ self.gradient)
 
     @classmethod
     def at(

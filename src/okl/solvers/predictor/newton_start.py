@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
@@ -97,8 +97,15 @@ class NewtonStart(NamedTuple):
         return found
 
 
+def zero_point(prepared: Prepared) -> NewtonPoint:
+    """Return C = 0, which is the same at every alpha."""
+    problem = prepared.problem
+    zero = namespace(problem.targets).zeros_like(problem.targets)
+    return NewtonPoint.at(problem, zero, zero, 1.0)
+
+
 def first_point(
-    prepared: Prepared, alpha: float, start: NewtonStart | None
+    prepared: Prepared, alpha: float, start: NewtonStart | None, zero: NewtonPoint
 ) -> NewtonPoint:
     """Return where to begin: where the objective is lowest, of zero and guesses.
 
@@ -106,34 +113,29 @@ def first_point(
     not count before may predict scores so large that every probability is 0 or 1, and
     no step leads away from there.
     """
-    zero = namespace(prepared.problem.targets).zeros_like(prepared.problem.targets)
-    point = NewtonPoint.at(prepared.problem, zero, zero, alpha)
+    point = zero
     if start is None:
         return point
     candidates = start.duals(alpha)
     kernel, entries = prepared.kernel, prepared.problem.entries
     if start.kernel is not kernel and entries.every_output and kernel.rank:
-        candidates.append(kernel.solve(start.kernel.multiply(start.dual), zero))
+        candidates.append(kernel.solve(start.kernel.multiply(start.dual), zero.dual))
     for dual in candidates:
         there = NewtonPoint.at(prepared.problem, dual, prepared.joint @ dual, alpha)
         point = there if there.objective <= point.objective else point
     return point
 
 
-def alphas_before(prepared: Prepared, alpha: float) -> list[float]:
+def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[float]:
     """Return decreasing alphas to come by, none where a step from zero leads near.
 
     At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a;
     the first is a part of the alpha at which that is zero.
     """
-    problem = prepared.problem
-    if "quadratic" in problem.loss.capabilities:
+    if "quadratic" in prepared.problem.loss.capabilities:
         return []
-    zero = namespace(problem.targets).zeros_like(problem.targets)
-    point = NewtonPoint.at(problem, zero, zero, alpha)
-    norm = inner(point.gradient, prepared.joint @ point.gradient)
-    dual = point.objective - norm / (2 * alpha)
-    return larger_alphas(alpha, point.objective, dual)
+    dual = zero.objective - zero.norm_by(prepared.joint) / (2 * alpha)
+    return larger_alphas(alpha, zero.objective, dual)
 
 
 def larger_alphas(alpha: float, primal: float, dual: float) -> list[float]:
