@@ -7,10 +7,14 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from okl import (
+    KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelClassifierCV,
+    OutputKernelExtension,
+    OutputKernelImputer,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    ReducedRankRegression,
     output_kernel_path,
 )
 from okl.kernels import Gaussian
@@ -276,6 +280,62 @@ def test_scores_that_are_not_numbers_are_refused():
 def test_metadata_nobody_asked_for():
     with pytest.raises(ValueError, match=r"unexpected metadata \['colour'\]"):
         OutputKernelRegressorCV(alphas=2, cv=2).fit(X, Y, colour=1)
+
+
+def masked(array, index):
+    array = np.ma.array(array)
+    array[index] = np.ma.masked
+    return array
+
+
+MODEL = OutputKernelRegressor().fit(X, Y)
+LABELS = np.arange(10) % 2
+MASKED = [
+    ("X", lambda X, Y: OutputKernelRegressor().fit(X, Y.data), None),
+    ("X", lambda X, Y: MODEL.predict(X), None),
+    ("X", lambda X, Y: KernelAutoencoder().fit(X), None),
+    ("X", lambda X, Y: OutputKernelImputer().fit(X), None),
+    ("y", lambda X, Y: OutputKernelRegressor().fit(X.data, Y), None),
+    ("y", lambda X, Y: OutputKernelRegressorCV("rbf").fit(X.data, Y), None),
+    ("y", lambda X, Y: output_kernel_path(X.data, Y), None),
+    ("y", lambda X, Y: OutputKernelExtension(MODEL).fit(X.data, Y), None),
+    ("y", lambda X, Y: ReducedRankRegression(1).fit(X.data, Y), None),
+    ("y", lambda X, Y: OutputKernelClassifier().fit(X.data, Y > 0), None),
+    ("y_true", lambda X, Y: MODEL.score(X.data, Y), None),
+    ("given", lambda X, Y: MODEL.predict(X.data, given=Y), None),
+    (
+        "sample_weight",
+        lambda X, Y: OutputKernelRegressor().fit(X.data, Y.data, sample_weight=abs(Y)),
+        None,
+    ),
+    (
+        "task",
+        lambda X, Y: OutputKernelRegressor().fit(
+            X.data, Y.data[:, 0], task=masked(LABELS, 3)
+        ),
+        "task is missing in some rows",
+    ),
+    (
+        "labels",
+        lambda X, Y: OutputKernelClassifier().fit(X.data, masked(LABELS, 3)),
+        r"class of row 3 of y is missing \(masked\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "use", "message"), MASKED)
+def test_masked_entries_are_not_taken_for_observed(name, use, message):
+    message = message or (
+        rf"{name} is a masked array, with 1 of its 30 entries masked.* NaN .*"
+        rf"{name}\.astype\(float\)\.filled"
+    )
+    with pytest.raises(ValueError, match=message):
+        use(masked(X, (2, 1)), masked(Y, (4, 0)))
+
+
+def test_a_mask_without_masked_entries_changes_nothing():
+    model = OutputKernelRegressor().fit(np.ma.array(X), np.ma.array(Y))
+    assert_allclose(model.predict(X), MODEL.predict(X), rtol=1e-12)
 
 
 def test_classes_cannot_be_missing():

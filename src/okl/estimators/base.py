@@ -34,6 +34,7 @@ from okl.estimators.training import Training, is_precomputed
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms
 from okl.losses import LOSSES, Loss, as_loss
+from okl.numerics.missing import refuse_masked
 from okl.problems import Formulation
 from okl.solvers import Solution
 from okl.structures import Structure
@@ -123,6 +124,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         if y is None:
             # scikit-learn's own message
             self._validate_rows(X, reset=True, y=y)
+        refuse_masked(y, "y")
         X = self._validate_rows(X, reset=True)
         y = check_array(
             y,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from okl.numerics.missing import is_missing
+from okl.numerics.missing import is_missing, refuse_masked
 
 # Columns that are named at most.
 _MOST = 5
@@ -23,8 +23,10 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        As that does; of a data frame with the columns that hold dates or text.
+        As that does; of a data frame with the columns that hold dates or text; and for
+        masked entries.
     """
+    refuse_masked(X, "X")
     try:
         found = validate_data(estimator, X, *args, **kwargs)
     except (TypeError, ValueError) as error:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from okl.numerics.missing import refuse_masked
+
 
 def given_targets(
     given: Any, n_samples: int, n_outputs: int, names: Sequence[Any] | None
@@ -36,6 +38,7 @@ def given_targets(
             raise ValueError(
                 f"given has the column {twice!r} more than once; give each output once."
             )
+    refuse_masked(given, "given")
     values = check_array(
         given,
         dtype=np.float64,

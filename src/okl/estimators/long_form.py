@@ -69,7 +69,8 @@ def checked_ids(task: Any, rows: Any) -> np.ndarray:
     # NumPy makes text of all that is listed beside text
     listed = isinstance(task, list | tuple)
     given = np.fromiter(task, dtype=object, count=len(task)) if listed else ids
-    if given.dtype.kind in "OfmM" and any(map(is_missing, given)):
+    lacks = given.dtype.kind in "OfmM" and any(map(is_missing, given))
+    if lacks or np.ma.is_masked(task):
         raise ValueError("task is missing in some rows; every row needs its task.")
     if given.dtype.kind == "O" and len({isinstance(one, str) for one in given}) > 1:
         raise ValueError(

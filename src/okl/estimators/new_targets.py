@@ -11,6 +11,7 @@ from okl.estimators.kept_fit import KeptFit
 from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
 from okl.estimators.units import Units
+from okl.numerics.missing import refuse_masked
 
 
 class NewTargets(NamedTuple):
@@ -56,6 +57,7 @@ class NewTargets(NamedTuple):
         if alpha is not None:
             check_alpha_or_alphas(alpha)
         X = kept.rows(X)
+        refuse_masked(y, "y")
         y = check_array(
             y,
             dtype=np.float64,

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.frames import validated
 from okl.estimators.targets import regression_targets, set_output_names
+from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_count, check_flag, check_not_negative
 
 _EPS = np.finfo(np.float64).eps
@@ -130,6 +131,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         alpha = check_not_negative(self.alpha, "alpha")
         check_flag(self.fit_intercept, "fit_intercept")
         names = y
+        refuse_masked(y, "y")
         X, y = validated(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
         )

@@ -16,6 +16,7 @@ from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, combined
 from okl.metrics.missing import partly_observed
+from okl.numerics.missing import refuse_masked
 from okl.problems import Observed
 
 
@@ -193,13 +194,17 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
 
 
 def check_classes(y: Any) -> None:
-    """Refuse classes of which some are missing, None or NaN among names.
+    """Refuse classes of which some are missing: masked, or None or NaN among names.
 
     Raises
     ------
     ValueError
         With the row of the first.
     """
+    if np.ma.is_masked(y) and np.ndim(y) == 1:
+        row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
+        raise _missing_class(row, "masked")
+    refuse_masked(y, "y")
     kind = getattr(getattr(y, "dtype", None), "kind", None)
     if not (isinstance(y, list | tuple) or kind == "O"):
         return
@@ -208,10 +213,14 @@ def check_classes(y: Any) -> None:
         return
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
-            raise ValueError(
-                f"The class of row {row} of y is missing ({label!r}); classes cannot "
-                "be. Leave such rows out, or give missing ones a name of their own."
-            )
+            raise _missing_class(row, repr(label))
+
+
+def _missing_class(row: int, shown: str) -> ValueError:
+    return ValueError(
+        f"The class of row {row} of y is missing ({shown}); classes cannot be. Leave "
+        "such rows out, or give missing ones a name of their own."
+    )
 
 
 def _check_indicators(observed: np.ndarray) -> None:

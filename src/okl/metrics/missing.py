@@ -20,6 +20,8 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from okl.numerics.missing import refuse_masked
+
 
 def r2_score(
     y_true: Any,
@@ -121,14 +123,13 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
     ValueError
         If shapes differ, or no row has an observed label.
     """
+    refuse_masked(y_true, "y_true")
     if not partly_observed(y_true):
         y_true, y_pred = _without_objects(y_true), _without_objects(y_pred)
         return float(
             metrics.accuracy_score(y_true, y_pred, sample_weight=sample_weight)
         )
-    labels = check_array(
-        y_true, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y_true"
-    )
+    labels = _numbers(y_true, "y_true", finite="allow-nan")
     predictions = check_array(y_pred, input_name="y_pred")
     if labels.shape != predictions.shape:
         raise ValueError(
@@ -257,6 +258,7 @@ def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
     floats = type(values) is np.ndarray and values.dtype == np.float64
     if floats and values.ndim in (1, 2) and values.size and np.isfinite(values).all():
         return values
+    refuse_masked(values, name)
     # differences of integers wrap around, and of truth values there are none
     return check_array(
         values,

@@ -1,4 +1,4 @@
-"""Names that are none: what stands for an id, or a node, that is not known."""
+"""What stands for nothing: names that are none, and entries that are masked."""
 
 from __future__ import annotations
 
@@ -17,3 +17,16 @@ def is_missing(name: Any) -> bool:
     if isinstance(name, np.datetime64 | np.timedelta64):
         return bool(np.isnat(name))
     return isinstance(name, float | np.floating) and bool(np.isnan(name))
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise ValueError if entries of an array are masked.
+
+    scikit-learn's checks drop the mask, and take what is under it for observed.
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array, with {np.ma.count_masked(values)} of its "
+            f"{np.size(values)} entries masked; masks are not read. Say by NaN what is "
+            f"missing: {name}.astype(float).filled(numpy.nan)."
+        )
