@@ -444,3 +444,40 @@ def test_certify_takes_data_frames_without_a_warning():
     later = OutputKernelExtension(model).fit(frame[:9], Y[:9, 0] + Y[:9, 1])
     again = certify(later, frame[:9], Y[:9, 0] + Y[:9, 1])
     assert again.status == later.certificate_.status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("model", "later"),
+    [
+        (OutputKernelRegressor(), {"alpha": 20.0, "tol": 1e-2}),
+        (OutputKernelRegressor(normalize_y=False), {"normalize_y": True}),
+        (OutputKernelRegressor("rbf", "identity"), {"fit_intercept": False}),
+        (OutputKernelRegressor(alpha=[0.1, 1.0, 2.0]), {"alpha": 1.0}),
+        (OutputKernelClassifier(), {"class_weight": "balanced", "alpha": 9.0}),
+        (OutputKernelRegressorCV("rbf", alphas=3), {"normalize_y": False}),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else type(value).__name__,
+)
+def test_parameters_set_after_a_fit_are_those_of_the_next(model, later, data):
+    X, Y = data
+    classifies = isinstance(model, OutputKernelClassifier)
+    y = Y[:, 0] > np.quantile(Y[:, 0], 0.3) if classifies else Y
+    model.fit(X, y)
+    before = certify(model, X, y)
+    assert before.relative_gap < 1e-6
+    model.set_params(**later)
+    after = certify(model, X, y)
+    assert (after.primal, after.dual) == (before.primal, before.dual)
+    assert after.message == before.message
+    # they are, once it is fitted again
+    assert certify(model.fit(X, y), X, y).primal != before.primal
+
+
+def test_parameters_set_after_a_fit_are_not_those_of_an_extension(data):
+    X, Y = data
+    model = OutputKernelRegressor(alpha=0.3).fit(X, Y[:, :2])
+    expected = OutputKernelExtension(model).fit(X, Y[:, 2]).predict(X)
+    model.set_params(alpha=20.0, normalize_y=False, fit_intercept=False)
+    found = OutputKernelExtension(model).fit(X, Y[:, 2])
+    assert_array_equal(found.predict(X), expected)
+    assert found.certificate_.status == "optimal"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -154,6 +155,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         The function that was found is mapped to the units of the user, L when it is
         asked for; all else, as the certificate, is that of the normalised targets.
         """
+        self._parameters = self.get_params(deep=False)
         self._units = targets.units or Units.as_given(targets.observed.n_outputs)
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
         agreement = Agreement(formulation, solution, alpha, self.tol, self.max_iter)
@@ -179,6 +181,12 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
             del self.dual_point_  # of a fit with another loss
         theta = function.dual_coef
         self._theta = theta[:, 0] if targets.one_dimensional else theta
+
+    def _as_fitted(self) -> Self:
+        """Return a copy with the parameters of the fit, whatever was set since."""
+        model = copy(self)
+        vars(model).update(self._parameters)
+        return model
 
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets.

@@ -53,7 +53,8 @@ def certify_model(
     bound below needs no solver. So it tells of any model, however it was found, loaded
     or changed, how far it is from the optimum of its own objective. Nothing is
     decomposed but one kernel matrix, to see that it is positive semi-definite; in
-    long form the target matrix is formed.
+    long form the target matrix is formed. Parameters that were set after the fit, an
+    ``alpha`` for the next one, have no say.
 
     Parameters
     ----------
@@ -79,6 +80,7 @@ def certify_model(
     if isinstance(model, OutputKernelExtension):
         return certify_extension(model, X, y, sample_weight)
     check_is_fitted(model)
+    model = model._as_fitted()
     loss = model.loss_
     # checks set attributes, those of a copy
     seen = copy(model)

@@ -63,6 +63,7 @@ class KeptFit:
                 "fitted regressor inside, and rows as that one takes them."
             )
         check_is_fitted(estimator)
+        estimator = estimator._as_fitted()
         structure = estimator.structure_
         single = isinstance(estimator.kernel_, Kernel) and not estimator._has_tasks
         if not single:
