@@ -275,11 +275,17 @@ def test_the_kernel_is_learned_by_default():
     assert_allclose(
         numbers(regressor(kernel=None).fit(X, Y).kernel_), numbers(MODEL.kernel_)
     )
-    with pytest.warns(UserWarning, match="No kernel was learned: 8 rows count"):
+    with pytest.warns(UserWarning, match="No kernel was learned: only 8 rows differ"):
         regressor(kernel=None).fit(X[:8], Y[:8])
     weights = (np.arange(N) < 8).astype(float)
-    with pytest.warns(UserWarning, match="No kernel was learned: 8 rows count"):
+    with pytest.warns(UserWarning, match="No kernel was learned: only 8 rows differ"):
         regressor(kernel=None, structures="frobenius").fit(X, Y, sample_weight=weights)
+
+
+def test_constant_columns_are_named_though_classes_make_few_rows():
+    classifier = OutputKernelClassifierCV(alphas=2, cv=2)
+    with pytest.warns(UserWarning, match="No kernel was learned: all columns are con"):
+        classifier.fit(np.ones((N, 3)), np.arange(N) % 3)
 
 
 def test_classifiers_have_probabilities_by_default():

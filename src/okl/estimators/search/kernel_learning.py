@@ -35,6 +35,7 @@ from okl.selection.standard_columns import StandardColumns
 MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
 # Rows with targets that there must be.
 _FEWEST = 10
+_CONSTANT = "all columns are constant"
 # Arrays of the size of the kernel matrix that learning holds.
 ARRAYS = 16
 _FLOAT = 8  # bytes
@@ -110,8 +111,11 @@ class KernelLearning:
         distinct = Distinct.of(X[rows], drawn)
         n_distinct = len(distinct.first)
         if n_distinct < _FEWEST:
+            if np.all(X[rows] == X[rows[:1]]):  # whose targets are not that many
+                raise NothingToLearnError(_CONSTANT)
             raise NothingToLearnError(
-                f"{n_distinct} rows count and differ, and it takes {_FEWEST} at least"
+                f"only {n_distinct} rows differ from each other, in X or in their "
+                f"targets, and it takes {_FEWEST} at least"
             )
         matrix = as_matrix(distinct.observed(drawn))
         kept, some = of_learnable_outputs(matrix)
@@ -138,7 +142,7 @@ class KernelLearning:
         )
         varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
         if not varies.n_varying:
-            raise NothingToLearnError("all columns are constant")
+            raise NothingToLearnError(_CONSTANT)
         return learning
 
     def run(self) -> LearnedKernel:
