@@ -93,7 +93,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     max_time : float or None, default=None
         Seconds after which no evaluation begins, but that at the end and the last fit.
     random_state : int, RandomState or None, default=0
-        Of the folds and the restarts.
+        Of the restarts and, unless ``cv`` is a splitter, of the folds: for other draws
+        on the same folds give ``cv=KFold(5, shuffle=True, random_state=0)``.
     n_jobs : int or None, default=None
         Restarts in parallel, by joblib.
 
