@@ -66,7 +66,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     max_memory : float or None, default=None
         MiB that the kernel matrix may take, with what it is decomposed into; None for
         half of what is free. A matrix that does not fit is evaluated again, in blocks
-        of rows, for each product.
+        of rows, for each product. It is of the fit alone: what `predict` says beside
+        predictions decomposes a stored kernel matrix, if three of its size are free.
 
     Attributes
     ----------
