@@ -23,7 +23,6 @@ from okl.losses import (
 )
 from okl.solvers import (
     AugmentedLagrangian,
-    BlockCoordinateDescent,
     ClosedForm,
     FactoredNewton,
     FeatureNewton,
@@ -137,7 +136,6 @@ SOLVERS: list[Solver] = [
     ClosedForm(factorize=True),
     FactoredNewton(),
     OutputKernelNewton(),
-    BlockCoordinateDescent(),
     Imputation(),
     FeatureNewton(),
     NewtonCG(),

@@ -12,7 +12,7 @@ from okl.kernels import Gaussian
 from okl.structures import Fixed, Graph
 from tests.samples import alpha_max, draw, orthogonal
 
-SOLVERS = ["auto", "closed_form", "block_coordinate_descent"]
+SOLVERS = ["auto", "closed_form"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -277,7 +277,7 @@ def test_a_structure_that_couples_the_outputs():
     with pytest.raises(ValueError, match=r"PerOutput .* structure='identity'"):
         OutputKernelRegressorCV(PerOutput(KERNELS), ["identity", "mean"]).fit(X, Y)
     with pytest.raises(ValueError, match="one kernel for all outputs"):
-        regressor(PerOutput(KERNELS), solver="block_coordinate_descent").fit(X, Y)
+        regressor(PerOutput(KERNELS), solver="output_kernel_newton").fit(X, Y)
     with pytest.raises(TypeError, match=r"kernels\[1\] of PerOutput"):
         regressor(PerOutput([Linear(), "rbf"])).fit(X, Y[:, :2])
     matrices = [kernel(X) for kernel in KERNELS]

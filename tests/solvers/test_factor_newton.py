@@ -12,11 +12,10 @@ from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
-from okl.solvers.factor.rank_growth import RankGrowth, mean_on
 from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_newton import takes
-from okl.solvers.smooth.factor_penalties import OfTrace
+from okl.solvers.smooth.factor_penalties import OfTrace, mean_on
 from okl.solvers.smooth.factor_steps import FactorIterate
 from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
 from okl.solvers.smooth.joint_steps import JointSteps
@@ -111,23 +110,18 @@ def test_the_rank_grows_by_directions_above_the_mean():
     L = SpectralKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
     moment = np.diag([1.0, 1.0, 3.0, 0.5])
     assert mean_on(L, moment) == pytest.approx(1.0)
-    growth = RankGrowth()
-    shares = [more.matrix() - L.matrix() for more in growth.added_to(L, moment)]
-    for share in shares:
-        assert_allclose(share, np.diag([0, 0, share[2, 2], 0]), atol=1e-15)
-    # of the size of L first, and less and less
-    sizes = [share[2, 2] for share in shares]
-    assert sizes[0] == pytest.approx(5.0)
-    assert_allclose(np.divide(sizes[1:], sizes[:-1]), 0.25, rtol=1e-6)
-    # after that it begins nearer to what was tried last
-    assert next(iter(growth.added_to(L, moment))).matrix()[2, 2] < 1e-5
+    penalty, nothing = OfTrace(), np.diag([1.0, 1.0, 1.0, 0.5])
+    # of the size of L, and of what is given besides
+    for least in (0.0, 0.5):
+        lacking = penalty.lacking(L, moment, least)
+        assert_allclose(lacking, np.diag([0, 0, 5 + least, 0]), atol=1e-15)
     # nothing is added where S is one number on the range of L, and less elsewhere
-    assert not list(RankGrowth().added_to(L, np.diag([1.0, 1.0, 1.0, 0.5])))
+    assert penalty.lacking(L, nothing, 0.0) is None
 
 
 def test_a_psd_matrix_of_full_rank_may_grow_as_well():
     L, moment = SpectralKernel.from_matrix(psd(3, 0)), psd(3, 1)
-    more = next(iter(RankGrowth().added_to(L, moment))).matrix() - L.matrix()
+    more = OfTrace().lacking(L, moment, 0.0)
     assert np.linalg.eigvalsh(more)[0] >= -1e-12
     assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)
 

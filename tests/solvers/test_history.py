@@ -53,48 +53,6 @@ def test_a_closed_form_is_one_iteration(case):
 
 
 @pytest.mark.parametrize("alpha", [3.0, 0.1, 1e-3])
-@pytest.mark.parametrize("structure", [Frobenius(), LowRank()], ids=repr)
-def test_block_coordinate_descent_is_monotone(structure, alpha):
-    # P^(1/2) of a computed P has no eigenvalues below 1e-8 of the largest, only noise:
-    # where one goes to zero (trace, alpha = 3) the objective must not rise by 1e-9
-    _, Y, K = draw(14, 4)
-    found = solve(
-        K,
-        Y,
-        structure,
-        alpha,
-        solver="block_coordinate_descent",
-        tol=1e-9,
-        max_iter=300,
-    )
-    primal = np.array([record["primal"] for record in found.solution.history])
-    assert len(primal) >= 2
-    assert np.all(np.diff(primal) <= 1e-13 * primal[0])
-
-
-@pytest.mark.parametrize("fraction", [1.1, 1 / 1.5, 1 / 3, 1 / 30, 1e-3])
-@pytest.mark.parametrize(
-    "structure",
-    [LowRank(), TraceBall(), TraceBall(0.01), Frobenius(), Sparse(0.5), Cluster(2)],
-    ids=repr,
-)
-def test_block_coordinate_descent_gets_there(structure, fraction):
-    # plain alternation ends at gaps of 1e-5 to 1e-2 where L becomes singular
-    _, Y, K = draw(40, 6)
-    found = solve(
-        K,
-        Y,
-        structure,
-        fraction * alpha_max(K, Y),
-        solver="block_coordinate_descent",
-        max_iter=200,
-    ).solution
-    assert found.certificate.status == "optimal"
-    primal = np.array([record["primal"] for record in found.history])
-    assert np.all(np.diff(primal) <= 1e-13 * primal[0])
-
-
-@pytest.mark.parametrize("alpha", [3.0, 0.1, 1e-3])
 def test_newton_steps_of_the_trace_structure_are_monotone(alpha):
     _, Y, K = draw(14, 4)
     found = solve(K, Y, LowRank(), alpha, tol=1e-9)
@@ -103,20 +61,18 @@ def test_newton_steps_of_the_trace_structure_are_monotone(alpha):
 
 
 @each
-@pytest.mark.parametrize("solver", ["auto", "block_coordinate_descent"])
 @pytest.mark.parametrize("factor", [3.0, 30.0, 1e3])
-def test_warm_start_and_cold_start_meet(structure, solver, factor):
+def test_warm_start_and_cold_start_meet(structure, factor):
     # the range of L must grow again where the start has lost directions
     _, Y, K = draw(14, 4)
     alpha = 0.01
-    larger = solve(K, Y, structure, alpha * factor, solver=solver, max_iter=500)
-    cold = solve(K, Y, structure, alpha, solver=solver, tol=1e-8, max_iter=500)
+    larger = solve(K, Y, structure, alpha * factor, max_iter=500)
+    cold = solve(K, Y, structure, alpha, tol=1e-8, max_iter=500)
     warm = solve(
         K,
         Y,
         structure,
         alpha,
-        solver=solver,
         tol=1e-8,
         max_iter=500,
         start=larger.solution.start,
@@ -126,13 +82,12 @@ def test_warm_start_and_cold_start_meet(structure, solver, factor):
     assert_allclose(warm.solution.certificate.primal, expected.primal, rtol=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["auto", "block_coordinate_descent"])
 @pytest.mark.parametrize("structure", [Frobenius(), LowRank()], ids=repr)
-def test_a_start_from_where_nothing_is_learned_is_left(structure, solver):
+def test_a_start_from_where_nothing_is_learned_is_left(structure):
     _, Y, K = draw(14, 4)
     top = alpha_max(K, Y)
-    start = solve(K, Y, structure, 2 * top, solver=solver).solution.start
-    found = solve(K, Y, structure, top / 10, solver=solver, start=start, max_iter=500)
+    start = solve(K, Y, structure, 2 * top).solution.start
+    found = solve(K, Y, structure, top / 10, start=start, max_iter=500)
     assert found.output_kernel.rank > 0
     assert found.solution.certificate.relative_gap < 1e-6
 
@@ -189,13 +144,10 @@ def test_an_impossible_tolerance_ends(structure):
 
 
 @each
-@pytest.mark.parametrize("solver", ["auto", "block_coordinate_descent"])
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
-def test_max_iter_is_kept(structure, solver, max_iter):
-    if solver != "auto" and structure.max_rank(4) < 4:
-        pytest.skip("refused, see test_rank_bound.py")
+def test_max_iter_is_kept(structure, max_iter):
     _, Y, K = draw(14, 4)
-    found = solve(K, Y, structure, 1e-3, solver=solver, max_iter=max_iter, tol=1e-13)
+    found = solve(K, Y, structure, 1e-3, max_iter=max_iter, tol=1e-13)
     assert found.solution.n_iter <= max_iter
     assert len(found.solution.history) == found.solution.n_iter
     assert np.all(np.isfinite(found.dual_coef))

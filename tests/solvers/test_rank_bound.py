@@ -58,24 +58,6 @@ def test_rank_limited_means_stationary(rank):
     assert stationarity(K, Y, found, alpha) < 1e-3
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3, 6])
-@pytest.mark.parametrize("fraction", [1 / 300, 1 / 1.5])
-def test_alternation_under_a_bound(rank, fraction):
-    # with f fixed L keeps its range: it would stop in the first subspace
-    _, Y, K = draw(25, 6)
-    alpha = fraction * alpha_max(K, Y)
-    newton = solve(K, Y, LowRank(rank), alpha, tol=1e-8).solution.certificate
-    found = solve(
-        K, Y, LowRank(rank), alpha, tol=1e-8, solver="block_coordinate_descent"
-    )
-    certificate = found.solution.certificate
-    assert found.output_kernel.rank <= rank
-    assert certificate.status == newton.status
-    assert_allclose(certificate.primal, newton.primal, rtol=1e-6)
-    if newton.status == "rank_limited":
-        assert stationarity(K, Y, found, alpha) < 1e-3
-
-
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_stationarity_follows_the_tolerance(rank):
     _, Y, K = draw(25, 6)

@@ -15,9 +15,6 @@ from okl.solvers.factor.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.kinks.augmented_lagrangian import (
     AugmentedLagrangian as AugmentedLagrangian,
 )
-from okl.solvers.output_kernel.block_coordinate_descent import (
-    BlockCoordinateDescent as BlockCoordinateDescent,
-)
 from okl.solvers.output_kernel.output_kernel_newton import (
     OutputKernelNewton as OutputKernelNewton,
 )

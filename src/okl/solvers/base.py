@@ -41,7 +41,8 @@ class Solver(Component, ABC):
     loss_requires, structure_requires : frozenset of str
         The capabilities without which the solver does not work.
     regions : tuple of Region classes
-        The kinds of region that it knows; any structure if it names none.
+        The kinds of region that it knows, `NoneType` where it needs none; any structure
+        if it names none.
     weightings : frozenset of {"none", "missing", "any"}
         The weights that a solver for a quadratic loss takes; others take any.
     needs_one_kernel : bool
@@ -58,7 +59,7 @@ class Solver(Component, ABC):
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
     structure_requires: ClassVar[frozenset[str]] = frozenset()
-    regions: ClassVar[tuple[type[Region], ...]] = ()
+    regions: ClassVar[tuple[type[Region | None], ...]] = ()
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none"})
     needs_one_kernel: ClassVar[bool] = True
     workspace_matrices: ClassVar[int] = 2

@@ -6,6 +6,8 @@ a solver that does not fit says what these mean.
 
 from __future__ import annotations
 
+from types import NoneType
+
 from okl.optimization.regions import Free, HalfTrace, Region, WithBarrier
 from okl.parameters.component import Component
 
@@ -20,11 +22,12 @@ STRUCTURES = {
     "proximal": "a structure with an output kernel near a given one (`proximal`)",
     "update": "a structure with a best output kernel for given predictors (`update`)",
 }
-REGIONS: dict[type[Region], str] = {
+REGIONS: dict[type[Region | None], str] = {
     Free: "a penalty on the square of the output kernel, as 'frobenius'",
     HalfTrace: "a penalty on the trace of the output kernel, as 'low_rank'",
     WithBarrier: "bounds on eigenvalues of the output kernel or a penalty on its "
     "entries, as 'trace_ball', 'cluster' or 'sparse'",
+    NoneType: "an update alone, as one of your own",
 }
 
 
@@ -38,7 +41,9 @@ def lacking_structure(capability: str, structure: Component) -> str:
     return f"{STRUCTURES[capability]}, and the structure is {_kind(structure)}"
 
 
-def lacking_region(regions: tuple[type[Region], ...], structure: Component) -> str:
+def lacking_region(
+    regions: tuple[type[Region | None], ...], structure: Component
+) -> str:
     """Return what a structure with a region of another kind is not, likewise."""
     kinds = "; or ".join(REGIONS[cls] for cls in regions)
     return f"a structure with {kinds}, and the structure is {_kind(structure)}"

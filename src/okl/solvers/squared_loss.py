@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from okl.solvers.factor.factored_newton import FactoredNewton
-from okl.solvers.output_kernel.block_coordinate_descent import BlockCoordinateDescent
 from okl.solvers.output_kernel.output_kernel_newton import OutputKernelNewton
 from okl.solvers.predictor.closed_form import ClosedForm
 from okl.solvers.table import Choice
@@ -12,6 +11,6 @@ SQUARED_LOSS = (
     Choice(
         "squared, all targets or weighted rows",
         (ClosedForm,),
-        (FactoredNewton, OutputKernelNewton, BlockCoordinateDescent),
+        (FactoredNewton, OutputKernelNewton),
     ),
 )

@@ -166,9 +166,9 @@ class Structure(NamedOutputs, OwnKernels, ABC):
         return n_outputs
 
     def region(self, n_outputs: int) -> Region | None:
-        """Return R as Newton's methods see it, None if none can minimise it.
+        """Return R as Newton's methods see it, see `okl.optimization.regions`.
 
-        See `okl.optimization.regions`.
+        None if none can minimise it: then f and L are found in turn, by the `update`.
         """
         return None
 

@@ -55,7 +55,7 @@ class FactoredNewton(Solver):
     """Newton in the factor B, its rank grown by the certificate."""
 
     name: ClassVar[str | None] = "factored_newton"
-    regions: ClassVar[tuple[type[Region], ...]] = (HalfTrace,)
+    regions: ClassVar[tuple[type[Region | None], ...]] = (HalfTrace,)
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K."""

@@ -1,19 +1,52 @@
-"""The best L for a given f, and a first L: what block coordinate descent alternates.
+"""f and L in turn: structures that say no more of L than their update.
 
-For the f of `okl.solvers.predictor.spectral` the best L is the structure's update at
-P = F'K^+F = Theta'K Theta. Either half lowers the same convex objective.
+For an L the best f is a closed form (`okl.solvers.predictor.spectral`); for an f the
+best L is the structure's update at P = F'K^+F = Theta'K Theta. Both lower the same
+convex objective, so the iteration is monotone and L stays PSD. Holding the coefficients
+C instead of f while L is updated, as published (Dinuzzo et al. 2011, Lemma 4.1), has
+neither property.
+
+Given f the range of L can only shrink. Where L is singular at the optimum the gap may
+stay at 1e-5 to 1e-2, and where it is nearly so this takes many rounds: a structure with
+a region (`okl.optimization.regions`) has Newton's method instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from okl.numerics.arrays import Array, namespace, symmetric
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
+from okl.solvers.output_kernel.value_function import NewtonIterate
 from okl.solvers.predictor.spectral import best_coefficients
+
+# The update is solved to a fraction of the gap asked for.
+_UPDATE_TOLERANCE = 1e-2
+# A start that has lost directions is given this much of an L that has them all.
+_FRESH = 1e-2
 
 # Fixed-point rounds for the scale of a first output kernel, and when to stop them.
 _SCALE_ROUNDS = 20
 _SCALE_CHANGE = 0.1
+
+
+def alternate(
+    rotated: Rotated, alpha: float, start: SpectralKernel | None, *, tol: float
+) -> Iterator[NewtonIterate]:
+    """Yield models without end, from L of a neighbouring alpha or a scaled identity."""
+    tol = _UPDATE_TOLERANCE * tol
+    kernel = first_output_kernel(rotated, alpha, tol=tol)
+    if start is not None and start.rank == rotated.targets.shape[1]:
+        kernel = start
+    elif start is not None:
+        together = start.matrix() + _FRESH * kernel.matrix()
+        kernel = SpectralKernel.from_matrix(together)
+    while True:
+        coefficients = best_coefficients(rotated, kernel, alpha)
+        bounds = rotated.bounds(coefficients, kernel, alpha)
+        yield NewtonIterate(kernel, *bounds, kernel)
+        kernel = best_output_kernel(rotated, coefficients, tol=tol)
 
 
 def best_output_kernel(

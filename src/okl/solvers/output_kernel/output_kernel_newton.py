@@ -9,12 +9,15 @@ is minimised over what the structure lets L be, its `okl.optimization.regions.Re
 bounded eigenvalues, or orthants of signs of entries. In the eigenbasis of L the second
 derivative of phi is nearly diagonal: conjugate gradients, preconditioned by the
 diagonal, need a few products a step, whatever the condition. Where nothing bounds L,
-the same goes on in the dual variables (`okl.solvers.output_kernel.dual_newton`).
+the same goes on in the dual variables (`okl.solvers.output_kernel.dual_newton`). A
+structure that names no region has its update alone, and f and L are found in turn
+(`okl.solvers.output_kernel.alternation`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import NoneType
 from typing import ClassVar
 
 from okl.numerics.arrays import eigh, namespace, symmetric
@@ -25,6 +28,7 @@ from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.output_kernel.alternation import alternate
 from okl.solvers.output_kernel.dual_newton import dual_newton
 from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
 from okl.solvers.predictor.spectral import best_coefficients
@@ -36,7 +40,7 @@ _MATRICES = 12
 
 
 class OutputKernelNewton(Solver):
-    """Newton's method in L, over the region of the structure."""
+    """Newton's method in L, over the region of the structure, or f and L in turn."""
 
     name: ClassVar[str | None] = "output_kernel_newton"
     aliases: ClassVar[tuple[str, ...]] = (
@@ -44,8 +48,21 @@ class OutputKernelNewton(Solver):
         "rescaled_trace",
         "sparse_newton",
         "barrier_newton",
+        "block_coordinate_descent",
     )
-    regions: ClassVar[tuple[type[Region], ...]] = (Free, WithBarrier)
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"update"})
+    regions: ClassVar[tuple[type[Region | None], ...]] = (
+        Free,
+        WithBarrier,
+        NoneType,
+    )
+
+    def missing(self, problem: Problem) -> list[str]:
+        """Return what a problem lacks, each in words that follow 'it needs'."""
+        known = "known" in problem.structure.capabilities
+        lacking = ["a structure that learns the output kernel"] * known
+        bounded = ["a structure whose rank is not bounded"] * problem.rank_is_bounded
+        return super().missing(problem) + lacking + bounded
 
     def prepare(self, problem: Problem) -> Rotated:
         """Decompose K, after looking for room for matrices of outputs."""
@@ -68,6 +85,8 @@ class OutputKernelNewton(Solver):
             iterates = dual_newton(
                 prepared, alpha, start, tol=tol, scales=region.scales
             )
+        elif region is None:
+            iterates = alternate(prepared, alpha, start, tol=tol)
         else:
             assert isinstance(region, WithBarrier)
             iterates = _primal_newton(prepared, region, alpha, start)

@@ -20,12 +20,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.interior import Interior
 from okl.optimization.regions import Free, HalfTrace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem
-from okl.solvers.factor.rank_growth import lacking, mean_on
 
 
 class FactorPenalty(ABC):
@@ -66,7 +65,14 @@ class FactorPenalty(ABC):
 
         L with some of it is PSD.
         """
-        return lacking(kernel, moment, least=least)
+        xp = namespace(moment)
+        values, vectors = eigh(moment)
+        excess = xp.clip(values - mean_on(kernel, moment), 0.0, None)
+        total = float(xp.sum(excess))
+        if total <= 0:
+            return None
+        trace = float(xp.sum(kernel.eigenvalues)) + least
+        return (vectors * (trace / total * excess)) @ vectors.T
 
 
 class OfTrace(FactorPenalty):
@@ -152,3 +158,10 @@ def factor_penalty(problem: Problem) -> FactorPenalty | None:
     if isinstance(region, Interior) and region.is_ball:
         return OfBall(region.budget)
     return OfSquare(region.scales) if isinstance(region, Free) else None
+
+
+def mean_on(kernel: SpectralKernel, moment: Array) -> float:
+    """Return <S, L> / tr L, the mean of S on L; zero for L = 0."""
+    factor = kernel.factor()
+    size = inner(factor, factor)
+    return inner(factor, moment @ factor) / size if size > 0 else 0.0
