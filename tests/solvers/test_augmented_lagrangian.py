@@ -6,7 +6,9 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
 
+from okl import OutputKernelClassifier
 from okl.losses import Envelope, Hinge
 from okl.operators import Dense, Features
 from okl.solvers import NewtonCG, SemismoothNewton
@@ -129,3 +131,14 @@ def test_a_block_of_an_operator(make):
     A = np.random.default_rng(0).normal(size=(9, 3))
     rows = np.array([4, 0, 4, 7])
     assert_allclose(make(A).block(rows), (A @ A.T)[np.ix_(rows, rows)], atol=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-5])
+def test_a_bounded_rank_at_a_tiny_alpha_ends_below_the_loss_of_no_kernel(alpha):
+    # of two models with gaps of all but one, that with an objective of 1e10 was taken
+    X, y = (part[:150] for part in load_digits(return_X_y=True))
+    model = OutputKernelClassifier(
+        "linear", LowRank(2), alpha, loss="hinge", fit_intercept=False
+    )
+    certificate = model.fit(X, y).certificate_
+    assert certificate.primal < 150 * 10

@@ -147,7 +147,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
             parameter = min(growth * parameter, _LARGEST)
         share = min(max(_SHARE * monitor.smallest, _LEAST * tol), _MOST)
     best = monitor.best
-    if sparse is not None and sparse.is_as_good_as(best, tol):
+    bounded = problem.rank_is_bounded
+    if sparse is not None and sparse.is_as_good_as(best, tol, bounded=bounded):
         best = sparse
         monitor.add(best.certificate.primal, best.certificate.dual)
     return Solution(

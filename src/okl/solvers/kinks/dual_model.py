@@ -68,7 +68,8 @@ class DualModel(NamedTuple):
         solved = model(polished(problem, kernel, self.multipliers, request.alpha))
         if solved.certificate.status == "optimal":
             return solved
-        return min(solved, model(self.multipliers), key=_primal if limited else _gap)
+        key = _primal if problem.rank_is_bounded else _gap
+        return min(solved, model(self.multipliers), key=key)
 
     @classmethod
     def of_dual_point(
@@ -91,19 +92,19 @@ class DualModel(NamedTuple):
             rank_limited=rank_limited,
         )
 
-    def is_as_good_as(self, other: DualModel, tol: float) -> bool:
+    def is_as_good_as(self, other: DualModel, tol: float, *, bounded: bool) -> bool:
         """Tell whether it is optimal, or no farther from it than the other plus tol.
 
-        Under an active bound on the rank the objective says which is nearer: with the
-        same L, multipliers of a larger dual value make a smaller gap, and may make a
-        worse model.
+        Under a bound on the rank the objective says which is nearer: with the same L,
+        multipliers of a larger dual value make a smaller gap, and may make a worse
+        model.
         """
         here, there = self.certificate, other.certificate
         if "optimal" in (here.status, there.status):
             return here.status == "optimal"
-        if "rank_limited" in (here.status, there.status):
-            bounded = here.relative_gap < inf  # else its multipliers are no dual point
-            return bounded and here.primal <= (1 + tol) * there.primal
+        if bounded:
+            feasible = here.relative_gap < inf  # else its multipliers are no dual point
+            return feasible and here.primal <= (1 + tol) * there.primal
         return here.relative_gap <= there.relative_gap + tol
 
     @classmethod
