@@ -31,9 +31,10 @@ from okl.solvers.solution import Solution
 # Sufficient decrease of a step; shares of it that are tried, and of one that is damped.
 _ARMIJO, _TRIALS, _DAMPED_TRIALS = 1e-4, 40, 4
 # mu where a step is first too long, its growth, what is left of it after a step that
-# was not, and where it ends. A share is too small, or large enough to raise mu no more.
-_FIRST, _LARGER, _SMALLER, _NEGLIGIBLE, _MOST = 1e-2, 5.0, 0.2, 1e-8, 1e8
-_SHORT, _ENOUGH = 0.1, 0.3
+# was not, and below which it is none. A share is too small, or large enough to raise mu
+# no more; and mu rises no more where the objective is too large to show the step.
+_FIRST, _LARGER, _SMALLER, _NEGLIGIBLE = 1e-2, 5.0, 0.2, 1e-8
+_SHORT, _ENOUGH, _UNSEEN = 0.1, 0.3, 1e-14
 # So many steps of smaller shares, and other steps are to be taken.
 _TINY, _MOST_TINY = 1e-2, 3
 # Singular values whose squares are below this (relative) are zero.
@@ -141,7 +142,7 @@ class JointSteps(FactorSteps):
                 self._damping = lower if self._damping > _NEGLIGIBLE else 0.0
             elif limited and share < _ENOUGH:
                 self._damping = max(_LARGER * self._damping, _FIRST)
-            over = self._damping > _MOST
+            over = not abs(self.promise) > _UNSEEN * here.objective
             if share >= _SHORT or not limited or over:
                 break
         return model if there is here else self._iterate(self._decomposed(there))
@@ -163,7 +164,7 @@ class JointSteps(FactorSteps):
                 here.intercept,
             )
             rise = there.objective - here.objective
-            if rise < -_ARMIJO * share * slope:
+            if rise < -_ARMIJO * share * abs(slope):
                 return there, share, slope
             share = shorter(share, rise, slope)
         return here, 0.0, slope
