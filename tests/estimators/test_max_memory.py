@@ -1,7 +1,10 @@
 """Kernel matrices that do not fit: row blocks, and errors that name the remedy."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from okl import (
@@ -191,3 +194,22 @@ def test_a_linear_kernel_needs_no_matrix():
     X, Y, _ = draw(N, M)
     model = OutputKernelRegressor("linear", max_memory=MATRIX / 100).fit(X, Y)
     assert model.certificate_.status == "optimal"
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+def test_many_sparse_columns_are_not_decomposed(structure):
+    n, d = 1500, 1000
+    X = sp.random_array((n, d), density=8 / d, random_state=0, format="csr")
+    Y = X @ np.random.default_rng(1).normal(size=(d, 2))
+    options = {"kernel": "linear", "structure": structure, "tol": 1e-8}
+    peaks, fits = [], []
+    for max_memory in (None, 1.0):
+        model = OutputKernelRegressor(max_memory=max_memory, **options)
+        tracemalloc.start()
+        fits.append(model.fit(X, Y))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert model.certificate_.status == "optimal"
+    assert peaks[0] > 8 * d * (d + n)
+    assert peaks[1] < peaks[0] / 2
+    assert_allclose(fits[1].predict(X), fits[0].predict(X), atol=1e-2)

@@ -1,5 +1,7 @@
 """From a kernel and rows to an operator, in blocks and within memory."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -48,6 +50,23 @@ def test_rows_so_sparse_that_products_with_them_are_cheaper_than_with_their_matr
     assert_allclose(operator @ np.eye(n), (X @ X.T).toarray(), atol=1e-13)
     denser = sp.random_array((n, d), density=0.1, random_state=0, format="csr")
     assert type(operator_of(Linear(), denser)) is Dense
+
+
+@pytest.mark.parametrize(("share", "fits"), [(0.99, False), (1.01, True)])
+def test_fewer_sparse_features_than_rows_are_decomposed_if_that_fits(share, fits):
+    n, d = 500, 300
+    X = sp.random_array((n, d), density=0.1, random_state=0, format="csr")
+    budget = share * 8 * (3 * d**2 + n * d)
+    operator = operator_of(Linear(), X, budget=budget)
+    assert type(operator) is SparseFeatures
+    centred, _ = operator.centered()
+    assert (centred.workspace >= 2) is fits
+    # the spectrum takes no more than that, small arrays aside
+    tracemalloc.start()
+    assert len(operator.spectrum.eigenvalues) == d
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * 8 * (3 * d**2 + n * d)
 
 
 def test_a_function_of_the_user_is_verified():

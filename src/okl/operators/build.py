@@ -17,6 +17,8 @@ from okl.operators.sparse_features import SparseFeatures, sparse_work
 from okl.operators.terms import OperatorTerms, RowOperator
 
 _FLOAT = 8  # bytes
+# What `Operator.workspace` is where a decomposition fits.
+_DECOMPOSITION = 2.0
 
 
 def operator_of(
@@ -71,7 +73,10 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
         narrow = features.shape[1] < n_samples
         if issparse(features) and (narrow or sparse_work(features) < n_samples**2):
             # with many features the matrix is formed to be decomposed
-            workspace = float("inf") if narrow else max(matrices - 1, 0.0)
+            workspace = max(matrices - 1, 0.0)
+            if narrow:  # else that of the features, and eigenvectors of both
+                entries = features.shape[1] * (3 * features.shape[1] + n_samples)
+                workspace = _DECOMPOSITION * budget / (_FLOAT * entries)
             return SparseFeatures(features, workspace=workspace)
         if narrow:
             return Features(features)
