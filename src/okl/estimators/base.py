@@ -185,7 +185,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     def _as_fitted(self) -> Self:
         """Return a copy with the parameters of the fit, whatever was set since."""
         model = copy(self)
-        vars(model).update(self._parameters)
+        model.__dict__.update(self._parameters)
         return model
 
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
