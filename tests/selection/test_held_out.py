@@ -1,30 +1,33 @@
-"""Scores of folds: the weights of sparse features, and alphas that are left out."""
+"""Scores of folds: the weights of features, and alphas that are left out."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelClassifier, OutputKernelClassifierCV
 from okl.datasets import make_text_tree
 from okl.losses import Softmax
-from okl.operators import SparseFeatures
+from okl.operators import Features, SparseFeatures
 from okl.problems import Inputs, Observed
 from okl.selection.held_out import score_fold
 from okl.structures import Identity, Mean
-from tests.solvers.test_feature_newton import intercepts, targets, words
+from tests.solvers.test_feature_newton import intercepts, kinds, targets, words
 
 
 @intercepts
 @pytest.mark.parametrize("structure", [Identity(), Mean(2.0)], ids=lambda s: s.name)
-def test_held_out_predictions_are_those_of_the_models(structure, intercept):
-    X = words(90)
+@kinds
+def test_held_out_predictions_are_those_of_the_models(structure, intercept, dense):
+    X = words(90, dense=True)
     X[:, 3] = 0  # one that only held-out rows have
     X[80:, 3] = 1.0
-    X = X.tocsr()
+    X = X if dense else sp.csr_matrix(X)
     observed = Observed(targets(Softmax(), 90), Softmax())
     train, test = np.arange(60), np.arange(60, 90)
     alphas = np.array([1.0, 0.1])
-    whole = Inputs.of(SparseFeatures(X), fit_intercept=intercept)
+    operator = Features(X) if dense else SparseFeatures(X)
+    whole = Inputs.of(operator, fit_intercept=intercept)
     found = score_fold(
         whole.plain,
         observed,

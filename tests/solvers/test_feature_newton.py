@@ -1,18 +1,20 @@
-"""Newton's method for the weights of sparse features."""
+"""Newton's method for the weights of features, sparse or few."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from okl import OutputKernelRegressor
+from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.losses import Huber, Logistic, Softmax, SquaredHinge
-from okl.operators import SparseFeatures
+from okl.operators import Features, SparseFeatures
 from okl.operators.centred_rows import CentredRows
+from okl.operators.dense_rows import DenseRows
 from okl.operators.feature_rows import FeatureRows
 from okl.problems import Inputs, Observed
 from okl.solvers import choose_solver, solve, solve_path
 from okl.solvers.predictor.feature_equations import FeatureEquations
+from okl.solvers.predictor.feature_point import FeatureProblem
 from okl.structures import Fixed, Identity, Mean, Tree
 from okl.trees import ClassTree
 from tests.samples import psd
@@ -27,13 +29,15 @@ STRUCTURES = [
 ]
 each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 structures = pytest.mark.parametrize("structure", STRUCTURES, ids=lambda s: s.name)
+kinds = pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 
 
-def words(n=N, d=D, seed=0):
-    """Return sparse rows."""
+def words(n=N, d=D, seed=0, *, dense=False):
+    """Return rows of which few entries are not zero, kept sparse or not."""
     rng = np.random.default_rng(seed)
-    return sp.random(n, d, density=0.2, random_state=rng, format="csr")
+    X = sp.random(n, d, density=0.2, random_state=rng, format="csr")
+    return X.toarray() if dense else X
 
 
 def targets(loss, n=N):
@@ -44,7 +48,8 @@ def targets(loss, n=N):
 
 def problem_of(loss, structure, intercept, X=None, weights=None):
     X = words() if X is None else X
-    inputs = Inputs.of(SparseFeatures(X), fit_intercept=intercept)
+    operator = SparseFeatures(X) if sp.issparse(X) else Features(X)
+    inputs = Inputs.of(operator, fit_intercept=intercept)
     observed = Observed(targets(loss, X.shape[0]), loss, weights)
     return observed.formulate(inputs, structure).problem
 
@@ -52,9 +57,12 @@ def problem_of(loss, structure, intercept, X=None, weights=None):
 @each
 @structures
 @intercepts
+@kinds
 @pytest.mark.parametrize("alpha", [1.0, 1e-3])
-def test_the_optimum_is_that_of_dual_variables(loss, structure, intercept, alpha):
-    problem = problem_of(loss, structure, intercept)
+def test_the_optimum_is_that_of_dual_variables(
+    loss, structure, intercept, dense, alpha
+):
+    problem = problem_of(loss, structure, intercept, words(dense=dense))
     found, other = (
         solve(problem, alpha, solver=solver, tol=1e-7)
         for solver in ("feature_newton", "newton_cg")
@@ -65,9 +73,11 @@ def test_the_optimum_is_that_of_dual_variables(loss, structure, intercept, alpha
 
 
 @intercepts
-def test_weights_of_rows_count(intercept):
+@kinds
+def test_weights_of_rows_count(intercept, dense):
     weights = np.random.default_rng(3).uniform(0.2, 2.0, size=(N, 1))
-    problem = problem_of(Softmax(), Identity(), intercept, weights=weights)
+    X = words(dense=dense)
+    problem = problem_of(Softmax(), Identity(), intercept, X, weights=weights)
     found, other = (
         solve(problem, 0.01, solver=solver, tol=1e-7)
         for solver in ("feature_newton", "newton_cg")
@@ -92,10 +102,14 @@ def test_rows_that_carry_weights_are_refused():
     assert model.certificate_.status == "optimal"
 
 
-def test_features_that_depend_on_each_other_do_not_hinder():
+@kinds
+@intercepts
+def test_features_that_depend_on_each_other_do_not_hinder(dense, intercept):
     X = words()
-    X = sp.hstack([X, X[:, :5], X[:, :5] + X[:, 5:10]]).tocsr()
-    problem = problem_of(Softmax(), Identity(), False, X=X)
+    constant = np.ones((N, 1))
+    X = sp.hstack([X, X[:, :5], X[:, :5] + X[:, 5:10], constant]).tocsr()
+    X = X.toarray() if dense else X
+    problem = problem_of(Softmax(), Identity(), intercept, X=X)
     for solution in solve_path(problem, [1.0, 1e-2, 1e-4], tol=1e-8, max_iter=100):
         assert solution.certificate.status == "optimal"
 
@@ -109,13 +123,15 @@ def test_a_solve_that_is_cut_short_says_so():
 
 @structures
 @intercepts
-def test_the_equations_are_those_of_the_weights(structure, intercept):
+@kinds
+def test_the_equations_are_those_of_the_weights(structure, intercept, dense):
     rng = np.random.default_rng(0)
-    problem = problem_of(Softmax(), structure, intercept)
-    rows = FeatureRows(problem.operator.feature_rows, intercept, M)
+    problem = problem_of(Softmax(), structure, intercept, words(dense=dense))
+    rows = problem.operator.feature_rows.uncorrelated()
+    rows = FeatureRows(rows, intercept, M)
     kernel, scores = problem.known(), rng.normal(size=(N, M))
     curvature = problem.loss.curvature(problem.targets, scores)
-    equations = FeatureEquations(rows, kernel, curvature, 0.3)
+    equations = FeatureEquations(FeatureProblem(problem, kernel, rows), curvature, 0.3)
     right = rows.adjoint(problem.loss.negative_gradient(problem.targets, scores))
     for step in equations.steps(right):
         if step.left < 1e-10:
@@ -136,3 +152,33 @@ def test_the_squares_of_centred_rows_are_not_formed():
     rows = CentredRows(X, np.asarray(means).ravel())
     dense = (X.toarray() - rows.means) ** 2
     assert_allclose(rows.adjoint_of_squares(right), dense.T @ right, atol=1e-12)
+
+
+def test_dense_features_are_turned_to_where_they_are_unrelated():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 5)) @ psd(5, 1)
+    weights, right = rng.normal(size=(5, 2)), rng.normal(size=(N, 2))
+    rows = DenseRows(X).uncorrelated()
+    products = rows.features.T @ rows.features
+    scale = np.abs(products).max()
+    assert_allclose(products, np.diag(rows.column_norms()), atol=1e-12 * scale)
+    assert_allclose(X @ rows.along(weights), rows.forward(weights), atol=1e-10)
+    assert_allclose(rows.along(rows.adjoint(right)), X.T @ right, atol=1e-10)
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize("name", ["identity", "tree"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-4])
+def test_fits_with_few_features_and_many_classes_are_certified(name, intercept, alpha):
+    draws = np.random.default_rng(1)
+    groups, each, columns, n = 6, 6, 30, 200
+    paths = np.array([f"{g}/{g}.{c}" for g in range(groups) for c in range(each)])
+    y = np.concatenate([paths, draws.choice(paths, n - len(paths))])
+    centres = draws.normal(size=(len(paths), columns))
+    X = centres[np.searchsorted(paths, y)] + draws.normal(size=(n, columns))
+    structure = Identity() if name == "identity" else Tree(ClassTree.from_paths(paths))
+    model = OutputKernelClassifier(
+        "linear", structure, loss="softmax", alpha=alpha, fit_intercept=intercept
+    )
+    model.set_params(tol=1e-8).fit(X, y, sample_weight=1.0 + np.arange(n) % 3)
+    assert model.certificate_.status == "optimal"

@@ -18,6 +18,7 @@ from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
 from okl.operators.centred_rows import CentredRows
+from okl.operators.dense_rows import DenseRows
 from okl.operators.low_rank import NystroemFactor, nystroem
 from okl.output_kernels import OutputKernel
 
@@ -88,8 +89,8 @@ class Operator(ABC):
         That of the matrix as it was evaluated, before it was centred: its entries have
         rounding errors of this times the machine epsilon. Zero where products are
         taken with features, which are exact.
-    features : array (n_samples, k) or None
-        Phi with K = Phi Phi', None unless that is how K is kept, with few of them.
+    feature_rows : CentredRows or DenseRows or None
+        Phi with K = Phi Phi', where that is how K is kept, without weights of rows.
     """
 
     shared: ClassVar[bool] = True
@@ -97,17 +98,12 @@ class Operator(ABC):
     clipped: bool = False
     workspace: float = float("inf")
     largest_entry: float = 0.0
-    features: Array | None = None
+    feature_rows: CentredRows | DenseRows | None = None
 
     @property
     @abstractmethod
     def n_samples(self) -> int:
         """The number of rows."""
-
-    @property
-    def feature_rows(self) -> CentredRows | None:
-        """The sparse features, None where there are none."""
-        return None
 
     @property
     @abstractmethod

@@ -28,6 +28,23 @@ class CentredRows:
     roots: np.ndarray | None = None
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and features."""
+        return self.sparse.shape[0], self.sparse.shape[1]
+
+    def uncorrelated(self) -> CentredRows:
+        """Return them as they are: along other axes they would not be sparse."""
+        return self
+
+    def along(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights of the features, as they are."""
+        return weights
+
+    def some(self, rows: slice) -> Any:
+        """Return what multiplies weights, of some rows that are not centred."""
+        return self.sparse[rows]
+
+    @property
     def _r(self) -> np.ndarray:
         return np.ones(self.sparse.shape[0]) if self.roots is None else self.roots
 

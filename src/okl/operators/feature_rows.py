@@ -1,4 +1,4 @@
-"""Products with sparse rows of features, a few rows at a time.
+"""Products with rows of features, a few rows at a time.
 
 What is computed for a row from the weights W of the features, its scores and all that
 follows from them, is as long as there are outputs, and of all rows together far larger
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from okl.operators.centred_rows import CentredRows
 from okl.operators.counting import count_product
+from okl.operators.dense_rows import DenseRows
 
 # Numbers of a few rows: about half a megabyte.
 _AT_ONCE = 2**16
@@ -27,7 +29,7 @@ class FeatureRows:
 
     Attributes
     ----------
-    rows : CentredRows
+    rows : CentredRows or DenseRows
         Not scaled.
     constant : bool
         Whether the constant column is there.
@@ -35,24 +37,24 @@ class FeatureRows:
         The columns of W.
     """
 
-    rows: CentredRows
+    rows: CentredRows | DenseRows
     constant: bool
     n_outputs: int
 
     @property
     def shape(self) -> tuple[int, int]:
         """The shape of W, the constant included."""
-        return self.rows.sparse.shape[1] + self.constant, self.n_outputs
+        return self.rows.shape[1] + self.constant, self.n_outputs
 
     @cached_property
     def slices(self) -> list[slice]:
         """The numbers of the rows that are multiplied at once."""
-        n, step = self.rows.sparse.shape[0], max(1, _AT_ONCE // self.n_outputs)
+        n, step = self.rows.shape[0], max(1, _AT_ONCE // self.n_outputs)
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
     @cached_property
-    def _some(self) -> list[np.ndarray]:
-        return [self.rows.sparse[some] for some in self.slices]
+    def _some(self) -> list[Any]:
+        return [self.rows.some(some) for some in self.slices]
 
     def forward(self, weights: np.ndarray) -> np.ndarray:
         """Return Phi W (n_samples, n_outputs)."""
@@ -68,12 +70,12 @@ class FeatureRows:
         ``change(number, product)`` takes the rows of the slice of that number.
         """
         count_product()
-        found = np.empty((self.rows.sparse.shape[0], self.n_outputs))
+        found = np.empty((self.rows.shape[0], self.n_outputs))
         inside, added = self._split(weights)
-        for number, (some, sparse) in enumerate(
+        for number, (some, rows) in enumerate(
             zip(self.slices, self._some, strict=True)
         ):
-            product = sparse @ inside
+            product = rows @ inside
             if added is not None:
                 product += added
             found[some] = change(number, product)

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from okl.coding.tasks import Tasks
-from okl.numerics.arrays import Array, epsilon, namespace, solve_definite
+from okl.numerics.arrays import Array, epsilon, is_numpy, namespace, solve_definite
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import FeaturesByTask
+from okl.operators.dense_rows import DenseRows
 from okl.output_kernels import OutputKernel
 
 
@@ -22,12 +23,16 @@ class Features(KernelOperator):
     ----------
     features : array (n_samples, n_features)
         Phi, kept by reference.
+    means : array (n_features,), optional
+        What was subtracted from all rows of the operator that this was made of.
     """
 
     features: Array
 
-    def __init__(self, features: Array) -> None:
+    def __init__(self, features: Array, means: Array | None = None) -> None:
         self.features = features
+        self.means = means
+        self.feature_rows = DenseRows(features) if is_numpy(features) else None
 
     @property
     def n_samples(self) -> int:
@@ -108,7 +113,7 @@ class Features(KernelOperator):
         left = xp.max(xp.abs(centered), axis=0)
         constant = left <= CENTERING_ROUNDING * epsilon(means) * largest
         centered = xp.where(constant, xp.zeros_like(centered), centered)
-        return Features(centered), self.features @ means
+        return Features(centered, means), self.features @ means
 
     def scaled(self, roots: Array) -> Features:
         """Multiply the rows of the features."""
@@ -133,3 +138,11 @@ class _Cross:
 
     def __matmul__(self, right: Array) -> Array:
         return self.rows @ (self.columns.T @ right)
+
+    def function(self, operator: Features, weights: Array) -> Array:
+        """Return the function of weights of an operator's features at these rows.
+
+        The operator was made of the one that this is of.
+        """
+        product, means = self.rows @ weights, operator.means
+        return product if means is None else product - means @ weights

@@ -81,11 +81,6 @@ class JointOperator(ABC):
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with J ~ RR' (x) L, of at most so many columns."""
 
-    @property
-    def features(self) -> Array | None:
-        """Phi with J = Phi Phi' (x) L, None unless K is kept by few features."""
-        return None
-
     def roots(self) -> tuple[Array, Array] | None:
         """Return R (n_samples, k) and B (m, q) with J = R R' (x) B B'.
 
@@ -161,11 +156,6 @@ class Kronecker(JointOperator):
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with K ~ RR'."""
         return self._operator.low_rank(rank)
-
-    @property
-    def features(self) -> Array | None:
-        """Those of K."""
-        return self._operator.features
 
     def roots(self) -> tuple[Array, Array] | None:
         """Return those of K and L."""

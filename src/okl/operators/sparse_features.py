@@ -64,16 +64,13 @@ class SparseFeatures(KernelOperator):
         self._rows = features if centred else CentredRows(features)
         self.workspace = workspace
         self.kept = kept
+        # with weights of rows in them they are centred by more than a constant
+        self.feature_rows = self._rows if self._rows.roots is None else None
 
     @property
     def n_samples(self) -> int:
         """The number of rows."""
         return int(self._rows.sparse.shape[0])
-
-    @property
-    def feature_rows(self) -> CentredRows:
-        """The features."""
-        return self._rows
 
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         """Return Phi (Phi' times a matrix)."""
@@ -171,28 +168,21 @@ class _Cross:
     def __matmul__(self, right: np.ndarray) -> np.ndarray:
         return _product(self.rows, self.columns, right)
 
+    def function(self, operator: SparseFeatures, weights: np.ndarray) -> np.ndarray:
+        """Return the function of weights of an operator's features at these rows.
+
+        The operator was made of the one that this is of.
+        """
+        if operator.kept is None:
+            return self.rows.forward(weights)
+        product = np.asarray(self.rows.sparse[:, operator.kept] @ weights)
+        means = operator._rows.means
+        return product if means is None else product - means @ weights
+
 
 def _is_wide(rows: CentredRows) -> bool:
     """Tell whether there are more features than rows."""
     return bool(rows.sparse.shape[1] > rows.sparse.shape[0])
-
-
-def function_at(operator: SparseFeatures, cross: Any, weights: np.ndarray) -> Any:
-    """Return the function of these weights of the features at other rows.
-
-    Parameters
-    ----------
-    operator : SparseFeatures
-        The features.
-    cross : object
-        What `cross` of the operator that this was made of returns for these rows.
-    weights : array (n_features, n_outputs)
-    """
-    if operator.kept is None:
-        return cross.rows.forward(weights)
-    product = cross.rows.sparse[:, operator.kept] @ weights
-    means = operator.feature_rows.means
-    return product if means is None else product - means @ weights
 
 
 def _product(left: CentredRows, inner: CentredRows, right: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Held-out predictions of a path, from the weights of sparse features.
+"""Held-out predictions of a path, from the weights of features.
 
 Where Newton's method finds these weights, held-out rows need no dual variables, and
 none are made. The gap of a fit is that of its own primal and dual value.
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from okl.operators.sparse_features import SparseFeatures, function_at
 from okl.problems import Formulation, Problem
 from okl.solvers import FeatureNewton, NewtonCG, choose_solver
 
@@ -49,12 +48,12 @@ def predictions(
         As in `okl.solvers.solve_path`.
     """
     problem = formulation.problem
-    operator, prepared = problem.operator, _SOLVER.prepare(problem)
-    assert isinstance(operator, SparseFeatures)
+    prepared = _SOLVER.prepare(problem)
     path = _SOLVER.models(prepared, alphas, tol=tol, max_iter=max_iter, others=others)
     for point, gap, end in path:
         weights = prepared.kernel.multiply(point.inside)
-        found = function_at(operator, cross, weights)
+        weights = prepared.rows.rows.along(weights)
+        found = cross.function(problem.operator, weights)
         for constant in (point.intercept, formulation.target_means):
             found = found if constant is None else found + constant
         yield found, gap if gap > tol else 0.0, end

@@ -14,6 +14,6 @@ SMOOTH_LOSS = (
     Choice("squared, missing targets", (Imputation,), (Majorization,)),
     Choice("curved in few entries", (SemismoothNewton,), (Majorization,)),
     Choice("several kernels, smooth", (TermNewton,), (TermNewton,)),
-    Choice("smooth, sparse features", (FeatureNewton,), (Majorization,)),
+    Choice("smooth, few features", (FeatureNewton,), (Majorization,)),
     Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )

@@ -15,7 +15,6 @@ from okl.numerics.arrays import Array, namespace
 from okl.operators import JointOperator, NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.predictor.weight_space import WeightSpace
 
 
 class Prepared(NamedTuple):
@@ -72,14 +71,6 @@ class Approximation:
     joint: JointOperator
     rank: int
     centered: bool
-
-    @cached_property
-    def weight_space(self) -> WeightSpace | None:
-        """K by its features, None where it has no narrow ones."""
-        features = self.joint.features
-        if features is None:
-            return None
-        return WeightSpace.of(features, centered=self.centered)
 
     @cached_property
     def columns(self) -> NystroemFactor:

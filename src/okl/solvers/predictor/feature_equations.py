@@ -16,7 +16,13 @@ Under a tree they are solved from the leaves to the root and back
 (`okl.solvers.predictor.tree_preconditioner` does the same with matrices for numbers).
 Where the loss does not see what all outputs have in common, the root has a variance
 that is as good as infinite, as there; classes that share nothing hang below a root
-too. Any other L has the mean of these numbers over the outputs, in its eigenbasis.
+too. Any other L, with such a variance for what all outputs have in common, has the mean
+of these numbers over the outputs, in its eigenbasis.
+
+Dense features are turned to axes in which they are unrelated
+(`DenseRows.uncorrelated`): of 80 columns of images, 63 classes, that took half of the
+iterations. One matrix for each class would take half of these again, but as long to
+make as thirty of them.
 """
 
 from __future__ import annotations
@@ -29,8 +35,7 @@ import numpy as np
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import add_scaled, inner, row_sums
-from okl.operators.feature_rows import FeatureRows
-from okl.output_kernels import OutputKernel
+from okl.solvers.predictor.feature_point import FeatureProblem
 from okl.solvers.predictor.tree_preconditioner import FREE, side_by_side
 from okl.trees import Levels
 
@@ -69,25 +74,17 @@ class FeatureEquations:
 
     Parameters
     ----------
-    rows : FeatureRows
-        Phi.
-    kernel : OutputKernel
-        L.
+    of : FeatureProblem
+        With Phi and L.
     curvature : Curvature
         H.
     alpha : float
     """
 
-    def __init__(
-        self,
-        rows: FeatureRows,
-        kernel: OutputKernel,
-        curvature: Curvature,
-        alpha: float,
-    ) -> None:
-        self._rows, self._kernel = rows, kernel
+    def __init__(self, of: FeatureProblem, curvature: Curvature, alpha: float) -> None:
+        self._of, self._rows = of, of.rows
         self._curvature, self._alpha = curvature, alpha
-        self._some = [curvature.rows(some) for some in rows.slices]
+        self._some = [curvature.rows(some) for some in of.rows.slices]
 
     def product(self, change: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """Return the left side at D and E."""
@@ -142,7 +139,7 @@ class FeatureEquations:
             along, along_inside = scaled, scaled_inside
 
     def _of_features(self, weights: np.ndarray) -> Precondition:
-        kernel, alpha = self._kernel, self._alpha
+        kernel, alpha = self._of.kernel, self._alpha
         free = not self._curvature.separable
         if not kernel.couples:
             variances = kernel.diagonal()
@@ -157,16 +154,20 @@ class FeatureEquations:
             return separate
         if kernel.nodes is not None:
             return _of_trees(kernel.nodes, weights, alpha, free=free)
-        axes, mean = kernel.spectral(), np.mean(weights, axis=1, keepdims=True)
+        axes, mean = self._of.axes, np.mean(weights, axis=1, keepdims=True)
         shrunk = alpha + mean * axes.eigenvalues
 
         def coupled(right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             along = axes.coordinates(right)
             change = axes.from_coordinates(along * (axes.eigenvalues / shrunk))
             # D has no part outside of the range of L, E has
-            return change, right / alpha - axes.from_coordinates(
+            inside = right / alpha - axes.from_coordinates(
                 along * (1 / alpha - 1 / shrunk)
             )
+            if free:  # no row of the right side has a sum
+                inside -= np.mean(inside, axis=1, keepdims=True)
+                change = kernel.multiply(inside)
+            return change, inside
 
         return coupled
 

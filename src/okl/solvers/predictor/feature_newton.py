@@ -1,7 +1,7 @@
-r"""Known output kernel, smooth loss: Newton's method for weights of sparse features.
+r"""Known output kernel, smooth loss: Newton's method for weights of features.
 
-Where K = Phi Phi' comes from sparse features, fewer than there are rows or hardly more,
-a model is smaller as the weights W = Phi'C L of the features than as dual variables C,
+Where K = Phi Phi' comes from features, fewer than there are rows or hardly more, a
+model is smaller as the weights W = Phi'C L of the features than as dual variables C,
 and Newton's equations with it (`okl.solvers.predictor.feature_equations`). Of the size
 of the targets there are only scores and what follows from them, made for a few rows at
 a time. The dual value needs no C: it is that of alpha C = a, minus the gradient of the
@@ -47,7 +47,7 @@ _TRIALS, _STEPS = ((1.0, 0.3), (None, 1e-2), (0.1, 1e-3)), 60
 
 
 class FeatureNewton(Solver):
-    """Newton's method for the weights of sparse features.
+    """Newton's method for the weights of features, sparse or few.
 
     Parameters
     ----------
@@ -65,16 +65,11 @@ class FeatureNewton(Solver):
         self.widest = widest
 
     def missing_for_given(self, problem: Problem) -> list[str]:
-        """Return what a problem lacks, sparse features among it."""
+        """Return what a problem lacks, features among it."""
         rows = problem.operator.feature_rows
-        # rows that carry the roots of their weights are centred by more than a constant
-        fits = (
-            rows is not None
-            and rows.roots is None
-            and rows.sparse.shape[1] <= self.widest * rows.sparse.shape[0]
-        )
+        fits = rows is not None and rows.shape[1] <= self.widest * rows.shape[0]
         needs = [
-            "sparse rows without weights in a squared loss, no more columns than rows, "
+            "rows without weights in a squared loss, no more columns than rows, "
             "and a linear kernel"
         ]
         return super().missing_for_given(problem) + needs * (not fits)
@@ -84,7 +79,7 @@ class FeatureNewton(Solver):
         known, rows = problem.known(), problem.operator.feature_rows
         assert known is not None
         assert rows is not None
-        features = FeatureRows(rows, problem.centered, problem.n_outputs)
+        features = FeatureRows(rows.uncorrelated(), problem.centered, problem.n_outputs)
         return FeatureProblem(problem, known, features)
 
     def solve(self, prepared: FeatureProblem, request: Request) -> Solution:

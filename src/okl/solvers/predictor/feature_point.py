@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner
 from okl.operators.feature_rows import FeatureRows
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
+from okl.solvers.predictor.tree_preconditioner import FREE
 
 
-class FeatureProblem(NamedTuple):
+@dataclass(frozen=True)
+class FeatureProblem:
     """A problem with an L that is held fixed, and the features of K = Phi Phi'.
 
     Attributes
@@ -37,14 +38,22 @@ class FeatureProblem(NamedTuple):
             return weights
         return np.concatenate([weights, intercept[None, :]])
 
+    @cached_property
+    def axes(self) -> SpectralKernel:
+        """The eigenbasis of L, with what the loss is blind to as good as free."""
+        if is_separable(self.problem):
+            return self.kernel.spectral()
+        matrix = self.kernel.matrix()
+        added = FREE * float(np.max(np.diagonal(matrix)))
+        return SpectralKernel.from_matrix(matrix + added)
+
     def balanced(self, inside: Array) -> Array:
         """Return U without what all outputs have in common, if the loss is blind to it.
 
         Then a sums to zero in each row, and at the optimum U = Phi'a / alpha does. The
         preconditioner takes it for granted.
         """
-        one = self.problem.targets[:1]
-        if self.problem.loss.curvature(one, one).separable:
+        if is_separable(self.problem):
             return inside
         return inside - np.mean(inside, axis=1, keepdims=True)
 
@@ -52,6 +61,12 @@ class FeatureProblem(NamedTuple):
         """Return targets and weights of some rows."""
         weights = self.problem.weights
         return self.problem.targets[rows], None if weights is None else weights[rows]
+
+
+def is_separable(problem: Problem) -> bool:
+    """Tell whether the loss does not couple outputs."""
+    one = problem.targets[:1]
+    return problem.loss.curvature(one, one).separable
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def _iterate(
 
 
 def _zero(prepared: FeatureProblem, alpha: float) -> FeaturePoint:
-    shape = prepared.rows.rows.sparse.shape[1], prepared.rows.n_outputs
+    shape = prepared.rows.rows.shape[1], prepared.rows.n_outputs
     return FeaturePoint.at(prepared, alpha, np.zeros(shape))
 
 
@@ -169,8 +169,7 @@ def _solution(
     point: FeaturePoint, curvature: Curvature, moments: Array, enough: float
 ) -> FeatureStep | None:
     """Return the solution of a step's equations to a residual."""
-    of = point.of
-    equations = FeatureEquations(of.rows, of.kernel, curvature, point.alpha)
+    equations = FeatureEquations(point.of, curvature, point.alpha)
     step = None
     for step in equations.steps(_right(point, moments)):
         if step.left <= enough:

@@ -18,9 +18,7 @@ to zero. Nothing else changes, and dual variables stay balanced.
 *Products with K are all that costs.* J V g is added up along the iterations of
 conjugate gradients, so that the line search needs none; the gap costs one, J a. The
 preconditioner is a diagonal, or nothing, while a few products are enough, then that of
-`okl.solvers.predictor.low_rank_preconditioner`. Of a kernel with few features and a
-softmax of many classes the equations are those of the weights of the features
-(`okl.solvers.predictor.weight_equations`).
+`okl.solvers.predictor.low_rank_preconditioner`.
 """
 
 from __future__ import annotations

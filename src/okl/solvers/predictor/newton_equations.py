@@ -1,14 +1,11 @@
 """The equations of a Newton step, solved one iteration after the other.
 
-A step can be tried out after any iteration. There are two kinds: one number for each
-entry of the dual variables (`RowEquations`), or for each weight of a feature
-(`okl.solvers.predictor.weight_equations`).
+A step can be tried out after any iteration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 from okl.numerics.arrays import Array, inner, namespace
 from okl.solvers.predictor.hessian import HessianSystem
@@ -16,27 +13,9 @@ from okl.solvers.predictor.newton_point import Direction, drift_of
 
 # The preconditioned residual at which a step is tried first, and where products are
 # cheap, of so many multiplications a row: then it is the steps that cost.
-ROUGH, _ROUGH_CHEAP, _CHEAP = 0.1, 0.03, 500.0
+_ROUGH, _ROUGH_CHEAP, _CHEAP = 0.1, 0.03, 500.0
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
-
-
-class NewtonEquations(Protocol):
-    """What `okl.solvers.predictor.newton_step` asks of the equations.
-
-    Attributes
-    ----------
-    rough : float
-        The residual at which the step is to be tried first.
-    """
-
-    rough: float
-
-    def steps(self) -> Iterator[float]:
-        """Go on; yield the preconditioned residual that is left, relative."""
-
-    def direction(self) -> Direction:
-        """Return the step as it is so far."""
 
 
 class RowEquations:
@@ -60,7 +39,7 @@ class RowEquations:
         self._system, self._residual = system, residual
         curvature, joint = system.curvature, system.prepared.joint
         cheap = joint.work <= _CHEAP * joint.n_samples
-        self.rough = _ROUGH_CHEAP if cheap else ROUGH
+        self.rough = _ROUGH_CHEAP if cheap else _ROUGH
         scaled = curvature.solve(residual)
         inside = system.without_saturated(scaled) if foreign else system.project(scaled)
         # where W vanishes and the residual does not, as for a saturated wrong class

@@ -13,15 +13,12 @@ from functools import partial
 from itertools import islice
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.low_rank_preconditioner import form_of
-from okl.solvers.predictor.newton_equations import NewtonEquations, RowEquations
+from okl.solvers.predictor.newton_equations import RowEquations
 from okl.solvers.predictor.newton_point import NewtonPoint, line_search
-from okl.solvers.predictor.weight_equations import WeightEquations
-from okl.solvers.predictor.weight_space import WeightSpace
 
 # The preconditioned residual of a step, which is tried first where the equations say,
 # or at the root of the gap if smaller: from where on it may be shortened; how much
@@ -56,29 +53,6 @@ def system_at(
         there = problem.targets, point.scores, problem.weights
         curvature = problem.loss.curvature(*there)
     return HessianSystem(prepared, curvature, alpha, columns)
-
-
-def equations_of(
-    system: HessianSystem, residual: Array, *, foreign: bool
-) -> NewtonEquations:
-    """Return the equations by weights of features where these serve, else by rows."""
-    space = _space_of(system.prepared, system.curvature)
-    if space is None:
-        return RowEquations(system, residual, foreign=foreign)
-    return WeightEquations(space, system, residual)
-
-
-def _space_of(prepared: Prepared, curvature: Curvature) -> WeightSpace | None:
-    """Return the weights to solve for, None where one small matrix is better."""
-    of = prepared.approximation
-    if curvature.separable or not of.rank or prepared.joint.features is None:
-        return None
-    form = form_of(prepared.joint, of.rank, curvature)
-    if form.name == "joint" and form.rank >= prepared.joint.features.shape[1]:
-        return None
-    space = of.weight_space
-    serves = space is not None and space.serves(prepared.kernel, curvature)
-    return space if serves else None
 
 
 class NewtonSteps:
@@ -139,12 +113,7 @@ class NewtonSteps:
         if not self._few:
             rank = self._prepared.approximation.rank
             curvature = self._system(point).curvature
-            space = _space_of(self._prepared, curvature)
-            if space is None:
-                cost = form_of(self._prepared.joint, rank, curvature).cost
-            else:
-                m = curvature.diagonal.shape[1]
-                cost = space.cost(self._prepared.kernel, m)
+            cost = form_of(self._prepared.joint, rank, curvature).cost
             self._few = max(_EASY, int(cost), 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0
@@ -255,7 +224,7 @@ def _newton(
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
-    equations = equations_of(system, residual, foreign=foreign)
+    equations = RowEquations(system, residual, foreign=foreign)
     n_products = 0
 
     def moved(halvings: int) -> NewtonPoint | None:
