@@ -39,7 +39,7 @@ def best_of_each(
     task of each row, for data in long form.
     """
     structures = [s for family in candidates.values() for s in family]
-    search.set_params(structures=structures).fit(X, Y, **ids)
+    search.set_params(structures=structures, search="compare").fit(X, Y, **ids)
     tried = search.cv_results_
     # of each kernel every structure, of each structure every alpha
     last = np.flatnonzero(tried["stage"] == 2).reshape(

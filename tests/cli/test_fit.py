@@ -263,6 +263,17 @@ def test_what_the_search_takes_is_said_before(fitted):
     assert f"search: {said}; " in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize(
+    ("given", "way"), [([], "compare"), (["staged"], "compare"), (["full"], "full")]
+)
+def test_every_structure_gets_scores_to_compare(fitted, given, way):
+    folder, _ = fitted
+    data = take_apart(read_table(folder / "table.csv"), ["y_*"], None, None)
+    assignments = [f"search={name}" for name in given]
+    settings = parse_settings(["rbf"], ["frobenius"], assignments)
+    assert prepare(data, settings, None).search == way
+
+
 def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
     result = okl(
         *("fit", related_csv, "--target", "y_*", "--out", tmp_path / "out"),

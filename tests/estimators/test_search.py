@@ -282,7 +282,11 @@ def test_long_form():
             ValueError,
             "PerOutput gives each output",
         ),
-        ({"search": "fast"}, ValueError, "search must be 'staged' or 'full'"),
+        (
+            {"search": "fast"},
+            ValueError,
+            "search must be 'staged', 'compare' or 'full'",
+        ),
     ],
 )
 def test_what_cannot_be_searched(given, kind, message):

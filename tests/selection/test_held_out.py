@@ -58,7 +58,7 @@ def test_a_fold_leaves_alphas_out_that_are_far_below_its_best():
         OutputKernelClassifierCV(
             "linear", alphas=alphas, cv=3, search=search, temperature=1.0
         ).fit(X, labels)
-        for search in ("full", "staged")
+        for search in ("full", "compare")
     )
     left_out = np.isnan(staged.scores_[0])
     assert np.any(left_out)

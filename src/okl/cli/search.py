@@ -152,11 +152,15 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     # without a number of folds kernels are compared by leave-one-out where that is
     # exact, but structures on folds: they are compared pair by pair
     given = all("known" in structure.capabilities for structure in structures)
+    # a structure that is left out could not be compared
+    parameters = dict(settings.search)
+    if parameters.get("search", "staged") == "staged":
+        parameters["search"] = "compare"
     return estimator(
         structures=structures,
         kernels=settings.kernels,
         cv=folds if n_folds or given else None,
-        **settings.search,
+        **parameters,
     )
 
 

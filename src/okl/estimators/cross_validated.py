@@ -27,6 +27,7 @@ from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import (
     beyond,
     check_candidates,
+    check_search,
     given_structures,
     is_open,
 )
@@ -110,8 +111,7 @@ class CrossValidated(OutputKernelModel):
         check_fit_parameters(self.tol, self.max_iter)
         memory_budget(self.max_memory)
         check_candidates(self.kernel, self.kernels)
-        if self.search not in ("staged", "full"):
-            raise ValueError(f"search must be 'staged' or 'full', got {self.search!r}.")
+        check_search(self.search)
         return self._loss_for_the_task()
 
     @with_callbacks
@@ -228,7 +228,7 @@ class CrossValidated(OutputKernelModel):
             n_jobs=self.n_jobs,
             budget=budget,
             alpha_per_output=self.alpha_per_output,
-            every_alpha=self.search == "full",
+            search=self.search,
         )
         first = second = one_out
         in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
@@ -251,7 +251,7 @@ class CrossValidated(OutputKernelModel):
             structures,
             first,
             second,
-            staged=self.search == "staged",
+            staged=self.search != "full",
             beyond=beyond if is_open(self.kernel, self.kernels) else None,
             learning=learning,
             unlearned=unlearned,

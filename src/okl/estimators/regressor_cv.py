@@ -122,11 +122,16 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
         all predictions are scored together.
-    search : {"staged", "full"}, default="staged"
+    search : {"staged", "compare", "full"}, default="staged"
         ``"full"`` tries every kernel with every structure, on all rows, at every alpha.
-        ``"staged"`` drops kernels in a first stage, if there are several, and leaves
+        ``"compare"`` drops kernels in a first stage, if there are several, and leaves
         out, fold by fold and but for the squared loss, alphas below a tenth of the
-        best one that was tried before: fits take longest there.
+        best one that was tried before: fits take longest there. Every structure has
+        scores. ``"staged"`` fits to the other folds, but for the squared loss, only
+        what is not clearly behind on the first: structures and alphas whose scores of
+        ten blocks of its held-out rows (of five rows at least) are on average no more
+        than three standard errors of the difference below those of the best. The choice
+        is mostly that of ``"compare"``. Scores of what was left out are NaN.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.

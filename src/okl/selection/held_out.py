@@ -13,8 +13,9 @@ known output kernel would score on rows left out one by one needs no folds at al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -52,17 +53,20 @@ class FoldScores:
         that were left out.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
-    n_fitted : tuple of int (n_structures,)
-        The alphas that were not left out, the first ones of each path.
+    fitted : bool array (n_structures, n_alphas)
+        Which alphas were not left out.
+    watched : array (n_structures, n_alphas, ...) or None
+        What was said by who watched, NaN as the scores are, if anyone did.
     """
 
     scores: np.ndarray
     largest_gap: float
-    n_fitted: tuple[int, ...]
+    fitted: np.ndarray
+    watched: np.ndarray | None = None
 
-    def left_out(self, structure: int, alpha: int) -> bool:
-        """Tell whether an alpha of a structure was left out, given their numbers."""
-        return alpha >= self.n_fitted[structure]
+    def leave_out(self, some: np.ndarray) -> None:
+        """Forget the fits of a bool array (n_structures, n_alphas)."""
+        self.scores[some], self.fitted[some] = np.nan, False
 
 
 def score_fold(
@@ -78,6 +82,7 @@ def score_fold(
     tol: float,
     max_iter: int,
     watch: Judge | None = None,
+    tried: np.ndarray | None = None,
 ) -> FoldScores:
     """Fit on some rows along the grid of each structure; judge on the others.
 
@@ -99,35 +104,69 @@ def score_fold(
     fit_intercept, tol, max_iter
         As in the estimators; there is no intercept where the training rows forbid it.
     watch : callable, optional
-        Like the judge, a number: the smaller alphas of a path are left out as soon as
-        the best one so far is ten times as large. None for all alphas.
+        Like the judge, a number, or several of which the first counts: the smaller
+        alphas of a path are left out as soon as the best one so far is ten times as
+        large. None for all alphas.
+    tried : bool array (n_structures, n_alphas), optional
+        Which alphas of each structure are fitted, at most; None for all.
     """
     training = observed.restrict(train)
     free = fit_intercept and not training.forbids_intercept
     inputs = training.inputs(operator.restrict(train), fit_intercept=free)
     cross, held_out = _products(operator, observed.tasks, train, test)
-    scores: list[list[Any]] = []
-    largest_gap, n_fitted = 0.0, []
-    ends: list[Any] = []
-    for structure, alphas in zip(structures, grids, strict=True):
+    tried = np.ones(grids.shape, dtype=bool) if tried is None else tried
+    scores: dict[tuple[int, int], Any] = {}
+    said: dict[tuple[int, int], Any] = {}
+    largest_gap = 0.0
+    ends: dict[int, Any] = {}
+    for row, structure in enumerate(structures):
+        columns = [int(column) for column in np.flatnonzero(tried[row])]
+        if not columns:
+            continue
         formulation = training.formulate(inputs, structure)
+        alphas = grids[row, columns].tolist()
         path = _predicted(
-            formulation, cross, held_out, alphas, ends, tol=tol, max_iter=max_iter
+            formulation,
+            cross,
+            held_out,
+            alphas,
+            _first_of(ends, columns),
+            tol=tol,
+            max_iter=max_iter,
         )
-        found: list[Any] = []
-        ends, watched = [], []
-        for predictions, gap, end in path:
-            found.append(judge(predictions, test))
+        ends, watched = {}, []
+        for column, (predictions, gap, end) in zip(columns, path, strict=True):
+            scores[row, column] = judge(predictions, test)
             largest_gap = max(largest_gap, gap)
-            ends.append(end)
+            ends[column] = end
             if watch is not None:
-                watched.append(float(watch(predictions, test)))
+                said[row, column] = watch(predictions, test)
+                watched.append(float(np.ravel(said[row, column])[0]))
                 if _is_over(watched, alphas):
                     break
-        unknown = np.full_like(np.asarray(found[-1], dtype=float), np.nan)
-        n_fitted.append(len(found))
-        scores.append(found + [unknown] * (len(alphas) - len(found)))
-    return FoldScores(np.array(scores), largest_gap, tuple(n_fitted))
+    fitted = np.zeros(grids.shape, dtype=bool)
+    for at in scores:
+        fitted[at] = True
+    told = _filled(said, grids.shape) if said else None
+    return FoldScores(_filled(scores, grids.shape), largest_gap, fitted, told)
+
+
+def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> Any:
+    """Return what was said of structures and alphas as an array, NaN elsewhere."""
+    one = np.shape(next(iter(values.values()), np.nan))
+    filled = np.full((*shape, *one), np.nan)
+    for at, value in values.items():
+        filled[at] = value
+    return filled
+
+
+def _first_of(ends: Mapping[int, Any], columns: Sequence[int]) -> list[Any]:
+    """Return the ends of the last structure at the first of some alphas, without gaps.
+
+    A path takes the help of the one beside it from its first alpha on or not at all.
+    """
+    there = (ends.get(column) for column in columns)
+    return list(takewhile(lambda end: end is not None, there))
 
 
 def _is_over(watched: Sequence[float], alphas: Sequence[float]) -> bool:
@@ -184,7 +223,7 @@ def score_left_out(
         for column, residuals in enumerate(left_out):
             predictions = (targets - residuals)[rows]
             scores[row, column] = judge(predictions, rows)
-    return FoldScores(scores, 0.0, (grids.shape[1],) * len(formulations))
+    return FoldScores(scores, 0.0, np.ones(grids.shape, dtype=bool))
 
 
 def _predicted(

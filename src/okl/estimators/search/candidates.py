@@ -23,6 +23,8 @@ from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
 from okl.structures import Structure, as_structure
 
+# How thoroughly structures, kernels and alphas are tried.
+WAYS = ("staged", "compare", "full")
 # What stands for a list of kernels that are not learned.
 SHORT_LIST = "short_list"
 # Of the inverse squared width that "scale" stands for, and of the length.
@@ -88,6 +90,14 @@ def is_open(kernel: Any, kernels: Any) -> bool:
     if kernels is None:
         return kernel is None or is_auto(kernel)
     return is_short_list(kernels)
+
+
+def check_search(search: Any) -> None:
+    """Raise ValueError for what is not a way to search."""
+    if search not in WAYS:
+        raise ValueError(
+            f"search must be 'staged', 'compare' or 'full', got {search!r}."
+        )
 
 
 def check_candidates(kernel: Any, kernels: Any) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing
 
 from okl.coding.tasks import Tasks
@@ -83,6 +83,10 @@ class Judge:
         }
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
 
+    def suited_to(self, predictions: np.ndarray, test: np.ndarray) -> Judge:
+        """Return who judges all predictions of these rows alike, this judge."""
+        return self
+
     def at(self, temperature: float) -> Judge:
         """Return a judge of the probabilities at a temperature."""
         return replace(self, stand_in=self.stand_in.at(temperature))
@@ -90,6 +94,12 @@ class Judge:
     def of_folds(self, folds: Folds) -> Judge:
         """Return a judge who scores all of these folds alike."""
         return replace(self, stand_in=self.stand_in.for_folds(self.y, folds))
+
+    def one_of_each_class(self, test: np.ndarray) -> np.ndarray:
+        """Return the number of a row of each class among these rows, none of others."""
+        if not is_classifier(self.stand_in) or self.y.ndim > 1:
+            return test[:0]
+        return test[np.unique(self.y[test], return_index=True)[1]]
 
     def on_rows(self, rows: np.ndarray) -> Judge:
         """Return a judge for whom these rows are all there are."""

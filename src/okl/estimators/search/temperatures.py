@@ -36,9 +36,13 @@ class TemperedScore:
 
     def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
         """Return the score of predictions of the rows of these numbers."""
+        return self.suited_to(predictions, test)(predictions, test)
+
+    def suited_to(self, predictions: np.ndarray, test: np.ndarray) -> Judge:
+        """Return the judge at the temperature that suits these rows best."""
         held_out = self.observed.restrict(test)
         temperature = best_temperature(held_out, predictions, _ROUGHLY)
-        return self.judge.at(temperature)(predictions, test)
+        return self.judge.at(temperature)
 
 
 def kept(predictions: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -75,7 +79,7 @@ def judged(
     scores = np.full((*shape, len(folds)), np.nan)
     temperatures = np.full(shape, np.nan)
     for at in np.ndindex(shape):
-        if any(fold.left_out(*at) for fold in folds):
+        if not all(fold.fitted[at] for fold in folds):
             continue
         predictions = [fold.scores[at] for fold in folds]
         temperature = best_temperature(held_out, np.concatenate(predictions))

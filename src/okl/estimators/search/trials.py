@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
 )
 from okl.estimators.search.judge import Judge
+from okl.estimators.search.race import BlockScores, can_race, in_the_race
 from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
@@ -71,8 +73,8 @@ class Experiment:
         Bytes that kernel matrices may take.
     alpha_per_output : bool
         Whether each output has an alpha of its own.
-    every_alpha : bool
-        Whether no fold leaves alphas out that are far below its best one.
+    search : {"staged", "compare", "full"}
+        As in the estimators.
     """
 
     X: Any
@@ -87,7 +89,7 @@ class Experiment:
     n_jobs: int | None
     budget: float
     alpha_per_output: bool = False
-    every_alpha: bool = False
+    search: str = "staged"
 
     def __post_init__(self) -> None:
         """Check that outputs have a loss each, where they are to have an alpha each."""
@@ -103,6 +105,13 @@ class Experiment:
     def n_steps(self) -> int:
         """The steps of a trial."""
         return 1 if self.folds is None else len(self.folds)
+
+    @property
+    def races(self) -> bool:
+        """Whether the first fold says what the others leave out."""
+        if self.search != "staged" or self.folds is None or len(self.folds) < 2:
+            return False
+        return can_race(self.folds[0][1])
 
     def in_eigenbasis(self, kernels: Sequence[Any]) -> bool:
         """Tell whether folds are fitted in eigenbases, and rows left out if L is known.
@@ -211,7 +220,7 @@ class Experiment:
         In an eigenbasis all alphas together take hardly longer than one.
         """
         observed = self.targets.observed
-        if self.every_alpha or "quadratic" in observed.loss.capabilities:
+        if self.search == "full" or "quadratic" in observed.loss.capabilities:
             return None
         return TemperedScore(observed, judge) if self.tempered else judge
 
@@ -226,21 +235,29 @@ class Experiment:
     ) -> Iterator[FoldScores]:
         """Yield the scores of each fold."""
         assert self.folds is not None
+        of_fold = partial(
+            score_fold,
+            inputs.plain,
+            observed,
+            structures,
+            grids,
+            judge=judge,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        folds, tried = self.folds, None
+        if watch is not None and self.races:
+            (train, test), *folds = folds
+            neutral = self.judge.one_of_each_class(test)
+            first = of_fold(train=train, test=test, watch=BlockScores(watch, neutral))
+            assert first.watched is not None
+            tried = in_the_race(first.fitted, first.watched)
+            first.leave_out(~tried)
+            yield first
         jobs = (
-            delayed(score_fold)(
-                inputs.plain,
-                observed,
-                structures,
-                grids,
-                train,
-                test,
-                judge,
-                fit_intercept=self.fit_intercept,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                watch=watch,
-            )
-            for train, test in self.folds
+            delayed(of_fold)(train=train, test=test, watch=watch, tried=tried)
+            for train, test in folds
         )
         yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
 

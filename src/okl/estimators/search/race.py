@@ -1,0 +1,94 @@
+"""Candidates that are clearly behind on the first fold are not fitted to the others.
+
+All structures and alphas are fitted to the first fold. Its held-out rows are dealt out
+to ten blocks, each of which is scored by itself. How much worse than the best candidate
+one is, block by block, has a mean and a standard error. Where the mean is several
+standard errors, the rows of the other folds are not likely to say otherwise.
+
+What is compared are differences on the same rows: how hard these are to predict is in
+both scores. The rows are taken for independent of each other, and what the
+training rows of a fold have to do with a difference is not in its error.
+
+References
+----------
+Maron & Moore (1994), Hoeffding races: accelerating model selection search for
+classification and function approximation. NIPS.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Blocks, the fewest rows of each, and the standard errors that are taken for clear.
+_BLOCKS, _FEWEST, _CLEAR = 10, 5, 3.0
+
+
+@dataclass(frozen=True)
+class BlockScores:
+    """The score of a fold, and those of blocks of its rows.
+
+    Attributes
+    ----------
+    judge : Judge or TemperedScore
+    neutral : array of int
+        The numbers of rows that are beside each block with scores of zero, which say
+        nothing: of each class one, as there are scorers that must see every class.
+    """
+
+    judge: Any
+    neutral: np.ndarray
+
+    def __call__(self, predictions: np.ndarray, test: np.ndarray) -> np.ndarray:
+        """Return the score of all of these rows, then that of each block.
+
+        A score that a block does not have is NaN.
+        """
+        judge = self.judge.suited_to(predictions, test)
+        nothing = np.zeros((len(self.neutral), predictions.shape[1]))
+        blocks = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what few rows do not have
+            for first in range(_BLOCKS):
+                some = slice(first, None, _BLOCKS)
+                rows = np.concatenate([test[some], self.neutral])
+                try:
+                    score = judge(np.concatenate([predictions[some], nothing]), rows)
+                except ValueError:
+                    score = np.nan
+                blocks.append(score)
+        return np.array([judge(predictions, test), *blocks], dtype=float)
+
+
+def can_race(test: np.ndarray) -> bool:
+    """Tell whether a fold holds rows enough out."""
+    return len(test) >= _BLOCKS * _FEWEST
+
+
+def in_the_race(fitted: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Tell which candidates are not clearly behind the best one.
+
+    Parameters
+    ----------
+    fitted : bool array (n_structures, n_alphas)
+        Which candidates were not left out.
+    scores : array (n_structures, n_alphas, 1 + n_blocks)
+        As `BlockScores` has them.
+
+    Returns
+    -------
+    bool array (n_structures, n_alphas)
+        False for what was left out as well.
+    """
+    whole, blocks = scores[..., 0], scores[..., 1:]
+    if np.all(np.isnan(whole)):
+        return fitted
+    best = blocks[np.unravel_index(np.nanargmax(whole), whole.shape)]
+    with np.errstate(invalid="ignore"):
+        behind = best - blocks
+        error = behind.std(axis=-1, ddof=1) / behind.shape[-1] ** 0.5
+        # where a block has no score nothing is clear
+        return fitted & ~(behind.mean(axis=-1) > _CLEAR * error)
