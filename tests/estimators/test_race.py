@@ -5,11 +5,13 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
 from sklearn.metrics import accuracy_score, make_scorer
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.datasets import make_text_tree
 from okl.estimators.search.race import BlockScores, can_race, in_the_race
+from okl.kernels import Gaussian, Linear
 from okl.structures import Identity, Tree
 from tests.covering import later
 
@@ -125,6 +127,28 @@ def test_other_losses_of_regression_race():
     assert np.all(full.scores_.mean(axis=-1)[left_out] < full.best_score_)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], *later([2, 1, 0])])
+def test_kernels_race(order):
+    X, y = make_moons(500, noise=0.15, random_state=0)
+    kernels = [Gaussian(2.0), Linear(), Gaussian(1e-3)]
+    options = {"kernels": [kernels[k] for k in order], "alphas": 4, "cv": 3}
+    options |= {"tol": 1e-5, "scoring": "neg_log_loss"}
+    full, staged = (
+        OutputKernelClassifierCV(search=search, **options).fit(X, y)
+        for search in ("full", "staged")
+    )
+    assert repr(staged.kernel_) == repr(full.kernel_)
+    assert staged.alpha_ == pytest.approx(full.alpha_)
+    # the same fits are not done again in a second stage
+    assert_array_equal(staged.cv_results_["stage"], np.full(12, 2))
+    means = staged.cv_results_["mean_test_score"]
+    left_out = np.isnan(means)
+    if order[0] == 0:  # the best one comes first
+        assert np.all(left_out[4:])
+    assert np.all(full.cv_results_["mean_test_score"][left_out] < full.best_score_)
+    assert np.all(staged.cv_results_["rank_test_score"][left_out] > 1)
+
+
 def test_an_edge_of_the_grid_is_noticed_where_all_else_is_left_out():
     X, labels, _ = drawn(0)
     search = OutputKernelClassifierCV(
@@ -184,6 +208,12 @@ class TestBlocks:
         hard = np.concatenate([[0.0], 50 * rng.normal(size=10)])
         assert_array_equal(in_the_race(fitted, scores + hard), found)
         assert_array_equal(in_the_race(fitted, 3 * scores), found)
+
+    def test_another_kernel_may_be_ahead_of_all(self):
+        scores = np.broadcast_to([[[0.0], [-0.1]]], (1, 2, 11))
+        fitted = np.ones((1, 2), dtype=bool)
+        assert_array_equal(in_the_race(fitted, scores, np.full(11, -0.5))[0], [1, 0])
+        assert_array_equal(in_the_race(fitted, scores, np.full(11, 0.5))[0], [0, 0])
 
     def test_what_is_unknown_stays(self):
         scores = np.zeros((1, 4, 11))

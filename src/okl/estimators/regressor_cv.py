@@ -77,7 +77,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
 
     By default the kernel is learned from the targets first, see the notes. Of a list
     of more than two, all are first tried with independent outputs
-    (``structure="identity"``), on at most 2000 rows, and the best two go on.
+    (``structure="identity"``), on at most 2000 rows, and the best two go on, unless
+    that would be the same fits again.
 
     Parameters
     ----------
@@ -130,8 +131,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         scores. ``"staged"`` fits to the other folds, but for the squared loss, only
         what is not clearly behind on the first: structures and alphas whose scores of
         ten blocks of its held-out rows (of five rows at least) are on average no more
-        than three standard errors of the difference below those of the best. The choice
-        is mostly that of ``"compare"``. Scores of what was left out are NaN.
+        than three standard errors of the difference below those of the best, that of
+        kernels before included. The choice is mostly that of ``"compare"``. Scores of
+        what was left out are NaN.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.

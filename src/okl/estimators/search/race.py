@@ -1,9 +1,10 @@
 """Candidates that are clearly behind on the first fold are not fitted to the others.
 
-All structures and alphas are fitted to the first fold. Its held-out rows are dealt out
-to ten blocks, each of which is scored by itself. How much worse than the best candidate
-one is, block by block, has a mean and a standard error. Where the mean is several
-standard errors, the rows of the other folds are not likely to say otherwise.
+All structures and alphas of a kernel are fitted to the first fold. Its held-out rows
+are dealt out to ten blocks, each of which is scored by itself. How much worse one is
+than the best candidate, that of kernels before among them, has a mean over the blocks
+and a standard error. Where the mean is several standard errors, the rows of the other
+folds are not likely to say otherwise.
 
 What is compared are differences on the same rows: how hard these are to predict is in
 both scores. The rows are taken for independent of each other, and what the
@@ -68,7 +69,9 @@ def can_race(test: np.ndarray) -> bool:
     return len(test) >= _BLOCKS * _FEWEST
 
 
-def in_the_race(fitted: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def in_the_race(
+    fitted: np.ndarray, scores: np.ndarray, rival: np.ndarray | None = None
+) -> np.ndarray:
     """Tell which candidates are not clearly behind the best one.
 
     Parameters
@@ -77,6 +80,8 @@ def in_the_race(fitted: np.ndarray, scores: np.ndarray) -> np.ndarray:
         Which candidates were not left out.
     scores : array (n_structures, n_alphas, 1 + n_blocks)
         As `BlockScores` has them.
+    rival : array (1 + n_blocks,), optional
+        Those of the best candidate with another kernel.
 
     Returns
     -------
@@ -86,9 +91,11 @@ def in_the_race(fitted: np.ndarray, scores: np.ndarray) -> np.ndarray:
     whole, blocks = scores[..., 0], scores[..., 1:]
     if np.all(np.isnan(whole)):
         return fitted
-    best = blocks[np.unravel_index(np.nanargmax(whole), whole.shape)]
+    best = scores[np.unravel_index(np.nanargmax(whole), whole.shape)]
+    if rival is not None and rival[0] > best[0]:
+        best = rival
     with np.errstate(invalid="ignore"):
-        behind = best - blocks
+        behind = best[1:] - blocks
         error = behind.std(axis=-1, ddof=1) / behind.shape[-1] ** 0.5
         # where a block has no score nothing is clear
         return fitted & ~(behind.mean(axis=-1) > _CLEAR * error)

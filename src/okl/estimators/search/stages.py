@@ -6,7 +6,8 @@ independent outputs: on a part of the rows where there are many, and in closed f
 where rows can be left out one by one; otherwise on the folds, at fewer alphas. Where
 the best one has the smallest or the largest width of the short list, widths beyond it
 are tried until they are no better. The best two are then tried with every structure at
-every alpha.
+every alpha. Where that would be the same fits to the same folds once more, as with
+independent outputs alone, few rows and few alphas, all kernels are tried in one stage.
 """
 
 from __future__ import annotations
@@ -71,7 +72,20 @@ class Search:
     @property
     def has_first_stage(self) -> bool:
         """Whether some kernels are dropped before structures are compared."""
-        return self.staged and len(self.kernels) > _FINALISTS
+        if not self.staged or len(self.kernels) <= _FINALISTS:
+            return False
+        return self.beyond is not None or not self._says_all
+
+    @property
+    def _says_all(self) -> bool:
+        """Whether a first stage would take the same fits as the second."""
+        alphas = self.first.alphas
+        return (
+            self.first.folds is not None
+            and all("identity" in s.capabilities for s in self.structures)
+            and self.first.X.shape[0] <= FIRST_ROWS
+            and (np.ndim(alphas) > 0 or int(alphas) <= FIRST_ALPHAS)  # type: ignore
+        )
 
     @property
     def n_finalists(self) -> int:
@@ -116,7 +130,8 @@ class Search:
             kernels = self._finalists(random_state, results, step)
         best: Trial | None = None
         for kernel in kernels:
-            trial = self.second.run(kernel, self.structures, step)
+            rival = None if best is None else best.rival
+            trial = self.second.run(kernel, self.structures, step, rival)
             results.add(2, trial, self.structures)
             # one kernel matrix at a time, and the best one
             if best is None or trial.best > best.best:

@@ -36,6 +36,8 @@ class Trial:
         Of the alpha of each output to that of the grid, None for ones.
     temperatures : array (n_structures, n_alphas) or None
         Those of the probabilities that were scored, where they were chosen.
+    race : array (n_structures, n_alphas, 1 + n_blocks) or None
+        What candidates were compared by on the first fold, where they were.
     """
 
     kernel: Any
@@ -47,6 +49,7 @@ class Trial:
     targets: TrainingTargets
     ratios: np.ndarray | None = None
     temperatures: np.ndarray | None = None
+    race: np.ndarray | None = None
 
     def alpha(self, overall: float) -> Any:
         """Return the alpha, or that of each output, at one of the grid."""
@@ -68,6 +71,13 @@ class Trial:
         """Structure and alpha of the best mean score; there must be one."""
         row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
         return int(row), int(column)
+
+    @property
+    def rival(self) -> np.ndarray | None:
+        """What the next kernel has to come near to on the first fold, if anything."""
+        if self.race is None or self.best == -float("inf"):
+            return None
+        return self.race[self.chosen]
 
     @property
     def best(self) -> float:

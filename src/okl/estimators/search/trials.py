@@ -146,8 +146,17 @@ class Experiment:
             folds=folds,
         )
 
-    def run(self, kernel: Any, structures: Sequence[Structure], step: Step) -> Trial:
-        """Score a kernel with every structure at every alpha."""
+    def run(
+        self,
+        kernel: Any,
+        structures: Sequence[Structure],
+        step: Step,
+        rival: np.ndarray | None = None,
+    ) -> Trial:
+        """Score a kernel with every structure at every alpha.
+
+        Those that are clearly behind a rival on the first fold have no scores.
+        """
         if self.alpha_per_output:
             check_one_kernel(kernel)
         observed = self.targets.observed
@@ -190,7 +199,7 @@ class Experiment:
             of_fold = kept if self.tempered else judge
             watch = self._watch(judge)
             results = self._of_folds(
-                inputs, observed, structures, grids, of_fold, watch
+                inputs, observed, structures, grids, of_fold, watch, rival
             )
             for _ in self.folds:
                 with step("fold"):
@@ -212,6 +221,7 @@ class Experiment:
             targets,
             ratios,
             temperatures,
+            outcomes[0].watched if self.races else None,
         )
 
     def _watch(self, judge: Judge) -> Any:
@@ -232,6 +242,7 @@ class Experiment:
         grids: np.ndarray,
         judge: Any,
         watch: Any = None,
+        rival: np.ndarray | None = None,
     ) -> Iterator[FoldScores]:
         """Yield the scores of each fold."""
         assert self.folds is not None
@@ -252,7 +263,7 @@ class Experiment:
             neutral = self.judge.one_of_each_class(test)
             first = of_fold(train=train, test=test, watch=BlockScores(watch, neutral))
             assert first.watched is not None
-            tried = in_the_race(first.fitted, first.watched)
+            tried = in_the_race(first.fitted, first.watched, rival)
             first.leave_out(~tried)
             yield first
         jobs = (
