@@ -50,12 +50,14 @@ def fitted(
 ) -> tuple[FeaturePoint, Monitor, FeatureStart]:
     """Return the model of an alpha, what was seen, and where it ends."""
     alpha, tol, max_iter, start = request
+    first = None
     if start is None:
-        zero = _zero(prepared, alpha)
+        first = zero = _zero(prepared, alpha)
         for larger in larger_alphas(alpha, zero.objective, zero.dual_value):
-            rough, _ = _iterate(prepared, larger, start, ROUGH, max_iter)
-            start = _end(rough, start)
-    point, monitor = _iterate(prepared, alpha, start, SAFETY * tol, max_iter)
+            rough, _ = _iterate(prepared, Request(larger, ROUGH, max_iter, start))
+            start, first = _end(rough, start), None
+    asked = Request(alpha, SAFETY * tol, max_iter, start)
+    point, monitor = _iterate(prepared, asked, first)
     return point, monitor, _end(point, start)
 
 
@@ -67,16 +69,14 @@ def _end(point: FeaturePoint, start: FeatureStart | None) -> FeatureStart:
 
 
 def _iterate(
-    prepared: FeatureProblem,
-    alpha: float,
-    start: FeatureStart | None,
-    tol: float,
-    max_iter: int,
+    prepared: FeatureProblem, request: Request, first: FeaturePoint | None = None
 ) -> tuple[FeaturePoint, Monitor]:
+    """Return where the steps lead, and what was seen; from a point if one is given."""
+    alpha, tol, max_iter, start = request
     monitor = Monitor(
         prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
-    point = _first_point(prepared, alpha, start)
+    point = _first_point(prepared, alpha, start) if first is None else first
     while True:
         gap = monitor.add(point.objective, point.dual_value)
         if monitor.done:

@@ -87,14 +87,12 @@ class NewtonCG(Solver):
         if start is None:
             zero = zero._replace(norm=zero.norm_by(prepared.joint))
             for larger in alphas_before(prepared, alpha, zero):
-                there, _, easy = _iterate(
-                    prepared, larger, start, zero, tol=ROUGH, max_iter=max_iter
-                )
+                rough = Request(larger, ROUGH, max_iter, start)
+                there, _, easy = _iterate(prepared, rough, zero)
                 found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
                 start = found.after(start)
-        point, monitor, easy = _iterate(
-            prepared, alpha, start, zero, tol=SAFETY * tol, max_iter=max_iter
-        )
+        asked = Request(alpha, SAFETY * tol, max_iter, start)
+        point, monitor, easy = _iterate(prepared, asked, zero)
         if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
             return self.solve(prepared, request._replace(start=None))
@@ -118,15 +116,10 @@ class NewtonCG(Solver):
 
 
 def _iterate(
-    prepared: Prepared,
-    alpha: float,
-    start: NewtonStart | None,
-    zero: NewtonPoint,
-    *,
-    tol: float,
-    max_iter: int,
+    prepared: Prepared, request: Request, zero: NewtonPoint
 ) -> tuple[NewtonPoint, Monitor, bool]:
     """Return where the steps lead, what was seen, and whether they were easy."""
+    alpha, tol, max_iter, start = request
     monitor = Monitor(
         prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
