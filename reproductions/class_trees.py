@@ -21,11 +21,9 @@ reuters90 has no tree and several classes a text.
 
 The Gaussian kernels are left out on all rows of the images: a product of the matrix of
 10 000 rows with the scores of 63 classes is 6 billion multiplications, and a search
-takes some thousands of them. The rows of images are of one machine, on which two runs
-went at once. Of texts *tree* and *flat* were taken again when softmax fits of sparse
-rows were made faster, and the rivals with 20 examples a class and on all rows beside
-them; the seconds of the other rivals are of before and of another machine, an AMD EPYC.
-*Mixing* is of an earlier run, at a temperature of one, and on a third machine.
+takes some thousands of them. All rows but those of *Mixing* were taken on one machine
+within an hour, with other work beside them; *Mixing* was taken before, on another one
+and at a temperature of one.
 
 The columns are those of Table 1 of Seeger (2006): accuracy; *rank*, the mean reciprocal
 rank, which the paper calls precision; accuracy of the parents, of clinc150 the domains;
