@@ -43,9 +43,9 @@ class FeatureProblem:
         """The eigenbasis of L, with what the loss is blind to as good as free."""
         if is_separable(self.problem):
             return self.kernel.spectral()
-        matrix = self.kernel.matrix()
-        added = FREE * float(np.max(np.diagonal(matrix)))
-        return SpectralKernel.from_matrix(matrix + added)
+        variances = self.kernel.diagonal()
+        shared = np.full((len(variances), 1), (FREE * float(np.max(variances))) ** 0.5)
+        return SpectralKernel.from_factor(np.hstack([self.kernel.factor(), shared]))
 
     def balanced(self, inside: Array) -> Array:
         """Return U without what all outputs have in common, if the loss is blind to it.
