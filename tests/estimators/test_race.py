@@ -169,8 +169,13 @@ class TestBlocks:
         """Return the scores of blocks where each row has a score of its own."""
 
         class Stub:
+            by_row = None
+
             def suited_to(self, predictions, test):
-                return lambda predictions, test: float(score(predictions))
+                return self
+
+            def __call__(self, predictions, test):
+                return float(score(predictions))
 
         return BlockScores(Stub(), neutral)(rows[:, None], np.arange(len(rows)))
 

@@ -14,6 +14,7 @@ from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
 from okl.estimators.search.candidates import given_structures
 from okl.estimators.search.judge import StandIn
+from okl.estimators.search.row_scores import RowScores
 from okl.estimators.search.trial import Trial
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
@@ -53,6 +54,11 @@ class _HeldOutClassifier(ClassifierMixin, StandIn):
             return accuracy_score(y, self.predict(X), **weights)
         chances = self.predict_proba(X)
         return -float(log_loss(y, chances, labels=self.classes_, **weights))
+
+    def row_scores(self, y: np.ndarray, weights: np.ndarray | None) -> RowScores | None:
+        if "probabilities" not in self.loss.capabilities or y.ndim > 1:
+            return None
+        return RowScores.of(self.coder, y, weights)
 
 
 class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):

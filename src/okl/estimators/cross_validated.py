@@ -196,11 +196,10 @@ class CrossValidated(OutputKernelModel):
         X, y, targets = self._enter(X, y, loss, sample_weight, task)
         targets.require_classes(self)
         observed = targets.observed
-        if len(observed.counted()) < 2:
+        if (n_samples := len(observed.counted())) < 2:
             raise ValueError(
                 f"{type(self).__name__} holds rows out and needs two at least, with "
-                f"targets and weights that are not zero; got n_samples = "
-                f"{len(observed.counted())}."
+                f"targets and weights that are not zero; got n_samples = {n_samples}."
             )
         structures = structures_for(self, observed)
         budget = memory_budget(self.max_memory)
@@ -215,10 +214,11 @@ class CrossValidated(OutputKernelModel):
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
         splitting, scoring = routed(self, params, scorer, targets.score_weights, ids)
         stand_in = self._stand_in(y, observed.loss)
+        judge = Judge(scorer, stand_in, y, scoring, tasks, targets.units)
         one_out = Experiment(
             X,
             targets,
-            Judge(scorer, stand_in, y, scoring, tasks, targets.units),
+            judge.known(self.scoring),
             folds=None,
             alphas=self.alphas,
             eps=self.eps,

@@ -18,8 +18,11 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing
 
 from okl.coding.tasks import Tasks
+from okl.estimators.search.row_scores import RowScores
 from okl.estimators.units import Units
 from okl.selection.folds import Folds
+
+_WEIGHTS = "sample_weight"
 
 
 class StandIn(BaseEstimator):
@@ -41,6 +44,10 @@ class StandIn(BaseEstimator):
         """Return one whose ``score`` can be had of all folds of these targets."""
         return self
 
+    def row_scores(self, y: np.ndarray, weights: np.ndarray | None) -> RowScores | None:
+        """Return what ``score`` is the mean of, None where it is no mean over rows."""
+        return None
+
 
 @dataclass(frozen=True)
 class Judge:
@@ -60,6 +67,8 @@ class Judge:
         The task of each row, for data in long form.
     units : Units or None
         Of y, where predictions are those of normalised targets.
+    by_row : RowScores or None
+        What the scorer would return the mean of, where that is known.
     """
 
     scorer: Any
@@ -68,6 +77,7 @@ class Judge:
     metadata: dict[str, Any]
     tasks: Tasks | None = None
     units: Units | None = None
+    by_row: RowScores | None = None
 
     def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
         """Score predictions of the rows of these numbers.
@@ -75,6 +85,8 @@ class Judge:
         They are (n_test, n_outputs), or (n_test, 1) in long form: those of each row's
         own task.
         """
+        if self.by_row is not None:
+            return self.by_row.mean(self.by_row(predictions, test), test)
         if self.units is not None:
             tasks = None if self.tasks is None else self.tasks.restrict(test)
             predictions = self.units.predictions(predictions, tasks)
@@ -83,13 +95,23 @@ class Judge:
         }
         return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
 
+    def known(self, scoring: Any) -> Judge:
+        """Return a judge who scores rows, where the mean of that is ``scoring``."""
+        if scoring is not None and not isinstance(scoring, str):
+            return self
+        if scoring not in (None, "neg_log_loss") or set(self.metadata) - {_WEIGHTS}:
+            return self
+        by_row = self.stand_in.row_scores(self.y, self.metadata.get(_WEIGHTS))
+        return replace(self, by_row=by_row)
+
     def suited_to(self, predictions: np.ndarray, test: np.ndarray) -> Judge:
         """Return who judges all predictions of these rows alike, this judge."""
         return self
 
     def at(self, temperature: float) -> Judge:
         """Return a judge of the probabilities at a temperature."""
-        return replace(self, stand_in=self.stand_in.at(temperature))
+        by_row = None if self.by_row is None else self.by_row.at(temperature)
+        return replace(self, stand_in=self.stand_in.at(temperature), by_row=by_row)
 
     def of_folds(self, folds: Folds) -> Judge:
         """Return a judge who scores all of these folds alike."""
@@ -110,4 +132,5 @@ class Judge:
                 name: _safe_indexing(v, rows) for name, v in self.metadata.items()
             },
             tasks=None if self.tasks is None else self.tasks.restrict(rows),
+            by_row=None if self.by_row is None else self.by_row.on_rows(rows),
         )

@@ -1,0 +1,67 @@
+"""The log likelihood of each row, where the score of a search is their mean.
+
+A search scores hundreds of predictions, and those of blocks of their rows: with few
+rows the checks of a scorer cost more than the fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from okl.estimators.label_coder import LabelCoder
+
+# Probabilities are clipped as in scikit-learn's log_loss.
+_TINY = float(np.finfo(float).eps)
+_LEAST, _MOST = float(np.log(_TINY)), float(np.log1p(-_TINY))
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """The logarithms of the probabilities of the classes that rows have.
+
+    Attributes
+    ----------
+    coder : LabelCoder
+        Of one class a row.
+    numbers : array of int (n_samples,)
+        The class of each row.
+    weights : array (n_samples,) or None
+        Of the rows in a mean.
+    """
+
+    coder: LabelCoder
+    numbers: np.ndarray
+    weights: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, coder: LabelCoder, y: np.ndarray, weights: np.ndarray | None
+    ) -> RowScores | None:
+        """Return those of labels y (n_samples,), None where one is no class."""
+        numbers = np.searchsorted(coder.classes, y)
+        known = np.append(coder.classes, coder.classes[-1:])[numbers] == y
+        return cls(coder, numbers, weights) if np.all(known) else None
+
+    def at(self, temperature: float) -> RowScores:
+        """Return those of the probabilities at a temperature."""
+        return replace(self, coder=self.coder.at(temperature))
+
+    def on_rows(self, rows: np.ndarray) -> RowScores:
+        """Return those of some rows, as if there were no others."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, numbers=self.numbers[rows], weights=weights)
+
+    def __call__(self, predictions: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return those of predictions (n_rows, n_outputs) of rows, given by number."""
+        logs = self.coder.log_probabilities(predictions)
+        return np.clip(logs[np.arange(len(rows)), self.numbers[rows]], _LEAST, _MOST)
+
+    def mean(self, scores: np.ndarray, rows: np.ndarray) -> float:
+        """Return the mean of scores of rows, NaN if all their weights are zero."""
+        if self.weights is None:
+            return float(np.mean(scores))
+        weights = self.weights[rows]
+        total = float(np.sum(weights))
+        return float(weights @ scores) / total if total > 0 else float("nan")
