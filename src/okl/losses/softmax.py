@@ -141,13 +141,15 @@ class Softmax(Loss):
 class _Shifted(NamedTuple):
     """The likelihood at scores + b, as a function of b.
 
-    Where no exponential can overflow two passes over the scores are enough for it: the
-    scores of the targets are a linear function of b.
+    Where no exponential can overflow those of the scores are taken once, and the scores
+    of the targets are a linear function of b.
 
     Attributes
     ----------
     targets, scores, weights : array
         Of the likelihood.
+    exponentials : array (n_samples, n_classes) or None
+        Of the scores, unless one would overflow.
     largest : float
         Of the absolute values of the scores.
     given : float
@@ -161,6 +163,7 @@ class _Shifted(NamedTuple):
     targets: Array
     scores: Array
     weights: Array | None
+    exponentials: Array | None
     largest: float
     given: float
     counts: Array
@@ -174,15 +177,17 @@ class _Shifted(NamedTuple):
         largest = float(xp.max(xp.abs(scores)))
         given, counts = inner(y, scores), column_sums(y)
         sizes = _size(scores, weights)
-        return cls(targets, scores, weights, largest, given, counts, *sizes)
+        powers = xp.exp(scores) if largest <= _SAFE else None
+        return cls(targets, scores, weights, powers, largest, given, counts, *sizes)
 
     def at(self, b: Array) -> tuple[float, Array]:
         """Return minus the log likelihood, and p."""
         xp = namespace(b)
-        if self.largest + float(xp.max(xp.abs(b))) > _SAFE:
+        powers = self.exponentials
+        if powers is None or self.largest + float(xp.max(xp.abs(b))) > _SAFE:
             logs, p = _log_softmax(self.scores + b)
             return _likelihood(self.targets, logs, self.weights), p
-        p = xp.exp(self.scores + b)
+        p = powers * xp.exp(b)
         total = row_sums(p)
         p /= total
         logs = xp.log(total)
@@ -191,7 +196,9 @@ class _Shifted(NamedTuple):
 
     def newton(self, p: Array) -> tuple[Array, Array]:
         """Return the sums of the residuals, and the step that they ask for."""
-        slope = column_sums(_residuals(self.targets, p, self.weights))
+        slope = self.counts - column_sums(
+            p if self.weights is None else self.weights * p
+        )
         return slope, Simplex(p, self.weights).solve_total(slope)
 
     def rounding(self, b: Array) -> float:
