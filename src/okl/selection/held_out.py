@@ -49,8 +49,8 @@ class FoldScores:
     ----------
     scores : array (n_structures, n_alphas, ...)
         Of the held-out rows: what the judge says at each structure and alpha, a number,
-        one for each output, or an array that it makes of the predictions. NaN at alphas
-        that were left out.
+        one for each output, or an array of each of them that has rows and columns. NaN
+        at alphas that were left out.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
     fitted : bool array (n_structures, n_alphas)
@@ -83,6 +83,7 @@ def score_fold(
     max_iter: int,
     watch: Judge | None = None,
     tried: np.ndarray | None = None,
+    behind: Callable[[Mapping[tuple[int, int], Any], int, int], bool] | None = None,
 ) -> FoldScores:
     """Fit on some rows along the grid of each structure; judge on the others.
 
@@ -109,6 +110,9 @@ def score_fold(
         large. None for all alphas.
     tried : bool array (n_structures, n_alphas), optional
         Which alphas of each structure are fitted, at most; None for all.
+    behind : callable, optional
+        From what was said by who watches, and the numbers of a structure and of its
+        last alpha, to whether its path is over.
     """
     training = observed.restrict(train)
     free = fit_intercept and not training.forbids_intercept
@@ -142,7 +146,7 @@ def score_fold(
             if watch is not None:
                 said[row, column] = watch(predictions, test)
                 watched.append(float(np.ravel(said[row, column])[0]))
-                if _is_over(watched, alphas):
+                if _is_over(watched, alphas) or (behind and behind(said, row, column)):
                     break
     fitted = np.zeros(grids.shape, dtype=bool)
     for at in scores:
@@ -152,9 +156,15 @@ def score_fold(
 
 
 def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> Any:
-    """Return what was said of structures and alphas as an array, NaN elsewhere."""
+    """Return an array of what was said of structures and alphas, NaN elsewhere.
+
+    Of arrays, not copied, where these have rows and columns, as predictions have.
+    """
     one = np.shape(next(iter(values.values()), np.nan))
-    filled = np.full((*shape, *one), np.nan)
+    large = len(one) > 1
+    filled = np.full(
+        shape if large else shape + one, np.nan, object if large else float
+    )
     for at, value in values.items():
         filled[at] = value
     return filled

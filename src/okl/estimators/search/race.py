@@ -6,6 +6,10 @@ than the best candidate, that of kernels before among them, has a mean over the 
 and a standard error. Where the mean is several standard errors, the rows of the other
 folds are not likely to say otherwise.
 
+Nor are small alphas fitted to the first fold, which take longest, that are likely to
+be clearly behind: with another structure scores fell there, and those of both have gone
+the same way so far, or one less than an alpha after the other.
+
 What is compared are differences on the same rows: how hard these are to predict is in
 both scores. The rows are taken for independent of each other, and what the
 training rows of a fold have to do with a difference is not in its error.
@@ -19,6 +23,7 @@ classification and function approximation. NIPS.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,8 +103,47 @@ def in_the_race(
     best = scores[np.unravel_index(np.nanargmax(whole), whole.shape)]
     if rival is not None and rival[0] > best[0]:
         best = rival
+    # where a block has no score nothing is clear
+    return fitted & ~_is_clear(best[1:] - blocks)
+
+
+def will_be_behind(
+    said: Mapping[tuple[int, int], np.ndarray], row: int, column: int
+) -> bool:
+    """Tell whether the next alpha of a structure is likely to be clearly behind.
+
+    With another structure scores fell from the last alpha to the next. At the last
+    alpha the score of this one was as high, or on the way there from the alpha before;
+    from there on it is taken to go the same way. What it was ahead at the last alpha is
+    added.
+
+    Parameters
+    ----------
+    said : mapping from (structure, alpha) to arrays (1 + n_blocks,)
+        What `BlockScores` said of the alphas that were fitted so far.
+    row, column : int
+        The structure, and its last alpha.
+    """
+    others = [other for other in range(row) if (other, column + 1) in said]
+    if not others or (others[-1], column - 1) not in said:
+        return False
+    last = said[row, column]
+    before, there, then = (said[others[-1], column + k] for k in (-1, 0, 1))
+    late, way = there[0] - last[0], there[0] - before[0]
+    if then[0] >= there[0]:
+        return False
+    if late <= 0:
+        expected = then + last - there
+    elif late < way:
+        expected = then + late / way * (there - then)
+    else:
+        return False
+    best = max(said.values(), key=lambda scores: scores[0])
+    return bool(_is_clear((best - expected)[1:]))
+
+
+def _is_clear(behind: np.ndarray) -> np.ndarray:
+    """Tell whether means over blocks are clearly above zero."""
     with np.errstate(invalid="ignore"):
-        behind = best[1:] - blocks
         error = behind.std(axis=-1, ddof=1) / behind.shape[-1] ** 0.5
-        # where a block has no score nothing is clear
-        return fitted & ~(behind.mean(axis=-1) > _CLEAR * error)
+        return behind.mean(axis=-1) > _CLEAR * error

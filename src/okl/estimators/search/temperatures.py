@@ -61,7 +61,8 @@ def judged(
     Parameters
     ----------
     folds : sequence of FoldScores
-        With the predictions that were kept (n_structures, n_alphas, n_test, n_outputs).
+        With the predictions that were kept, an array (n_structures, n_alphas) of arrays
+        (n_test, n_outputs).
     tests : sequence of arrays
         The numbers of the rows of each.
     observed : Observed
@@ -75,7 +76,7 @@ def judged(
         NaN, as the scores, where a fold left an alpha out.
     """
     held_out = observed.restrict(np.concatenate(tests))
-    shape = folds[0].scores.shape[:2]
+    shape = folds[0].scores.shape
     scores = np.full((*shape, len(folds)), np.nan)
     temperatures = np.full(shape, np.nan)
     for at in np.ndindex(shape):

@@ -23,7 +23,12 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
 )
 from okl.estimators.search.judge import Judge
-from okl.estimators.search.race import BlockScores, can_race, in_the_race
+from okl.estimators.search.race import (
+    BlockScores,
+    can_race,
+    in_the_race,
+    will_be_behind,
+)
 from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
@@ -261,7 +266,8 @@ class Experiment:
         if watch is not None and self.races:
             (train, test), *folds = folds
             neutral = self.judge.one_of_each_class(test)
-            first = of_fold(train=train, test=test, watch=BlockScores(watch, neutral))
+            blocks = BlockScores(watch, neutral)
+            first = of_fold(train=train, test=test, watch=blocks, behind=will_be_behind)
             assert first.watched is not None
             tried = in_the_race(first.fitted, first.watched, rival)
             first.leave_out(~tried)
