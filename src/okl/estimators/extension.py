@@ -3,8 +3,7 @@
 A fit has learned functions f of its outputs and how they are related, L. Of a further
 output a few rows are known. Its function is b'f + h, a combination of those learned and
 an own part, and L gets the border that goes with it; nothing else moves. That is the
-problem of a fit with all else held, still convex, and small: its size is the number of
-rows of the new output (`okl.solvers.predictor.added_output`).
+convex problem of a fit with all else held (`okl.solvers.predictor.added_output`).
 """
 
 from __future__ import annotations
@@ -31,12 +30,13 @@ from okl.estimators.extension_certificates import (
 from okl.estimators.extension_spread import spreads
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets, check_new_names
+from okl.estimators.shown_attributes import ShownAttributes
 from okl.estimators.targets import set_output_names
 from okl.metrics import r2_score
 
 
 class OutputKernelExtension(
-    MultiOutputMixin, RegressorMixin, MetaEstimatorMixin, BaseEstimator
+    MultiOutputMixin, RegressorMixin, MetaEstimatorMixin, ShownAttributes, BaseEstimator
 ):
     r"""New outputs with few rows, by the functions and relations of a fitted model.
 

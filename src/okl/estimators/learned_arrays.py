@@ -14,13 +14,14 @@ from sklearn.exceptions import NotFittedError
 
 from okl.coding.tasks import LongCoefficients
 from okl.estimators.score_function import ScoreFunction
+from okl.estimators.shown_attributes import ShownAttributes
 from okl.estimators.units import Units
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
 from okl.output_kernels import OutputKernel, OutputKernelTerms, TermCoefficients
 
 
-class LearnedArrays:
+class LearnedArrays(ShownAttributes):
     """Coefficients and output kernels of a fitted model, D the scales of its targets.
 
     Attributes

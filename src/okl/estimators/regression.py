@@ -12,7 +12,7 @@ from okl.estimators.base import OutputKernelModel
 from okl.estimators.calls import check_noise_counts
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
-from okl.estimators.process import Process
+from okl.estimators.process import NoProcessError, Process
 from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
 from okl.estimators.training import (
     Training,
@@ -282,14 +282,14 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         """Return the process whose mean the model is."""
         check_is_fitted(self)
         if is_precomputed(self.kernel_):
-            raise ValueError(
+            raise NoProcessError(
                 "The standard deviation needs k(x, x) of new rows, which "
                 "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
                 "okl.kernels, the matrix over training and new rows, and row numbers "
                 "as X."
             )
         if self._process is None:
-            raise ValueError(
+            raise NoProcessError(
                 "return_std, return_cov, given and noise_variance_ are for "
                 "loss='squared', the loss of Gaussian noise; this model was fitted "
                 f"with loss={self.loss!r}."
