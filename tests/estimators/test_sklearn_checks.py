@@ -112,22 +112,14 @@ OTHERS = [
     ),
     GradientSearchCV(OutputKernelClassifier(), cv=3, max_iter=1),
 ]
-# The checks that may fail, and why; there is no other place for an exception.
+# The checks that fail, and why; there is no other place for an exception. One of them
+# that passes is a failure (`xfail_strict` in pyproject.toml).
 EXPECTED_FAILURES = {
     "precomputed": {"check_estimators_dtypes": "feeds an indefinite matrix"},
-    "FoldsLikelihood": {
-        f"check_sample_weight_equivalence_on_{kind}_data": (
-            "compares closer than the gap of 1e-8 that folds are fitted to"
-        )
-        for kind in ("dense", "sparse")
-    },
 }
 
 
 def expected_failures(estimator):
-    if isinstance(estimator, GradientSearchCV):
-        learned = estimator.estimator.structure == "frobenius"
-        return EXPECTED_FAILURES["FoldsLikelihood"] if learned else {}
     return EXPECTED_FAILURES.get(getattr(estimator, "kernel", None), {})
 
 
