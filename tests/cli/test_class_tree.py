@@ -11,6 +11,7 @@ from okl import ClassTree, OutputKernelClassifier
 from okl.cli.answers import Asked, answer_table
 from okl.cli.class_tree import classes_in_tree, read_class_tree
 from okl.cli.class_tree_report import FILES as TREE_FILES
+from okl.cli.costs import read_costs
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
 from okl.cli.preprocessing import encoder_for
@@ -185,13 +186,45 @@ def test_a_table_of_integers_with_a_root(tmp_path):
     assert tree.classes_.tolist() == ["2", "3", "4"]
 
 
-def test_a_tree_is_for_one_target_of_classes(okl, related_csv, tmp_path):
+@pytest.mark.parametrize("task", [[], ["--task", "regression"]])
+@pytest.mark.parametrize("target", ["y_*", "y_a"])
+def test_a_tree_is_for_one_target_of_classes(okl, related_csv, tmp_path, target, task):
     result = okl(
-        *("fit", related_csv, "--target", "y_*", "--out", tmp_path / "out"),
-        *("--task", "regression", "--tree", "paths"),
+        *("fit", related_csv, "--target", target, "--out", tmp_path / "out"),
+        *("--tree", "paths", *task),
     )
     assert result.exit_code == 2
-    assert "--tree is for one target that is a class" in result.stderr
+    several = "--tree is for one target that is a class, got y_a, y_b, y_c; give one"
+    one = "expects numbers" if task else "says that the classes are paths"
+    assert (one if target == "y_a" else several) in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("lots", "has lots in the row cat and the column oak"),
+        (None, "has no cost in the row cat and the column oak; a cost is a finite"),
+        ("inf", "has inf in the row cat"),
+        ("row", "has several rows for cat"),
+    ],
+)
+def test_costs_that_are_none_are_named(tmp_path, cell, text):
+    classes = np.array(["cat", "dog", "oak"])
+    table = pd.DataFrame(1 - np.eye(3), classes, classes).astype(object)
+    table.loc["cat", "oak"] = cell
+    if cell == "row":
+        table = pd.concat([table, table.head(1)])
+    path = tmp_path / "costs.csv"
+    table.to_csv(path, index_label="truth")
+    with pytest.raises(UserError, match=f"{re.escape(str(path))} {text}"):
+        read_costs(path, classes)
+
+
+def test_classes_of_costs_are_called_as_they_are_written(tmp_path):
+    classes = np.array(["007", "12"])
+    costs = pd.DataFrame([[0, 5], [1, 0]], classes, classes)
+    costs.to_csv(tmp_path / "costs.csv", index_label="truth")
+    assert read_costs(tmp_path / "costs.csv", classes).tolist() == [[0, 5], [1, 0]]
 
 
 @pytest.mark.parametrize(
@@ -199,6 +232,8 @@ def test_a_tree_is_for_one_target_of_classes(okl, related_csv, tmp_path):
     [
         (["--level", "9"], "levels of this tree are 0 (the root) to 2; got 9"),
         (["--decision", "best"], "neither one of accuracy, taxo, parent nor a table"),
+        (["--decision", "none.csv"], "there is no file none.csv"),
+        (["--level", "1", "--std"], "--std is for numbers"),
         (["--reject", "-1"], "a number of at least 0"),
         (["--min-probability", "2"], "at most 1; got 2.0"),
         (["--min-probability", "0.5", "--reject", "1"], "give one of them"),

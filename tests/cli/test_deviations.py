@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from okl.cli.storage import load_model
+from tests.cli.conftest import SMALL
 
 TARGETS = ["y_a", "y_b", "y_c"]
 
@@ -35,3 +36,16 @@ def test_classes_have_no_standard_deviations(okl, tmp_path):
     result = okl("predict", model, tmp_path / "table.csv", "--std", "--out", out)
     assert result.exit_code == 2
     assert "predicts classes" in result.stderr
+
+
+def test_other_losses_have_no_standard_deviations(okl, related_csv, tmp_path):
+    result = okl(
+        *("fit", related_csv, "--target", "y_a", "--out", tmp_path / "out", *SMALL),
+        *("--loss", "huber"),
+    )
+    assert result.exit_code == 0, result.stderr
+    model, out = tmp_path / "out" / "model.skops", tmp_path / "predictions.csv"
+    result = okl("predict", model, related_csv, "--std", "--out", out)
+    assert result.exit_code == 2
+    assert "--std needs the squared loss, and this model has huber" in result.stderr
+    assert not out.exists()

@@ -100,8 +100,8 @@ def test_what_is_refused(okl, fitted, tmp_path):
     assert "every row has one target, got height, mark" in fit(
         "--target", "mark", "--target", "height", "--task-column", "school"
     )
-    assert "matches, --target school" in fit(
-        "--target", "school", "--task-column", "school"
+    assert "--target and --task-column are both school" in fit(
+        "--target", "mark", "--target", "school", "--task-column", "school"
     )
     unknown = sample().drop(columns="mark").assign(school="east")
     unknown.to_csv(tmp_path / "unknown.csv", index=False)

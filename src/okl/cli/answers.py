@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from okl import ClassTree
+from okl.cli.costs import read_costs
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.storage import TableModel
-from okl.cli.tables import read_table
 from okl.decisions import decide, deepest_nodes, node_probabilities
 from okl.decisions.costs import DECISIONS
 
@@ -115,20 +115,9 @@ def _decision(given: str, classes: np.ndarray) -> Any:
     if given in DECISIONS:
         return given
     path = Path(given)
-    if not path.is_file():
+    if not path.suffix and not path.is_file():
         raise UserError(
             f"--decision {given} is neither one of {listing(DECISIONS)} nor a table of "
             "costs."
         )
-    table = read_table(path)
-    rows = table.iloc[:, 0].astype(str).tolist()
-    names = [str(label) for label in classes.tolist()]
-    missing = [n for n in names if n not in rows or n not in table.columns[1:]]
-    if missing:
-        raise UserError(
-            f"the cost matrix {path} needs a row and a column for each class, with the "
-            "true classes in its first column and the answers as the names of the "
-            f"others; it has none for {listing(missing)}."
-        )
-    matrix = table.set_index(pd.Index(rows)).loc[names, names]
-    return matrix.to_numpy(dtype=np.float64)
+    return read_costs(path, classes)

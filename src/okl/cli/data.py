@@ -89,8 +89,19 @@ def take_apart(
     ids = None
     if task_column is not None:
         ids = Ids.of(table, task_column)
+        if task_column in patterns:
+            raise UserError(
+                f"--target and --task-column are both {task_column}; the one holds "
+                "what is predicted, the other names the task that it is of. Give two "
+                "columns, or leave --task-column out."
+            )
         table = table.drop(columns=task_column)
     names = choose_targets(list(table), patterns)
+    if in_tree and len(names) > 1:
+        raise UserError(
+            f"--tree is for one target that is a class, got {listing(names)}; give one "
+            "--target, or leave --tree out."
+        )
     if ids is not None and len(names) > 1:
         raise UserError(
             f"with --task-column every row has one target, got {listing(names)}; give "

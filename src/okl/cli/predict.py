@@ -66,6 +66,8 @@ def predict_table(
         if model.task_column is not None:
             known.add(model.task_column[0])
         unknown = [name for name in table if name not in known]
+        if std:
+            model.check_std()
         if asked.nothing:
             predictions = model.predict(table, std=std)
         else:

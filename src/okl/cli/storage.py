@@ -83,12 +83,10 @@ class TableModel:
         ------
         UserError
             If a column of features is missing or unlike the one of the fit, a task was
-            not there in the fit, or classes are asked for standard deviations.
+            not there in the fit, or there are no standard deviations.
         """
-        if std and not is_regressor(self.pipeline):
-            raise UserError(
-                "--std is for numbers; this model predicts classes. Leave it out."
-            )
+        if std:
+            self.check_std()
         features = self._features_of(table)
         ids: dict[str, Any] = {}
         if self.task_column is not None:
@@ -108,6 +106,25 @@ class TableModel:
             of_targets = deviations.reshape(len(table), -1)
             predicted = with_deviations(predicted, list(self.targets), of_targets)
         return predicted
+
+    def check_std(self) -> None:
+        """Refuse standard deviations where there are none.
+
+        Raises
+        ------
+        UserError
+            Of classes, and of another loss than the squared one.
+        """
+        if not is_regressor(self.pipeline):
+            raise UserError(
+                "--std is for numbers; this model predicts classes. Leave it out."
+            )
+        loss = self.pipeline[-1].loss_
+        if "quadratic" not in loss.capabilities:
+            raise UserError(
+                f"--std needs the squared loss, and this model has {loss.name}. Leave "
+                "it out, or fit with okl fit --loss squared."
+            )
 
     def probabilities(self, table: pd.DataFrame) -> np.ndarray:
         """Return the probabilities of the classes (n_samples, n_classes).

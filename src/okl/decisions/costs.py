@@ -265,7 +265,7 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
         rows = _places(decision.index, classes, "rows")
         matrix = matrix[np.ix_(rows, _places(decision.columns, classes, "columns"))]
     return CostMatrix(
-        check_array(matrix, dtype=np.float64, input_name="The cost matrix"), classes
+        check_array(matrix, dtype=np.float64, input_name="cost matrix"), classes
     )
 
 
