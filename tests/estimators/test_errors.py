@@ -1,6 +1,7 @@
 """Errors say what came, what was expected and what to do; nothing is fitted then."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -338,9 +339,20 @@ def test_a_mask_without_masked_entries_changes_nothing():
     assert_allclose(model.predict(X), MODEL.predict(X), rtol=1e-12)
 
 
-def test_classes_cannot_be_missing():
-    y = ["a", "b", None, "a", "b"] * 2
-    with pytest.raises(ValueError, match=r"class of row 2 of y is missing \(None\)"):
+@pytest.mark.parametrize(
+    "given",
+    [
+        list,
+        lambda y: pytest.importorskip("polars").Series(y),
+        pd.Series,
+        pd.Categorical,
+        lambda y: pd.Series(y, dtype="string"),
+        lambda y: pd.Series([None if c is None else ord(c) for c in y], dtype="Int64"),
+    ],
+)
+def test_classes_cannot_be_missing(given):
+    y = given(["a", "b", None, "a", "b"] * 2)
+    with pytest.raises(ValueError, match=r"class of row 2 of y is missing \(.*\)"):
         OutputKernelClassifier().fit(X, y)
 
 

@@ -50,6 +50,21 @@ def test_mean_absolute_error(weights):
     )
 
 
+def test_a_column_is_one_output_with_or_without_its_dimension():
+    predictions = Y[:, 0] + 0.1
+    expected = theirs.r2_score(Y[:, 0], predictions)
+    for y_true in (Y[:, 0], Y[:, :1], pd.DataFrame(Y[:, :1])):
+        assert_allclose(ours.r2_score(y_true, predictions), expected)
+        assert_allclose(ours.r2_score(y_true, predictions[:, None]), expected)
+    for fitted, scored in [(Y[:, 0], Y[:, :1]), (Y[:, :1], Y[:, 0])]:
+        model = OutputKernelRegressor().fit(X, fitted)
+        assert model.score(X, scored) == model.score(X, fitted)
+    with pytest.raises(ValueError, match=r"same shape; got \(60, 2\) and \(60,\)"):
+        ours.r2_score(Y[:, :2], predictions)
+    with pytest.raises(ValueError, match=r"same shape; got \(60,\) and \(59, 1\)"):
+        ours.r2_score(Y[:, 0], predictions[:-1, None])
+
+
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_areas_of_labels_are_those_of_their_observed_rows(weights):
     found = ours.roc_auc_score(

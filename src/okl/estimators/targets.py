@@ -205,8 +205,9 @@ def check_classes(y: Any) -> None:
         row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
         raise _missing_class(row, "masked")
     refuse_masked(y, "y")
-    kind = getattr(getattr(y, "dtype", None), "kind", None)
-    if not (isinstance(y, list | tuple) or kind == "O"):
+    dtype = getattr(y, "dtype", None)
+    plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
+    if plain or getattr(y, "ndim", 1) != 1:
         return
     labels = np.asarray(y, dtype=object)
     if labels.ndim != 1:

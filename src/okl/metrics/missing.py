@@ -210,18 +210,16 @@ def averaged(
     """
     targets = _numbers(y_true, "y_true", finite="allow-nan")
     predictions = _numbers(y_pred, "y_pred", finite=True)
+    shapes = f"{targets.shape} and {predictions.shape}"
+    # one column is one output, with or without a dimension of its own
+    targets, predictions = (a.reshape(len(a), -1) for a in (targets, predictions))
     if targets.shape != predictions.shape:
-        raise ValueError(
-            "y_true and y_pred must have the same shape; got "
-            f"{targets.shape} and {predictions.shape}."
-        )
+        raise ValueError(f"y_true and y_pred must have the same shape; got {shapes}.")
     if multioutput not in (None, "raw_values", "uniform_average"):
         raise ValueError(
             "multioutput must be 'raw_values' or 'uniform_average'; got "
             f"{multioutput!r}."
         )
-    targets = targets.reshape(targets.shape[0], -1)
-    predictions = predictions.reshape(targets.shape)
     observed = ~np.isnan(targets)
     weights = None
     if sample_weight is not None:
