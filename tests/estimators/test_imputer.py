@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge, RidgeCV
@@ -210,6 +211,19 @@ def test_it_is_a_step_of_a_pipeline():
     )
     assert list(filled.columns) == ["a", "b", "c"]
     assert std.shape == (40, 3)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("transform_y", ["auto", "yeo-johnson", "standardize", None])
+def test_frames_may_be_what_all_transformers_return(transform_y, library):
+    frame = pd.DataFrame(np.exp(holes(related(40))), columns=["a", "b", "c"])
+    imputer = OutputKernelImputer(transform_y=transform_y)
+    expected = imputer.fit_transform(frame)
+    with config_context(transform_output=library):
+        filled = clone(imputer).fit_transform(frame)
+    assert type(filled).__module__.split(".")[0] == library
+    assert list(filled.columns) == ["a", "b", "c"]
+    assert_allclose(filled, expected)
 
 
 @pytest.mark.parametrize("value", [3.0, 0.1, -5.0])

@@ -62,8 +62,11 @@ class ColumnUnits:
     def of(cls, table: np.ndarray, way: str | None) -> ColumnUnits:
         """Find them for a table, NaN where an entry is missing, in one of `WAYS`."""
         plain = FunctionTransformer() if way is None else StandardScaler()
+        power = PowerTransformer()
+        for transformer in (plain, power):  # arrays, whatever scikit-learn is set to
+            transformer.set_output(transform="default")
         sizes = np.array([_size(column) for column in table.T])
-        power = PowerTransformer().fit(table / sizes)
+        power.fit(table / sizes)
         values = power.transform(table / sizes)
         extremes = [
             end(of, axis=0) for of in (values, table) for end in (np.nanmin, np.nanmax)
