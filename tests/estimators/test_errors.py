@@ -1,5 +1,7 @@
 """Errors say what came, what was expected and what to do; nothing is fitted then."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from okl import (
+    ClassTree,
     KernelAutoencoder,
     OutputKernelClassifier,
     OutputKernelClassifierCV,
@@ -19,7 +22,7 @@ from okl import (
     output_kernel_path,
 )
 from okl.kernels import Gaussian
-from okl.structures import Cluster, Fixed, Sparse
+from okl.structures import Cluster, Fixed, Sparse, Tree
 from tests.samples import draw
 
 X, Y, K = draw(10, 3)
@@ -375,3 +378,50 @@ def test_targets_too_large_for_their_squares():
     normalised = OutputKernelRegressor().fit(X, 1e150 * Y)
     expected = OutputKernelRegressor().fit(X, Y).predict(X)
     np.testing.assert_allclose(normalised.predict(X) / 1e150, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "use", "message"),
+    [
+        (
+            OutputKernelRegressor(),
+            lambda m: m.fit(X),
+            "fit.*'y'. It takes X, y, sample_weight, task",
+        ),
+        (
+            OutputKernelRegressor(),
+            lambda m: m.fit(X, Y, weights=1),
+            "fit.*'weights'. It takes X, y",
+        ),
+        (MODEL, lambda m: m.predict(X, std=True), "predict.*'std'. It takes X, return"),
+        (MODEL, lambda m: m.score(X), "score.*'y'. It takes X, y, sample_weight"),
+        (OutputKernelRegressorCV(), lambda m: m.fit(X), "fit.*'y'. It takes X, y"),
+        (OutputKernelClassifier(), lambda m: m.score(X), "score.*'y'. It takes X"),
+        (KernelAutoencoder(), lambda m: m.fit(X, w=1), "fit.*'w'. It takes X, y"),
+    ],
+)
+def test_arguments_are_refused_in_the_name_of_the_class(model, use, message):
+    name = type(model).__name__
+    with pytest.raises(TypeError, match=rf"^{name}\.{message}"):
+        use(model)
+
+
+UNSEEN = OutputKernelClassifier(
+    structure=Tree(ClassTree.from_paths(["a/b", "a/c", "d"])), loss="softmax"
+)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: OutputKernelRegressor(loss="huber", max_iter=1).fit(X, Y),
+        lambda: OutputKernelRegressorCV("rbf", alphas=[1.0], max_iter=1).fit(X, Y),
+        lambda: KernelAutoencoder(1, max_iter=1, tol=1e-15).fit(X),
+        lambda: UNSEEN.fit(X, ["a/b", "a/c"] * 5),
+    ],
+)
+def test_warnings_point_at_the_line_that_fits(fit):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit()
+    assert {warning.filename for warning in caught} == {__file__}

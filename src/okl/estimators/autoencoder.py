@@ -30,6 +30,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from okl.estimators.calls import checks_its_arguments
 from okl.estimators.single_fit import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
@@ -165,6 +166,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         tags.input_tags.sparse = False
         return tags
 
+    @checks_its_arguments
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
         """Fit the two layers.

@@ -41,9 +41,9 @@ from okl.solvers import Solution
 from okl.structures import Structure
 from okl.structures.scaled import unscaled
 
-# From the code that warns to the user's: over `_fit`, `fit` and the wrapper that
-# scikit-learn's callbacks put around it.
-FIT_DEPTH = 4
+# From the code that warns to the user's: over `_fit`, `fit` and what is around it, for
+# scikit-learn's callbacks and for the arguments.
+FIT_DEPTH = 5
 
 
 def warn_unless_certified(certificate: Certificate, depth: int) -> None:

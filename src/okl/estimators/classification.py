@@ -276,6 +276,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             self.predict_proba(X), min_probability, classes=self.classes_, tree=tree
         )
 
+    @checks_its_arguments
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
     ) -> float:

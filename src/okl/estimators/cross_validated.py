@@ -21,6 +21,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
+from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.known_classes import structures_for
 from okl.estimators.scoring import check_scorer
@@ -114,14 +115,10 @@ class CrossValidated(OutputKernelModel):
         check_search(self.search)
         return self._loss_for_the_task()
 
+    @checks_its_arguments
     @with_callbacks
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        task: Any = None,
-        **params: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None, **params: Any
     ) -> Self:
         """Choose kernel, structure and alpha, then fit on all rows.
 

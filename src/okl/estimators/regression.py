@@ -9,7 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okl.estimators.base import OutputKernelModel
-from okl.estimators.calls import check_noise_counts
+from okl.estimators.calls import check_noise_counts, checks_its_arguments
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.process import NoProcessError, Process
@@ -97,6 +97,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         self.y_mean_ = float(mean[0]) if one else mean
         self.y_scale_ = float(scale[0]) if one else scale
 
+    @checks_its_arguments
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
     ) -> float:
@@ -130,6 +131,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         """The covariance of the noise of the outputs of a row."""
         return self._gaussian_process().residual_covariance()
 
+    @checks_its_arguments
     def predict(
         self,
         X: Any,

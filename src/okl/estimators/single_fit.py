@@ -8,6 +8,7 @@ from typing import Any, Self
 from sklearn.callback import with_callbacks
 
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
+from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.known_classes import structures_for
 from okl.estimators.output_alphas import at_one_alpha, check_alpha_or_alphas
@@ -63,6 +64,7 @@ class SingleFit(OutputKernelModel):
     def _given_structures(self) -> list[Structure]:
         return [kernel_and_structure(self.kernel, self.structure)[1]]
 
+    @checks_its_arguments
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> Self:
         """Fit the predictor and the output kernel.
