@@ -9,7 +9,8 @@ intercept the gap is <r, J r> / (2 alpha). The intercept of the iterations is an
 one: where the loss is flat in it the best one says nothing of the way to go.
 
 Along the step the objective is piecewise quadratic, or nearly so, in one number, and
-minimised exactly; an output that no other depends on has a number of its own. Where the
+minimised exactly: its derivative is increasing, made of straight lines, and zero where
+its values say. An output that no other depends on has a number of its own. Where the
 loss is piecewise quadratic the method ends after finitely many steps.
 """
 
@@ -19,6 +20,7 @@ from typing import ClassVar, NamedTuple
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
+from okl.optimization.crossing import increasing_root
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
@@ -26,15 +28,14 @@ from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_cg import NewtonCG
-from okl.solvers.predictor.step_length import StepDirection, best_length
 from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 
 # Systems are solved to a relative residual of the root of the gap, within bounds; and
 # closer by a factor after a step shorter than this.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
-# A step so short is none.
-_NONE = 1e-9
+# What is left of the slope at the end of a step, and a step so short is none.
+_FLAT, _NONE = 1e-3, 1e-9
 
 
 class SemismoothNewton(Solver):
@@ -116,7 +117,7 @@ def semismooth_newton(prepared: Prepared, request: Request) -> Found:
             break
         rtol = max(closer * min(gap**0.5, _LOOSEST), _CLOSEST)
         direction = _newton(prepared, point, alpha, rtol=rtol)
-        length = best_length(prepared, point.dual, point.scores, direction, alpha)
+        length = _best_length(prepared, point, direction, alpha)
         longest = float(xp.max(length))
         if longest <= _NONE:  # rounding is in the way
             break
@@ -189,9 +190,17 @@ class _Point(NamedTuple):
         )
 
 
+class _Direction(NamedTuple):
+    """A change of C, J times it, and a change of b."""
+
+    change: Array
+    predictions: Array
+    intercept: Array
+
+
 def _newton(
     prepared: Prepared, point: _Point, alpha: float, *, rtol: float
-) -> StepDirection:
+) -> _Direction:
     """Return the Newton step."""
     problem, curvature = prepared.problem, point.curvature
     xp = namespace(point.dual)
@@ -200,7 +209,6 @@ def _newton(
     system = ActiveSystem(prepared, curvature, alpha)
     inside = system.solve(right, sums, rtol=rtol)
     inside_image = prepared.joint @ inside
-    predictions = point.residual_image / alpha + inside_image
     intercept = xp.zeros_like(point.intercept)
     if problem.centered:
         # what the equations of the active entries leave to it
@@ -211,9 +219,28 @@ def _newton(
         flat = problem.entries.sums(curvature.diagonal) == 0
         way = point.best_intercept - point.intercept
         intercept = xp.where(flat, way, intercept)
-    return StepDirection(
-        point.residual / alpha + inside,
-        predictions,
-        intercept,
-        predictions + problem.entries.spread(intercept),
-    )
+    predictions = point.residual_image / alpha + inside_image
+    return _Direction(point.residual / alpha + inside, predictions, intercept)
+
+
+def _best_length(
+    prepared: Prepared, point: _Point, direction: _Direction, alpha: float
+) -> Array:
+    """Return one number, or one for each output."""
+    problem, couples = prepared.problem, prepared.joint.couples
+    loss, targets, weights = problem.loss, problem.targets, problem.weights
+    moved = direction.predictions + problem.entries.spread(direction.intercept)
+    xp = namespace(moved)
+
+    def total(entries: Array) -> Array:
+        sums = xp.sum(entries, axis=0)
+        return xp.sum(sums, keepdims=True) if couples else sums
+
+    image = alpha * direction.predictions
+    constant, linear = total(point.dual * image), total(direction.change * image)
+
+    def slope(length: Array) -> Array:
+        there = loss.negative_gradient(targets, point.scores + length * moved, weights)
+        return constant + length * linear - total(there * moved)
+
+    return increasing_root(slope, slope(xp.zeros_like(constant)), flat=_FLAT)
