@@ -68,7 +68,9 @@ class JointSum(JointOperator):
         )
 
     def low_rank(self, rank: int) -> NystroemFactor:
-        """Return a factor R_q of each K_q."""
+        """Return a factor R_q of each K_q, none of no columns."""
+        if rank == 0:
+            return NystroemFactor(())
         return NystroemFactor(
             tuple(
                 operator.low_rank(rank).factors[0] for operator in self.operator.terms

@@ -70,11 +70,6 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     problem = prepared.problem
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
     here = _first(problem, alpha, start)
-    approximation = Approximation(
-        problem.entries.joint(here.terms.kernel),
-        prepared.columns.rank,
-        problem.centered,
-    )
     parameter = _FIRST
     while True:
         model = DualModel.of_dual_point(
@@ -83,7 +78,8 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         monitor.add(model.certificate.primal, here.value, (model, here.terms))
         if monitor.done:
             break
-        ahead = here.round(approximation, parameter, aim=_SHARE * monitor.smallest)
+        aim = _SHARE * monitor.smallest
+        ahead = here.round(prepared.approximation, parameter, aim=aim)
         if ahead.rise <= tol * abs(here.value):
             # the multipliers are found: what is left is in scores beside their kinks
             solved = model.sparse(problem, request)

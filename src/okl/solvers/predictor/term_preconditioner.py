@@ -18,8 +18,6 @@ entries that have a weight at all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace, symmetric
@@ -27,56 +25,17 @@ from okl.operators import DiagonalOperator, JointSum, NystroemFactor, OperatorTe
 
 # Entries up to this number are solved for directly.
 _DIRECT = 1000
-# More columns are so many times as many; and the entries of all small matrices.
-_MORE, _ENTRIES = 4, 2**25
+# The entries of all small matrices.
+_ENTRIES = 2**25
 
 Approximate = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class TermColumns:
-    """Columns of the K_q, evaluated when they are needed.
-
-    Attributes
-    ----------
-    operator : OperatorTerms
-        K_1, K_2, ...
-    rank : int
-        Of `few`.
-    n_outputs : int
-        For each of which there is a small matrix.
-    """
-
-    operator: OperatorTerms
-    rank: int
-    n_outputs: int
-
-    @cached_property
-    def few(self) -> NystroemFactor:
-        """So many columns of each."""
-        return self._of(self.rank)
-
-    @cached_property
-    def more(self) -> NystroemFactor:
-        """More of them, but together no more than there are rows."""
-        most = self.operator.n_samples // self._n_factors
-        return self._of(min(_MORE * self.rank, max(most, self.rank)))
-
-    @property
-    def _n_factors(self) -> int:
-        """How many K_q are approximated."""
-        alone = [isinstance(term, DiagonalOperator) for term in self.operator.terms]
-        return max(len(alone) - sum(alone), 1)
-
-    def _of(self, rank: int) -> NystroemFactor:
-        """Return so many, as far as the small matrices of all outputs have room."""
-        room = int((_ENTRIES / self.n_outputs) ** 0.5) // self._n_factors
-        rank = min(rank, max(room, 1))
-        if rank == 0:
-            return NystroemFactor(())
-        return NystroemFactor(
-            tuple(term.low_rank(rank).factors[0] for term in self.operator.terms)
-        )
+def largest_rank(operator: OperatorTerms, n_outputs: int) -> int:
+    """Return how many columns of each K_q leave room for a matrix for each output."""
+    alone = [isinstance(term, DiagonalOperator) for term in operator.terms]
+    n_factors = max(len(alone) - sum(alone), 1)
+    return max(int((_ENTRIES / n_outputs) ** 0.5) // n_factors, 1)
 
 
 def sum_preconditioner(
@@ -122,19 +81,16 @@ def sum_preconditioner(
     axes, lengths = _directions([matrices[q] for q in coupled], noise)
     factor = xp.concat(factors, axis=1)
     gram = factor.T @ factor
-    solvers, scales = [], []
-    for j in range(n_outputs):
-        scale = xp.concat(
-            [
-                xp.full((part.shape[1],), float(length[j]) ** 0.5, dtype=mean.dtype)
-                for part, length in zip(factors, lengths, strict=True)
-            ]
-        )
-        small = gram * scale[:, None] * scale
-        identity = xp.eye(small.shape[0], dtype=small.dtype)
-        solvers.append(definite_solver(small + identity))
-        scales.append(scale)
-    scaling = xp.stack(scales, axis=1)
+    # a row for each column of the factor, a column for each direction
+    pairs = zip(factors, lengths, strict=True)
+    scaling = xp.concat(
+        [0.0 * part[0, :, None] + xp.sqrt(length) for part, length in pairs], axis=0
+    )
+    identity = xp.eye(gram.shape[0], dtype=gram.dtype)
+    solvers = [
+        definite_solver(gram * scaling[:, j, None] * scaling[:, j] + identity)
+        for j in range(n_outputs)
+    ]
 
     def apply(right: Array) -> Array:
         rows = right @ axes

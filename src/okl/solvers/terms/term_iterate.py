@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, inner, namespace
 from okl.problems import Problem
-from okl.solvers.predictor.term_preconditioner import TermColumns
+from okl.solvers.predictor.approximation import Approximation
 from okl.solvers.terms.term_model import TermModel
 from okl.solvers.terms.term_point import TermPoint
 from okl.solvers.terms.term_start import TermStart
@@ -69,7 +69,11 @@ class TermIterate(NamedTuple):
         return cls.of(problem, sum(parts), alpha * cost)
 
     def model(
-        self, problem: Problem, columns: TermColumns, alpha: float, damped: float
+        self,
+        problem: Problem,
+        approximation: Approximation,
+        alpha: float,
+        damped: float,
     ) -> TermModel:
         """Return the quadratic model of the loss at these scores, damped as it may be.
 
@@ -82,7 +86,7 @@ class TermIterate(NamedTuple):
         if curvature is None:
             curvature = problem.loss.curvature(*there)
         return TermModel(
-            problem, alpha, self.predictions, self.gradient, curvature, columns
+            problem, alpha, self.predictions, self.gradient, curvature, approximation
         )
 
     def dual_value(self, problem: Problem, alpha: float, point: TermPoint) -> float:

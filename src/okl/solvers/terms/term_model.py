@@ -26,19 +26,16 @@ from typing import Any
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace, symmetric
-from okl.operators import NystroemFactor
 from okl.optimization.crossing import increasing_root
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem
-from okl.solvers.predictor.term_preconditioner import TermColumns
 from okl.solvers.terms.term_point import Answering, TermPoint
 
 # Relative residual of the equations of a step: far from the optimum, and at least;
 # closer by a factor after two steps shorter than this, for the first from nothing is
-# short whatever its equations; and the products from which on a better preconditioner
-# is worth its while.
-_FORCING, _CLOSEST, _CLOSER, _SHORT, _EASY = 0.1, 1e-8, 0.1, 0.3, 80
+# short whatever its equations.
+_FORCING, _CLOSEST, _CLOSER, _SHORT = 0.1, 1e-8, 0.1, 0.3
 # What is left out of a start: nothing, or entries of less weight than this.
 _LIGHT = (0.0, 1e-6)
 # Newton steps for one model.
@@ -63,7 +60,7 @@ class TermModel:
         a, with sums of zero if there is an intercept.
     curvature : Curvature
         V V'.
-    columns : TermColumns
+    approximation : Approximation
         Of the K_q, for the preconditioner.
     """
 
@@ -72,7 +69,7 @@ class TermModel:
     predictions: Array
     gradient: Array
     curvature: Curvature
-    columns: TermColumns
+    approximation: Approximation
 
     def minimise(self, start: Array, *, gap: float) -> TermPoint:
         """Return the point whose duality gap is at most this, or where rounding ends.
@@ -84,22 +81,18 @@ class TermModel:
         gap : float
             Of the model, absolute.
         """
-        columns, least, closer = self.columns.few, float("inf"), 1.0
-        short = False
+        least, closer, short = float("inf"), 1.0, False
         inside, point = self._first(start)
         for _ in range(_STEPS):
-            system = self._system(point, columns)
+            system = self._system(point)
             residual = self._residual(system, point, inside)
             left = inner(residual, residual) / 2
             if left <= gap or left == 0:
                 break
             forcing = _FORCING * min(1.0, max(left / least, (gap / left) ** 0.5))
             least = min(least, left)
-            joint: Any = system.prepared.joint
             rtol = max(closer * forcing, _CLOSEST)
             direction = system.solve(-residual, rtol=rtol)
-            if joint.n_products > _EASY:
-                columns = self.columns.more
             moved = self._along(system, point, inside, direction, residual)
             if moved is None:
                 break
@@ -115,7 +108,7 @@ class TermModel:
         at the gradient. Entries are left out whose weight is below some number.
         """
         first = self.gradient / self.alpha
-        project = self._system(None, self.columns.few).project
+        project = self._system(None).project
         weights = self.curvature.diagonal
         xp = namespace(weights)
         whole = self.curvature.solve(start - first)
@@ -137,14 +130,12 @@ class TermModel:
         ahead = point.predictions - self.predictions
         return self.alpha * inside + system.project(self.curvature.adjoint(ahead))
 
-    def _system(
-        self, point: TermPoint | None, columns: NystroemFactor
-    ) -> HessianSystem:
+    def _system(self, point: TermPoint | None) -> HessianSystem:
         problem = self.problem
         joint: Any = None if point is None else Answering(problem, point)
         kernel: Any = None if point is None else point.kernel
-        approximation = Approximation(joint, 0, problem.centered)
-        prepared = Prepared(problem, kernel, joint, approximation)
+        prepared = Prepared(problem, kernel, joint, self.approximation)
+        columns = self.approximation.columns
         return HessianSystem(prepared, self.curvature, self.alpha, columns)
 
     def _along(

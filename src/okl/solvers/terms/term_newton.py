@@ -25,10 +25,12 @@ from typing import Any, ClassVar, NamedTuple
 
 from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
+from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.predictor.term_preconditioner import TermColumns
+from okl.solvers.predictor.approximation import Approximation
+from okl.solvers.predictor.term_preconditioner import largest_rank
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
@@ -56,8 +58,7 @@ class TermNewton(Solver):
     Parameters
     ----------
     columns : int, default=100
-        Rank of the approximations of the K_q that precondition; four times as much
-        where steps take many products.
+        Rank of the approximations of the K_q that precondition.
     """
 
     name: ClassVar[str | None] = "term_newton"
@@ -83,9 +84,14 @@ class TermNewton(Solver):
         )
         inside, rotated = in_eigenbasis(problem) or (problem, None)
         operator = inside.operator
-        rank = self.columns if rotated is None else 0
-        columns = TermColumns(operator, rank, n_outputs)
-        return PreparedTerms(problem, columns, inside, rotated)
+        rank = min(self.columns, largest_rank(operator, n_outputs))
+        rank = rank if rotated is None else 0
+        targets = inside.targets
+        ones = namespace(targets).ones((n_outputs,), dtype=targets.dtype)
+        any_kernel = OutputKernelTerms((SpectralKernel(ones),) * len(operator.terms))
+        joint = inside.entries.joint(any_kernel)
+        approximation = Approximation(joint, rank, inside.centered)
+        return PreparedTerms(problem, approximation, inside, rotated)
 
     def solve(self, prepared: PreparedTerms, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha, or from zero."""
@@ -139,7 +145,7 @@ def _descent(
     while not monitor.done:
         share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
         gap = closer * share * max(here.objective, problem.reference)
-        model = here.model(problem, prepared.columns, alpha, damped)
+        model = here.model(problem, prepared.approximation, alpha, damped)
         point = model.minimise(dual, gap=gap)
         dual = point.dual
         there = TermIterate.of(problem, point.predictions, alpha * point.cost)
@@ -171,7 +177,7 @@ class PreparedTerms(NamedTuple):
     Attributes
     ----------
     problem : Problem
-    columns : TermColumns
+    approximation : Approximation
         A few columns of each K_q.
     inside : Problem
         The one that is solved: where all K_q are diagonal, if they are anywhere.
@@ -180,7 +186,7 @@ class PreparedTerms(NamedTuple):
     """
 
     problem: Problem
-    columns: TermColumns
+    approximation: Approximation
     inside: Problem
     rotated: Rotated | None
 

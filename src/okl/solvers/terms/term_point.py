@@ -75,23 +75,15 @@ class TermPoint:
 
 
 class Answering(JointSum):
-    """J + M: how the predictions change with C, the best L_q following it.
-
-    Attributes
-    ----------
-    n_products : int
-        How many products there were.
-    """
+    """J + M: how the predictions change with C, the best L_q following it."""
 
     def __init__(self, problem: Problem, point: TermPoint) -> None:
         operator: Any = problem.operator
         super().__init__(operator, point.kernel)
         self._point = point
-        self.n_products = 0
 
     def __matmul__(self, change: Array) -> Array:
         """Return sum_q K_q (D L_q + C dL_q)."""
-        self.n_products += 1
         return self.image(change, self.products(change))
 
     def products(self, change: Array) -> tuple[Array, ...]:
