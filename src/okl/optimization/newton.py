@@ -101,9 +101,6 @@ def _step(
         if moved is not None or fewer is None:
             break
         found = fewer
-    if moved is None and promise > unseen and found.scaled is not None:
-        scaled = -found.scaled(found.gradient)
-        moved = search(found, scaled, 0.0, _MAX_HALVINGS)
     return moved, promise
 
 

@@ -141,16 +141,12 @@ class Orthant(WithBarrier):
             fewer = xp.where(stuck, xp.zeros_like(free), free)
             return self._over(iterate, moment, signs, fewer)
 
-        scaled = _entrywise(iterate, moment, free, self.barrier)
-        mostly_free = float(xp.mean(free)) > _MOSTLY_FREE
-        return Equations(
-            free * (identity - moment + self.weight * signs) / 2,
-            hessian,
-            _in_eigenbasis(iterate, free, second_derivative) if mostly_free else scaled,
-            cut,
-            scaled,
-            narrowed,
-        )
+        if float(xp.mean(free)) > _MOSTLY_FREE:
+            precondition = _in_eigenbasis(iterate, free, second_derivative)
+        else:
+            precondition = _entrywise(iterate, moment, free, self.barrier)
+        gradient = free * (identity - moment + self.weight * signs) / 2
+        return Equations(gradient, hessian, precondition, cut, narrowed)
 
 
 def _in_eigenbasis(
@@ -167,11 +163,7 @@ def _in_eigenbasis(
 def _entrywise(
     iterate: Iterate, moment: Array, free: Array, barrier: float
 ) -> Callable[[Array], Array]:
-    """Return a scaling of the entries, as if g were a tr(L^-1 P) of this gradient.
-
-    A step that scales each entry by itself goes down whatever is cut; where entries are
-    cut at zero, one of Newton's method may go up.
-    """
+    """Return a scaling of the entries, as if g were a tr(L^-1 P) of this gradient."""
     xp = namespace(free)
     values, vectors, _ = iterate.kernel
     inverse = (vectors / values) @ vectors.T

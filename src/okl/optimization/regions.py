@@ -60,8 +60,6 @@ class Equations(NamedTuple):
     cut : callable
         Changes a step so that what it leads to is in the region, but for the bounds
         of a barrier.
-    scaled : callable or None
-        A step that goes down however it is cut; None if that of Newton's method does.
     narrowed : callable or None
         Returns the equations without the coordinates in which a step would leave the
         region at once, None if there are none; None if no step ever does.
@@ -71,7 +69,6 @@ class Equations(NamedTuple):
     hessian: Callable[[Array], Array]
     precondition: Callable[[Array], Array]
     cut: Callable[[Array], Array] = lambda change: change
-    scaled: Callable[[Array], Array] | None = None
     narrowed: Callable[[Array], Equations | None] | None = None
 
 
