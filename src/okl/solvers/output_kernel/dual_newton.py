@@ -28,6 +28,7 @@ from typing import NamedTuple
 from okl.certificates import relative_gap
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.crossing import crossing
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
 from okl.solvers.neighbours import Neighbours
@@ -37,8 +38,6 @@ from okl.solvers.output_kernel.value_function import NewtonIterate
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
-# The exact step is found to this relative change, or in so many steps.
-_ROOT_CHANGE, _ROOT_STEPS = 1e-12, 60
 
 
 def dual_newton(
@@ -91,8 +90,8 @@ def dual_newton(
         yield NewtonIterate(kernel, primal, primal - gap, there)
         relative = relative_gap(primal, primal - gap, prepared.problem.reference)
         inside = moment if product is None else product
-        point = _Point(d, targets, dual, inside, weights, metric, alpha)
-        dual = dual + point.step(relative)
+        change = _step(d, targets, dual, inside, weights, metric, alpha, relative)
+        dual = dual + change
 
         product = symmetric(dual.T @ (d * dual))
         values, rotation = eigh(symmetric(metric(product)))
@@ -104,79 +103,57 @@ def dual_newton(
         model = targets / (d * weights + alpha)
 
 
-class _Point(NamedTuple):
-    """Dual variables, in coordinates in which E S E is near twice the weights.
+def _step(
+    d: Array,
+    targets: Array,
+    dual: Array,
+    moment: Array,
+    weights: Array,
+    metric: _Metric,
+    alpha: float,
+    gap: float,
+) -> Array:
+    """Return the change of C, in coordinates in which E S E is near twice the weights.
 
-    Attributes
-    ----------
-    d, targets, dual : array (k, 1), (k, m), (k, m)
-        The eigenvalues of K, Y and C.
-    moment : array (m, m)
-        S.
-    weights : array (m,)
-        The eigenvalues of L.
-    metric : _Metric
-        X -> E X E.
-    alpha : float
-        Strength of the regularisation.
+    ``moment`` is S = C'KC, and the weights are the eigenvalues of L.
     """
+    scaled, half = d * dual, metric(moment) / 2
+    diagonal = alpha + d * weights
 
-    d: Array
-    targets: Array
-    dual: Array
-    moment: Array
-    weights: Array
-    metric: _Metric
-    alpha: float
+    def hessian(direction: Array) -> Array:
+        mixed = scaled.T @ direction
+        turned = d * (direction @ half) + scaled @ metric(symmetric(mixed))
+        return alpha * direction + turned
 
-    def step(self, gap: float) -> Array:
-        """Return the change of the dual variables."""
-        d, alpha, metric = self.d, self.alpha, self.metric
-        scaled, half = d * self.dual, metric(self.moment) / 2
-        diagonal = alpha + d * self.weights
-
-        def hessian(direction: Array) -> Array:
-            mixed = scaled.T @ direction
-            turned = d * (direction @ half) + scaled @ metric(symmetric(mixed))
-            return alpha * direction + turned
-
-        gradient = self.targets - alpha * self.dual - scaled @ half
-        direction = conjugate_gradient(
-            hessian,
-            gradient,
-            lambda residual: residual / diagonal,
-            rtol=min(_FORCING, gap**0.5),
-        )
-        return self._length(direction, inner(gradient, direction)) * direction
-
-    def _length(self, direction: Array, slope: float) -> float:
-        """Maximise the quartic along the direction.
-
-        With S(t) = S + t Q + t^2 R, Q = C'KV + V'KC and R = V'KV, its derivative is
-        <G, V> - t (alpha ||V||^2 + (||Q||^2 + 2 <S, R>) / 4) - 3/4 t^2 <Q, R>
-        - t^3 ||R||^2 / 2, for the gradient G at t = 0 and the inner product
-        <A, B> = tr A E B E of matrices of outputs.
-        """
-        scaled = self.d * direction
-        mixed = self.dual.T @ scaled
-        mixed = mixed + mixed.T
-        square = direction.T @ scaled
-        image, crossed = self.metric(square), self.metric(mixed)
-        return _root(
-            slope,
-            self.alpha * inner(direction, direction)
-            + inner(crossed, mixed) / 4
-            + inner(self.moment, image) / 2,
-            0.75 * inner(mixed, image),
-            inner(square, image) / 2,
-        )
+    gradient = targets - alpha * dual - scaled @ half
+    direction = conjugate_gradient(
+        hessian,
+        gradient,
+        lambda residual: residual / diagonal,
+        rtol=min(_FORCING, gap**0.5),
+    )
+    # with S(t) = S + t Q + t^2 R, Q = C'KV + V'KC and R = V'KV, the derivative along
+    # V is <G, V> - t (alpha ||V||^2 + (||Q||^2 + 2 <S, R>) / 4) - 3/4 t^2 <Q, R>
+    # - t^3 ||R||^2 / 2, for the gradient G at t = 0 and the inner product
+    # <A, B> = tr A E B E of matrices of outputs
+    mixed = 2 * symmetric(scaled.T @ direction)
+    square = direction.T @ (d * direction)
+    image, crossed = metric(square), metric(mixed)
+    length = _root(
+        inner(gradient, direction),
+        alpha * inner(direction, direction)
+        + inner(crossed, mixed) / 4
+        + inner(moment, image) / 2,
+        0.75 * inner(mixed, image),
+        inner(square, image) / 2,
+    )
+    return length * direction
 
 
 def _root(constant: float, linear: float, quadratic: float, cubic: float) -> float:
     """Return where constant = linear t + quadratic t^2 + cubic t^3, for constant > 0.
 
-    The right side rises everywhere: Newton's method, and bisection where that leaves
-    what the root is known to be in.
+    The right side rises everywhere.
     """
     if not constant > 0:  # no direction to go, by rounding
         return 0.0
@@ -184,21 +161,10 @@ def _root(constant: float, linear: float, quadratic: float, cubic: float) -> flo
     def missing(t: float) -> float:
         return constant - t * (linear + t * (quadratic + t * cubic))
 
-    low, high = 0.0, 1.0
+    high = 1.0
     while missing(high) > 0:
-        low, high = high, 2 * high
-    t = high
-    for _ in range(_ROOT_STEPS):
-        left = missing(t)
-        low, high = (t, high) if left > 0 else (low, t)
-        slope = linear + t * (2 * quadratic + t * 3 * cubic)
-        moved = t + left / slope if slope > 0 else low
-        if not low < moved < high:
-            moved = (low + high) / 2
-        if abs(moved - t) <= _ROOT_CHANGE * t:
-            break
-        t = moved
-    return t
+        high *= 2
+    return crossing(missing, 0.0, high)
 
 
 class _Metric(NamedTuple):
