@@ -35,7 +35,7 @@ from okl.solvers.factor.factored_point import RANK_CUT, FactoredPoint
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.neighbours import Neighbours
 from okl.solvers.request import Request
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import History, Solution, certified
 
 # The eigenvalues are minimised over once Newton promises less than this of the gap.
 _GROWTH = 0.3
@@ -63,13 +63,12 @@ class FactoredNewton(Solver):
 
     def solve(self, prepared: Rotated, request: Request) -> Solution:
         """Iterate from what L may be after those of neighbouring, larger alphas."""
-        alpha, tol, max_iter, start = request
-        reference = prepared.problem.reference
-        monitor = Monitor(reference, tol=SAFETY * tol, max_iter=max_iter)
+        start = request.start
         if start is None:
-            start = self._continue_to(prepared, alpha, tol, max_iter)
-        first = _first(prepared, start, alpha)
-        point, rank_limited = _minimise(prepared, alpha, first, monitor, tol)
+            start = _from_larger_alphas(prepared, request)
+        point, rank_limited, history = _minimise(
+            prepared, request._replace(start=start)
+        )
         kernel = point.output_kernel()
         return certified(
             prepared.problem,
@@ -77,53 +76,45 @@ class FactoredNewton(Solver):
             kernel,
             request,
             rank_limited=rank_limited,
-            history=monitor.history,
-            start=start.joined(alpha, kernel.matrix()),
+            history=history,
+            start=start.joined(request.alpha, kernel.matrix()),
         )
 
-    def _continue_to(
-        self, prepared: Rotated, alpha: float, tol: float, max_iter: int
-    ) -> Neighbours:
-        """Walk down from the largest useful alpha, loosely."""
-        targets = prepared.targets
-        xp = namespace(targets)
-        moment = targets.T @ (prepared.eigenvalues * targets)
-        largest = max(float(eigh(symmetric(moment))[0][-1]), 0.0) ** 0.5
-        found = Neighbours().joined(max(largest, alpha), xp.zeros_like(moment))
-        if largest <= alpha:
-            return found
-        n_steps = ceil(log(largest / alpha) / log(_CONTINUATION))
-        for step in range(1, n_steps):
-            loose = max(tol, _CONTINUATION_TOLERANCE)
-            reference = prepared.problem.reference
-            monitor = Monitor(reference, tol=SAFETY * loose, max_iter=max_iter)
-            between = largest * (alpha / largest) ** (step / n_steps)
-            first = _first(prepared, found, between)
-            point, _ = _minimise(prepared, between, first, monitor, loose)
-            found = found.joined(between, point.output_kernel().matrix())
+
+def _from_larger_alphas(prepared: Rotated, request: Request) -> Neighbours:
+    """Walk down from the largest useful alpha, loosely."""
+    alpha, tol, max_iter, _ = request
+    targets = prepared.targets
+    xp = namespace(targets)
+    moment = targets.T @ (prepared.eigenvalues * targets)
+    largest = max(float(eigh(symmetric(moment))[0][-1]), 0.0) ** 0.5
+    found = Neighbours().joined(max(largest, alpha), xp.zeros_like(moment))
+    if largest <= alpha:
         return found
-
-
-def _first(prepared: Rotated, found: Neighbours, alpha: float) -> Array:
-    """Return where L starts.
-
-    Under a bound on its rank it is no smooth function of alpha to be extrapolated.
-    """
-    bounded = prepared.problem.rank_is_bounded
-    return found.nearest if bounded else found.at(alpha)
+    n_steps = ceil(log(largest / alpha) / log(_CONTINUATION))
+    loose = max(tol, _CONTINUATION_TOLERANCE)
+    for step in range(1, n_steps):
+        between = largest * (alpha / largest) ** (step / n_steps)
+        point, _, _ = _minimise(prepared, Request(between, loose, max_iter, found))
+        found = found.joined(between, point.output_kernel().matrix())
+    return found
 
 
 def _minimise(
-    prepared: Rotated, alpha: float, first: Array, monitor: Monitor, tol: float
-) -> tuple[FactoredPoint, bool]:
-    """Take the two steps in turn; return the last point, and whether rank-limited.
+    prepared: Rotated, request: Request
+) -> tuple[FactoredPoint, bool, History]:
+    """Take the two steps in turn from what L may be after its neighbours.
 
-    The first L need not be PSD.
+    Return the last point, whether it is rank-limited, and what was seen.
     """
-    d = prepared.eigenvalues
+    alpha, tol, max_iter, found = request
+    d, problem = prepared.eigenvalues, prepared.problem
+    monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+    # it need not be PSD; under a bound on its rank L is no smooth function of alpha
+    first = found.nearest if problem.rank_is_bounded else found.at(alpha)
     xp = namespace(first)
     n_outputs = first.shape[0]
-    max_rank = prepared.problem.structure.max_rank(n_outputs)
+    max_rank = problem.structure.max_rank(n_outputs)
     identity = xp.eye(n_outputs, dtype=first.dtype)
     point = FactoredPoint.of(d, prepared.targets, identity, first, alpha)
     reweighted = False
@@ -135,7 +126,7 @@ def _minimise(
         dual = _dual_value(point, vectors, limits, alpha)
         relative = monitor.add(point.objective, dual)
         if monitor.done:
-            return point, False
+            return point, False, monitor.history
         rank = point.rank
         promise = alpha / 2 * inner(point.gradient, point.gradient / point.curvature)
         bounded = rank == max_rank < n_outputs
@@ -153,7 +144,7 @@ def _minimise(
         if bounded and little:
             allowed = _scales_allowed(prepared, point)
             monitor.add(point.objective, _dual_value(point, *allowed, alpha))
-            return point, True
+            return point, True, monitor.history
 
 
 def _forcing(gap: float, tol: float) -> float:
