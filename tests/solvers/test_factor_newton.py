@@ -14,10 +14,10 @@ from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
 from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
+from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.factor_penalties import OfTrace, mean_on
-from okl.solvers.smooth.factor_steps import FactorIterate
-from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
+from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.rounds import rounds
 from okl.solvers.smooth.scores import Scores
@@ -64,7 +64,7 @@ def test_the_frobenius_norm_where_rounds_are_many(
     solver = Majorization()
     prepared = solver.prepare(problem)
     alone = rounds(prepared, Request(alpha, tol=1e-6, max_iter=1000))
-    monkeypatch.setattr(factor_newton, "_MOST_ROUNDS", 3)
+    monkeypatch.setattr(factor_newton, "_ROUNDS", 3)
     found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=100))
     newton, other = found.certificate, alone.certificate
     assert newton.status == "optimal"
@@ -171,8 +171,7 @@ def test_a_joint_step_is_that_of_newton(intercept, damping):
         return alpha * at.rows - a @ at.factor, alpha * at.factor - a.T @ at.image
 
     here = point(0)
-    equations = JointEquations.at(prepared, here, alpha, damping=damping, convex=False)
-    step = equations.step(1e-12)
+    step = joint_step(prepared, here, alpha, damping=damping, convex=False, rtol=1e-12)
     h = 1e-5
     before, after = gradient(point(-h, *step)), gradient(point(h, *step))
     changes = [(new - old) / (2 * h) for old, new in zip(before, after, strict=True)]

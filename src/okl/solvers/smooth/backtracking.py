@@ -1,10 +1,9 @@
 """Steps along a given way that are shortened until the objective is lower.
 
-Each trial costs the best f for another L: hundreds of Newton steps for the sharp
-envelope of a hinge, the more the farther L is away. So a trial that failed says how
-short the next one is to be: where the parabola is least that has both values and the
-slope at the beginning. Dennis & Schnabel (1983), *Numerical methods for unconstrained
-optimization and nonlinear equations*, section 6.3.
+Where each trial takes the best f for another L it costs up to hundreds of Newton steps.
+So a trial that failed says how short the next one is to be: where the parabola is least
+that has both values and the slope at the beginning. Dennis & Schnabel (1983),
+*Numerical methods for unconstrained optimization and nonlinear equations*, section 6.3.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def first_lower(
     trials: int,
     first: float = 1.0,
 ) -> tuple[Model, float]:
-    """Return the first lower model along a way and its share of it, or the model.
+    """Return the first lower model along a way and its share of it, or the model, 0.
 
     Parameters
     ----------
@@ -58,13 +57,8 @@ def first_lower(
         trial = at(share)
         if trial.is_better_than(model):
             return trial, share
-        share = shorter(share, trial.objective - model.objective, slope)
-    return model, share
-
-
-def shorter(share: float, rise: float, slope: float) -> float:
-    """Return the next share of a way after one with an objective higher by ``rise``."""
-    fall = share * slope
-    bend = rise + fall
-    least = fall / (2 * bend) if bend > 0 else _LONGEST
-    return share * min(max(least, _SHORTEST), _LONGEST)
+        fall = share * slope
+        bend = trial.objective - model.objective + fall
+        least = fall / (2 * bend) if bend > 0 else _LONGEST
+        share *= min(max(least, _SHORTEST), _LONGEST)
+    return model, 0.0

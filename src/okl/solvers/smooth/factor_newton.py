@@ -12,22 +12,23 @@ are followed by others only where they would be many.
 from __future__ import annotations
 
 from okl.numerics.arrays import eigh
+from okl.problems import Problem
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
+from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalties import FactorPenalty, OfTrace, factor_penalty
-from okl.solvers.smooth.factor_steps import FactorIterate, FactorSteps
+from okl.solvers.smooth.factor_steps import FactorSteps
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
 from okl.solvers.smooth.scores import Scores
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import Solution
 
-# The gap at which Newton's method starts, without a start. Where targets are imputed, a
-# larger one, or after a few rounds: there a step costs no more than a round. A few also
-# under a bound on the rank, where the gap need not close. Elsewhere it may stay open
-# for hundreds, at a small alpha: then the most; but the fewest before joint steps.
+# The gap at which Newton's method starts, without a start; where targets are imputed, a
+# larger one, as a step costs no more than a round there. At a small alpha the gap may
+# stay open for hundreds of rounds: then so many, and fewer before joint steps.
 _ROUGH, _IMPUTED_ROUGH = 1e-2, 0.5
-_FEWEST_ROUNDS, _FEW_ROUNDS, _MOST_ROUNDS = 6, 12, 30
+_ROUNDS, _FEW_ROUNDS = 12, 6
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
 # Steps without a smaller gap, after which rounding is in the way.
@@ -66,29 +67,19 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     problem = prepared.problem
     penalty = factor_penalty(problem)
     assert penalty is not None  # it is one of these
-    monitor = Monitor(
-        problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
-    )
+    monitor = _monitor(problem, tol, max_iter)
     if start is not None and start.kernel.rank == 0:
         start = None
     together = isinstance(penalty, OfTrace) and not prepared.imputes
     bounded = together and problem.rank_is_bounded
     if bounded and start is None:
-        first = Monitor(
-            problem.reference,
-            tol=tol,
-            max_iter=max(max_iter // 2, 1),
-            stagnation=_STAGNATION,
-        )
+        first = _monitor(problem, tol, max(max_iter // 2, 1))
         start = _lower_of_two(prepared, penalty, alpha, first, tol)
         monitor.history.records.extend(first.history.records)
     elif start is None or penalty.by_rounds:
-        imputes = prepared.imputes
-        few = not penalty.by_rounds and (imputes or problem.rank_is_bounded)
-        most = _FEW_ROUNDS if few else _MOST_ROUNDS
-        rough_tol = _IMPUTED_ROUGH if imputes else _ROUGH
-        enough = tol if penalty.by_rounds else max(tol, rough_tol)
-        most = min(max_iter, _FEWEST_ROUNDS if together else most)
+        enough = max(tol, _IMPUTED_ROUGH if prepared.imputes else _ROUGH)
+        enough = tol if penalty.by_rounds else enough
+        most = min(max_iter, _FEW_ROUNDS if together else _ROUNDS)
         rough = rounds(prepared, Request(alpha, enough, most, start))
         if penalty.by_rounds and rough.certificate.status == "optimal":
             return rough
@@ -97,22 +88,18 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     rank_limited = False
     if together:
         rank_limited = _jointly(prepared, penalty, alpha, start, monitor, tol)
-        best = monitor.best
-        start = Start(best.kernel, best.fit.start)
+        start = monitor.best.start
     if not together or not (bounded or monitor.done):
         steps = FactorSteps(prepared, penalty, alpha, start)
         model = steps.model(start.kernel.spectral())
         rank_limited = _iterate(steps, model, monitor, tol)
-    best = monitor.best
-    return certified(
-        problem,
-        best.fit.dual_coef,
-        best.fit.output_kernel,
-        request,
-        history=monitor.history,
-        start=Start(best.kernel, best.fit.start),
-        intercept=best.fit.intercept,
-        rank_limited=rank_limited,
+    best: FactorIterate = monitor.best
+    return best.solution(problem, request, monitor.history, rank_limited=rank_limited)
+
+
+def _monitor(problem: Problem, tol: float, max_iter: int) -> Monitor:
+    return Monitor(
+        problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
 
 
@@ -162,19 +149,17 @@ def _lower_of_two(
     _jointly(prepared, penalty, alpha, start, monitor, tol)
     best: FactorIterate = monitor.best
     if monitor.gap > tol:
-        few = rounds(prepared, Request(alpha, _ROUGH, _FEWEST_ROUNDS))
+        few = rounds(prepared, Request(alpha, _ROUGH, _FEW_ROUNDS))
         other = _stepped(prepared, penalty, alpha, few.start)
         best = other if other.objective < best.objective else best
-    return Start(best.kernel, best.fit.start)
+    return best.start
 
 
 def _stepped(
     prepared: PreparedRounds, penalty: FactorPenalty, alpha: float, start: Start
 ) -> FactorIterate:
     """Return the best model of a few joint steps."""
-    monitor = Monitor(
-        prepared.problem.reference, tol=_LEFT, max_iter=_STEPS, stagnation=_STAGNATION
-    )
+    monitor = _monitor(prepared.problem, _LEFT, _STEPS)
     _jointly(prepared, penalty, alpha, start, monitor, _LEFT)
     best: FactorIterate = monitor.best
     return best
@@ -198,6 +183,5 @@ def _by_way_of_larger_alphas(
         alphas.append(_FACTOR * alphas[-1])
     model = JointSteps.zero(prepared, penalty, alphas[-1])
     for larger in reversed(alphas[1:]):
-        start = Start(model.kernel, model.fit.start)
-        model = _stepped(prepared, penalty, larger, start)
-    return Start(model.kernel, model.fit.start)
+        model = _stepped(prepared, penalty, larger, model.start)
+    return model.start

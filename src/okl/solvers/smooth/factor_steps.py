@@ -37,7 +37,6 @@ where it is not convex.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from okl.numerics.arrays import (
     Array,
@@ -49,14 +48,13 @@ from okl.numerics.arrays import (
 )
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
-from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
+from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.smooth.turns import without_turns
-from okl.solvers.solution import Solution
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
@@ -69,60 +67,6 @@ _TRIALS, _MORE_TRIALS = 8, 20
 _FURTHER = 4.0
 # Steps that impute targets after each of Newton's, which does so roughly.
 _POLISH = 5
-# A system too large to be factorised is solved to this relative residual.
-INNER = 1e-6
-# The rank grows where a step closes less than this part of the gap.
-_SLOW = 0.3
-# What is not seen in a value, and by how much two best f for one L may differ in it.
-_UNSEEN, _ROUNDED = 1e-14, 1e-11
-
-
-class FactorIterate(NamedTuple):
-    """An output kernel, and the best f and b for it.
-
-    Attributes
-    ----------
-    kernel : SpectralKernel
-        L.
-    fit : Solution
-        f and b, for imputed targets the best at these.
-    scores : Scores
-        Its predictions.
-    objective : float
-        Its primal value, to which imputed targets add their loss.
-    dual_rows : array (n_samples, n_outputs)
-        alpha C.
-    """
-
-    kernel: SpectralKernel
-    fit: Solution
-    scores: Scores
-    objective: float
-    dual_rows: Array
-
-    @property
-    def primal(self) -> float:
-        """The primal value of its certificate."""
-        return self.fit.certificate.primal
-
-    @property
-    def dual(self) -> float:
-        """The dual value of its certificate."""
-        return self.fit.certificate.dual
-
-    def is_better_than(self, other: FactorIterate) -> bool:
-        """Tell whether it is lower, or seems as low and has a smaller gap."""
-        size, rise = abs(other.objective), self.objective - other.objective
-        gain = self.dual - other.dual
-        if abs(rise) <= _UNSEEN * size:
-            return gain > _UNSEEN * size
-        return rise < 0 or rise <= _ROUNDED * size < gain
-
-    def is_slow_after(self, other: FactorIterate) -> bool:
-        """Tell whether it is hardly better than another model, and its gap as large."""
-        gap = other.primal - other.dual
-        falls = other.objective - self.objective >= _SLOW * gap
-        return not falls and self.primal - self.dual > _SLOW * gap
 
 
 class FactorSteps:
@@ -147,9 +91,7 @@ class FactorSteps:
 
     def is_limited(self, model: FactorIterate) -> bool:
         """Tell whether L has as many positive eigenvalues as a bound allows."""
-        problem = self.prepared.problem
-        rank = problem.structure.max_rank(problem.n_outputs)
-        return problem.rank_is_bounded and model.kernel.rank == rank
+        return model.fit.is_limited(self.prepared.problem)
 
     def model(self, kernel: SpectralKernel) -> FactorIterate:
         """Return the model with the best f for an output kernel."""
@@ -195,7 +137,7 @@ class FactorSteps:
         first = 1.0 if length <= self._reach else self._reach / length
         best, share = first_lower(model, at, slope, trials=trials, first=first)
         reach = _FURTHER * share * length
-        self._reach = reach if share < first else max(reach, self._reach)
+        self._reach = reach if 0 < share < first else max(reach, self._reach)
         return best
 
     def _grown(self, model: FactorIterate) -> FactorIterate:
@@ -228,8 +170,7 @@ class FactorSteps:
         """Return K C and S = C'KC."""
         dual = model.dual_rows / self.alpha
         image = self.prepared.problem.operator @ dual
-        moment = dual.T @ image
-        return image, symmetric(moment)
+        return image, symmetric(dual.T @ image)
 
     def _newton(self, model: FactorIterate, gap: float) -> tuple[Array, Array, float]:
         """Return Newton's step in B, that of imputed targets, and their slope."""
@@ -280,19 +221,10 @@ class FactorSteps:
         self, model: FactorIterate
     ) -> tuple[Callable[[Array], Array], Array]:
         """Return what solves for E, and one where a target is an unknown, else zero."""
-        problem = self.prepared.problem
-        # the columns of K that precondition are chosen once, for any L
-        known = self.prepared.for_known.under(problem, model.kernel)
-        if self.prepared.imputes:
-            residuals = known.residuals(self.alpha)
-            return lambda right: residuals(right) / self.alpha, 1 - known.observed
-        xp = namespace(problem.targets)
-        curvature = problem.loss.curvature(
-            problem.targets, model.scores.predictions, problem.weights
-        )
-        system = ActiveSystem(known, curvature, self.alpha)
-        none = xp.zeros((problem.n_outputs,), dtype=problem.targets.dtype)
-        return (
-            lambda right: system.solve(right, none, rtol=INNER),
-            xp.zeros_like(problem.targets),
-        )
+        prepared, targets = self.prepared, self.prepared.problem.targets
+        if not prepared.imputes:
+            solve = prepared.answers(model.kernel, model.scores, self.alpha)
+            return solve, namespace(targets).zeros_like(targets)
+        known = prepared.for_known.under(prepared.problem, model.kernel)
+        residuals = known.residuals(self.alpha)
+        return lambda right: residuals(right) / self.alpha, 1 - known.observed

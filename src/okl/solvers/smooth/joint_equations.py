@@ -16,15 +16,12 @@ step is added (Levenberg and Marquardt), so that 1 + mu divides D and multiplies
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
-from okl.solvers.predictor.active_system import ActiveSystem
-from okl.solvers.smooth.factor_steps import INNER, PRODUCTS
+from okl.solvers.smooth.factor_steps import PRODUCTS
 from okl.solvers.smooth.rounds import PreparedRounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.smooth.turns import without_turns
@@ -52,99 +49,60 @@ class JointPoint(NamedTuple):
     intercept: Array | None
     objective: float
 
+    def is_better_than(self, other: JointPoint) -> bool:
+        """Tell whether the objective is lower."""
+        return self.objective < other.objective
 
-@dataclass(frozen=True)
-class JointEquations:
-    """The equations of a step.
 
-    Attributes
-    ----------
-    here : JointPoint
-    dual, image : array (n_samples, n_outputs)
-        C and K C.
-    below : array (n_outputs, n_outputs)
-        (1 + mu) I - S / (1 + mu), or its positive part.
-    solve : callable
-        What solves for E.
-    alpha, damped : float
-        damped is 1 + mu.
+def joint_step(
+    prepared: PreparedRounds,
+    here: JointPoint,
+    alpha: float,
+    *,
+    damping: float,
+    convex: bool,
+    rtol: float,
+) -> tuple[Array, Array]:
+    """Return D and X, which solves its equations to a relative residual.
+
+    ``damping`` is mu; if ``convex`` the positive part of I - S counts.
     """
+    factor, predicted, damped = here.factor, here.image, 1 + damping
+    dual = here.scores.gradient / alpha
+    image = prepared.problem.operator @ dual
+    values, vectors = eigh(symmetric(dual.T @ image))
+    xp = namespace(values)
+    slack = damped - values / damped
+    if convex:
+        slack = xp.clip(slack, 0.0, None)
+    below = (vectors * slack) @ vectors.T
+    kernel = SpectralKernel.from_factor(factor / damped**0.5)
+    solve = prepared.answers(kernel, here.scores, alpha)
+    off, off_image = dual @ factor - here.rows, image @ factor - predicted
+    first = solve(-off_image @ factor.T / damped)
 
-    here: JointPoint
-    dual: Array
-    image: Array
-    below: Array
-    solve: Callable[[Array], Array]
-    alpha: float
-    damped: float
+    def moved(change: Array) -> Array:
+        # E, of which the part without X is the first
+        right = (image @ change) @ factor.T / damped + predicted @ change.T
+        return solve(-right)
 
-    @classmethod
-    def at(
-        cls,
-        prepared: PreparedRounds,
-        here: JointPoint,
-        alpha: float,
-        *,
-        damping: float,
-        convex: bool,
-    ) -> JointEquations:
-        """Factorise them; ``damping`` is mu."""
-        problem, damped = prepared.problem, 1 + damping
-        dual = here.scores.gradient / alpha
-        image = problem.operator @ dual
-        moment = symmetric(dual.T @ image)
-        values, vectors = eigh(moment)
-        xp = namespace(values)
-        slack = damped - values / damped
-        if convex:
-            slack = xp.clip(slack, 0.0, None)
-        kernel = SpectralKernel.from_factor(here.factor / damped**0.5)
-        curvature = problem.loss.curvature(
-            problem.targets, here.scores.predictions, problem.weights
-        )
-        known = prepared.for_known.under(problem, kernel)
-        system = ActiveSystem(known, curvature, alpha)
-        none = xp.zeros((problem.n_outputs,), dtype=values.dtype)
-        return cls(
-            here,
-            dual,
-            image,
-            (vectors * slack) @ vectors.T,
-            lambda right: system.solve(right, none, rtol=INNER),
-            alpha,
-            damped,
-        )
+    def turned(inside: Array) -> Array:
+        return inside.T @ predicted + image.T @ (inside @ factor) / damped
 
-    def step(self, rtol: float) -> tuple[Array, Array]:
-        """Return D and X, which solves its equations to a relative residual."""
-        here, dual, image, damped = self.here, self.dual, self.image, self.damped
-        factor, predicted = here.factor, here.image
-        xp = namespace(factor)
-        off, off_image = dual @ factor - here.rows, image @ factor - predicted
-        first = self.solve(-off_image @ factor.T / damped)
+    def across(change: Array) -> Array:
+        return without_turns(change, factor)
 
-        def moved(change: Array) -> Array:
-            # E, of which the part without X is the first
-            right = (image @ change) @ factor.T / damped + predicted @ change.T
-            return self.solve(-right)
-
-        def turned(inside: Array) -> Array:
-            return inside.T @ predicted + image.T @ (inside @ factor) / damped
-
-        def across(change: Array) -> Array:
-            return without_turns(change, factor)
-
-        # the step in B of the alternation
-        ridge = self.alpha * damped * xp.eye(factor.shape[1], dtype=factor.dtype)
-        alternate = definite_solver(predicted.T @ predicted + ridge)
-        right = dual.T @ predicted - factor + image.T @ off / damped + turned(first)
-        change = conjugate_gradient(
-            lambda x: self.alpha * (self.below @ x - turned(moved(x))),
-            self.alpha * right,
-            lambda x: across(alternate(across(x).T).T),
-            rtol=rtol,
-            max_iter=PRODUCTS,
-        )
-        inside = first + moved(change)
-        rows = (off + dual @ change + inside @ factor) / damped
-        return rows, change
+    # the step in B of the alternation
+    ridge = alpha * damped * xp.eye(factor.shape[1], dtype=factor.dtype)
+    alternate = definite_solver(predicted.T @ predicted + ridge)
+    right = dual.T @ predicted - factor + image.T @ off / damped + turned(first)
+    change = conjugate_gradient(
+        lambda x: alpha * (below @ x - turned(moved(x))),
+        alpha * right,
+        lambda x: across(alternate(across(x).T).T),
+        rtol=rtol,
+        max_iter=PRODUCTS,
+    )
+    inside = first + moved(change)
+    rows = (off + dual @ change + inside @ factor) / damped
+    return rows, change

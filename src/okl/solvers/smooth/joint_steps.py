@@ -20,16 +20,17 @@ from __future__ import annotations
 
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.output_kernels import SpectralKernel
-from okl.solvers.smooth.backtracking import shorter
+from okl.solvers.smooth.backtracking import first_lower
+from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalties import FactorPenalty
-from okl.solvers.smooth.factor_steps import FORCING, FactorIterate, FactorSteps
-from okl.solvers.smooth.joint_equations import JointEquations, JointPoint
+from okl.solvers.smooth.factor_steps import FORCING, FactorSteps
+from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.rounds import PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
-# Sufficient decrease of a step; shares of it that are tried, and of one that is damped.
-_ARMIJO, _TRIALS, _DAMPED_TRIALS = 1e-4, 40, 4
+# Shares of a step that are tried, and of one that is damped.
+_TRIALS, _DAMPED_TRIALS = 40, 4
 # mu where a step is first too long, its growth, what is left of it after a step that
 # was not, and below which it is none. A share is too small, or large enough to raise mu
 # no more; and mu rises no more where the objective is too large to show the step.
@@ -124,14 +125,14 @@ class JointSteps(FactorSteps):
         here = self._point(model)
         limited = self.is_limited(model)
         while True:
-            equations = JointEquations.at(
+            rows, factor = joint_step(
                 self.prepared,
                 here,
                 self.alpha,
                 damping=self._damping,
                 convex=not limited,
+                rtol=min(FORCING, gap**0.5),
             )
-            rows, factor = equations.step(min(FORCING, gap**0.5))
             there, share, slope = self._shortened(here, rows, factor, limited)
             self.promise = slope / 2
             self._tiny += share < _TINY
@@ -155,19 +156,17 @@ class JointSteps(FactorSteps):
         along = image @ here.factor.T + here.image @ factor.T
         slope = inner(here.scores.gradient, along)
         slope -= self.alpha * (inner(rows, here.image) + inner(factor, here.factor))
-        share = 1.0
-        for _ in range(_DAMPED_TRIALS if limited else _TRIALS):
-            there = self._at(
+
+        def at(share: float) -> JointPoint:
+            return self._at(
                 here.rows + share * rows,
                 here.factor + share * factor,
                 here.image + share * image,
                 here.intercept,
             )
-            rise = there.objective - here.objective
-            if rise < -_ARMIJO * share * abs(slope):
-                return there, share, slope
-            share = shorter(share, rise, slope)
-        return here, 0.0, slope
+
+        trials = _DAMPED_TRIALS if limited else _TRIALS
+        return *first_lower(here, at, slope, trials=trials), slope
 
     def _decomposed(self, point: JointPoint) -> JointPoint:
         """Return the same f, with the least sum of squares."""

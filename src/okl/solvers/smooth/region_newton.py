@@ -26,15 +26,15 @@ from okl.numerics.arrays import Array, namespace, symmetric
 from okl.optimization.regions import Decomposed, WithBarrier
 from okl.output_kernels import SpectralKernel
 from okl.solvers.monitor import Monitor
-from okl.solvers.predictor.active_system import DIRECT, ActiveSystem
+from okl.solvers.predictor.active_system import DIRECT
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
-from okl.solvers.smooth.factor_steps import FactorIterate
+from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.solvers.smooth.quadratic_model import Pairs, QuadraticModel
-from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start, rounds
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, rounds
 from okl.solvers.smooth.scores import Scores
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import Solution
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
@@ -92,15 +92,7 @@ def region_newton(prepared: PreparedRounds, request: Request) -> Solution:
         gap = monitor.add(following.primal, following.dual, following)
         following = None if monitor.done else steps.lower(following, gap)
     best: FactorIterate = monitor.best
-    return certified(
-        problem,
-        best.fit.dual_coef,
-        best.kernel,
-        request,
-        history=monitor.history,
-        start=Start(best.kernel, best.fit.start),
-        intercept=best.fit.intercept,
-    )
+    return best.solution(problem, request, monitor.history)
 
 
 class _Steps:
@@ -145,24 +137,14 @@ class _Steps:
         """Return the model of phi / alpha, and the E that it is made of."""
         dual, T = model.dual_rows / self.alpha, self._basis
         image, pairs = (self.prepared.problem.operator @ dual) @ T, Pairs.of(T)
-        answers = self._answers(model, pairs.products(image))
+        solve = self.prepared.answers(model.kernel, model.scores, self.alpha)
+        answers = solve(pairs.products(image))
         return QuadraticModel(
             model.objective / self.alpha,
             symmetric(T.T @ model.kernel.matrix() @ T),
             symmetric((dual @ T).T @ image),
             pairs.derivative(image, answers),
         ), answers
-
-    def _answers(self, model: FactorIterate, rights: Array) -> Array:
-        """Return E (n_samples, n_outputs, q) for q right sides."""
-        problem = self.prepared.problem
-        xp, targets = namespace(rights), problem.targets
-        curvature = problem.loss.curvature(
-            targets, model.scores.predictions, problem.weights
-        )
-        known = self.prepared.for_known.under(problem, model.kernel)
-        none = xp.zeros((problem.n_outputs,), dtype=targets.dtype)
-        return ActiveSystem(known, curvature, self.alpha).solve_each(rights, none)
 
     def _whole(self, inside: Decomposed) -> SpectralKernel:
         """Return the L of all outputs, given T'LT."""

@@ -21,6 +21,7 @@ them, and of K nothing is asked but products.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, namespace
@@ -28,6 +29,7 @@ from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.monitor import Monitor
+from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
@@ -44,11 +46,13 @@ from okl.solvers.solution import Solution, certified
 _SHARE, _LEAST, _CLOSER = 1e-2, 1e-16, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6
+# Most steps of f in one round.
+STEPS = 1000
 # After a round whose objective rose h is at least what it was raised to, divided by
 # this with each round that stands.
 _FORGET = 2.0
-# Most steps of f in one round.
-STEPS = 1000
+# A system too large to be factorised is solved to this relative residual.
+_INNER = 1e-6
 # What finds the best f for a given L: the first that takes the problem.
 _FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ...] = (
     Imputation,
@@ -133,6 +137,29 @@ class PreparedRounds(NamedTuple):
         """Return the dual variables of such a start."""
         return inside.dual if isinstance(inside, NewtonStart) else inside
 
+    def answers(
+        self, kernel: OutputKernel, scores: Scores, alpha: float
+    ) -> Callable[[Array], Array]:
+        """Return what solves for E, the answer of the best f for an L to a change.
+
+        Given one right side (n_samples, n_outputs) of the equations of
+        `okl.solvers.predictor.active_system`, or many (n_samples, n_outputs, q).
+        """
+        problem = self.problem
+        targets, predictions = problem.targets, scores.predictions
+        curvature = problem.loss.curvature(targets, predictions, problem.weights)
+        # the columns of K that precondition are chosen once, for any L
+        known = self.for_known.under(problem, kernel)
+        system = ActiveSystem(known, curvature, alpha)
+        none = namespace(targets).zeros((problem.n_outputs,), dtype=targets.dtype)
+
+        def solve(right: Array) -> Array:
+            if right.ndim == 2:
+                return system.solve(right, none, rtol=_INNER)
+            return system.solve_each(right, none)
+
+        return solve
+
     def best_predictor(self, kernel: OutputKernel, request: Request) -> Solution:
         """Return the best f and b for an output kernel."""
         return self.solver.solve(self.for_known.under(self.problem, kernel), request)
@@ -208,19 +235,7 @@ class _Rounds:
             self._least /= _FORGET
         else:
             h = self._least = self.models.steeper * self.h
-            if self.models.memory > 1:
-                self._look_closer()
         self.h = min(max(h, _FLATTEST * self.bound), most)
-
-    def _look_closer(self) -> None:
-        """Find the gradient where the model is from again, now that f is found closer.
-
-        A step along a wrong one may not go down, however short.
-        """
-        kernel = self.model.kernel
-        fit = self._fit(kernel, self._inside)
-        self._inside = fit.start
-        self.model = self._model(kernel, Scores.of(self.prepared.problem, fit))
 
     def _accept(self, fit: Solution, model: Linearisation) -> None:
         """Take the next model at an L."""

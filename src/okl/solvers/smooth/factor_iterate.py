@@ -1,0 +1,91 @@
+"""An output kernel and the best f for it, between two steps of Newton's methods."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from okl.numerics.arrays import Array
+from okl.output_kernels import SpectralKernel
+from okl.problems import Problem
+from okl.solvers.request import Request
+from okl.solvers.smooth.rounds import Start
+from okl.solvers.smooth.scores import Scores
+from okl.solvers.solution import History, Solution, certified
+
+# The rank grows where a step closes less than this part of the gap.
+_SLOW = 0.3
+# What is not seen in a value, and by how much two best f for one L may differ in it.
+_UNSEEN, _ROUNDED = 1e-14, 1e-11
+
+
+class FactorIterate(NamedTuple):
+    """An output kernel, and the best f and b for it.
+
+    Attributes
+    ----------
+    kernel : SpectralKernel
+        L.
+    fit : Solution
+        f and b, for imputed targets the best at these.
+    scores : Scores
+        Its predictions.
+    objective : float
+        Its primal value, to which imputed targets add their loss.
+    dual_rows : array (n_samples, n_outputs)
+        alpha C.
+    """
+
+    kernel: SpectralKernel
+    fit: Solution
+    scores: Scores
+    objective: float
+    dual_rows: Array
+
+    @property
+    def primal(self) -> float:
+        """The primal value of its certificate."""
+        return self.fit.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """The dual value of its certificate."""
+        return self.fit.certificate.dual
+
+    @property
+    def start(self) -> Start:
+        """Where another fit may start."""
+        return Start(self.kernel, self.fit.start)
+
+    def solution(
+        self,
+        problem: Problem,
+        request: Request,
+        history: History,
+        *,
+        rank_limited: bool = False,
+    ) -> Solution:
+        """Return it with its certificate."""
+        return certified(
+            problem,
+            self.fit.dual_coef,
+            self.kernel,
+            request,
+            history=history,
+            start=self.start,
+            intercept=self.fit.intercept,
+            rank_limited=rank_limited,
+        )
+
+    def is_better_than(self, other: FactorIterate) -> bool:
+        """Tell whether it is lower, or seems as low and has a smaller gap."""
+        size, rise = abs(other.objective), self.objective - other.objective
+        gain = self.dual - other.dual
+        if abs(rise) <= _UNSEEN * size:
+            return gain > _UNSEEN * size
+        return rise < 0 or rise <= _ROUNDED * size < gain
+
+    def is_slow_after(self, other: FactorIterate) -> bool:
+        """Tell whether it is hardly better than another model, and its gap as large."""
+        gap = other.primal - other.dual
+        falls = other.objective - self.objective >= _SLOW * gap
+        return not falls and self.primal - self.dual > _SLOW * gap
