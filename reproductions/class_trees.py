@@ -221,7 +221,7 @@ def judged(method: str, name: str, size: int, seed: int) -> Record:
         "accuracy": 100 * float(np.mean(predicted == truth)),
         "parents": 100 * parent_accuracy_score(truth, predicted, tree=tree),
         "taxo": taxo_loss(truth, predicted, tree=tree),
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 3),
     }
     if hasattr(model, "predict_proba"):
         chances, classes = model.predict_proba(new), model.classes_
@@ -320,6 +320,7 @@ def _line(of: str, method: str, found: dict[str, np.ndarray]) -> tuple[str, ...]
     first = _first(found)
     shared = found[first][: len(found[method])]
     above = dict(zip(COLUMNS, (shared - found[method]).T, strict=True))
+    seconds = values["seconds"].mean()
 
     def cell(name: str, form: str) -> str:
         return "–" if np.isnan(values[name][0]) else with_error(values[name], form=form)
@@ -338,7 +339,7 @@ def _line(of: str, method: str, found: dict[str, np.ndarray]) -> tuple[str, ...]
         cell("taxo", ".3f"),
         cell("least_taxo", ".3f"),
         cell("log_loss", ".3f"),
-        f"{values['seconds'].mean():.1f}",
+        format(seconds, ".2f" if seconds < 1 else ".1f"),
     )
 
 
