@@ -1,6 +1,7 @@
 """Candidates that are clearly behind on the first fold are left out of the others."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,13 +11,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.datasets import make_text_tree
-from okl.estimators.search import trials
-from okl.estimators.search.race import (
-    BlockScores,
-    can_race,
-    in_the_race,
-    will_be_behind,
-)
+from okl.estimators.search.race import BlockScores, can_race, in_the_race
 from okl.kernels import Gaussian, Linear
 from okl.structures import Identity, Tree
 from tests.covering import later
@@ -94,7 +89,12 @@ def whole_folds_only(truth, predicted):
 
 
 @pytest.mark.parametrize(
-    ("n", "scorer"), [(600, make_scorer(whole_folds_only)), (120, None)]
+    ("n", "scorer"),
+    [
+        (600, make_scorer(whole_folds_only)),
+        (120, make_scorer(accuracy_score)),
+        (57, None),
+    ],
 )
 def test_where_blocks_have_no_score_all_is_fitted(n, scorer):
     data = drawn(0, n)
@@ -203,9 +203,11 @@ class TestBlocks:
         found = self.of(np.zeros(100), np.arange(0), score)
         assert_array_equal(found, [0.5] + [np.nan] * 10)
 
-    def test_few_rows_have_none(self):
-        assert not can_race(np.arange(49))
-        assert can_race(np.arange(50))
+    @pytest.mark.parametrize(("by_row", "fewest"), [(None, 50), ("rows", 20)])
+    def test_few_rows_have_none(self, by_row, fewest):
+        judge = SimpleNamespace(by_row=by_row)
+        assert not can_race(np.arange(fewest - 1), judge)
+        assert can_race(np.arange(fewest), judge)
 
     def test_how_hard_rows_are_has_no_say(self):
         rng = np.random.default_rng(0)
@@ -245,71 +247,3 @@ def test_independent_outputs_race_by_alpha():
     )
     assert staged.alpha_ == pytest.approx(full.alpha_)
     assert np.any(np.isnan(staged.scores_))
-
-
-class TestSmallAlphas:
-    """Which of them are left before they are fitted, with another structure known."""
-
-    noise = 0.02 * np.random.default_rng(0).normal(size=11)
-
-    def said(self, curve, *, late=0.0, ahead=0.0):
-        """Return scores of one structure at four alphas, of a second at three.
-
-        The second one goes through what the first has, ``late`` alphas after it.
-        """
-        found = {(0, k): score + self.noise for k, score in enumerate(curve)}
-        found[0, 3] = found[0, 3] + self.noise[::-1] - self.noise.mean()
-        other = np.interp(np.arange(3) - late, np.arange(4), curve) + ahead
-        noise = self.noise + 0.002 * np.random.default_rng(1).normal(size=11)
-        return found | {(1, k): score + noise for k, score in enumerate(other)}
-
-    @pytest.mark.parametrize("late", [0.0, 0.4, 0.8])
-    def test_what_fell_is_taken_to_fall_again(self, late):
-        said = self.said([-2.0, -1.0, -0.5, -0.9], late=late)
-        assert will_be_behind(said, 1, 2)
-
-    @pytest.mark.parametrize("late", [1.1, 1.5])
-    def test_what_is_an_alpha_late_is_not(self, late):
-        assert not will_be_behind(self.said([-2.0, -1.0, -0.5, -0.9], late=late), 1, 2)
-
-    def test_what_rose_is_not(self):
-        assert not will_be_behind(self.said([-2.0, -1.0, -0.5, -0.4]), 1, 2)
-        # clearly behind the best, but not because of the alpha
-        said = self.said([-2.0, -1.0, -0.5, -0.4], ahead=-0.1)
-        assert not will_be_behind(said, 1, 2)
-
-    def test_what_falls_less_than_it_is_ahead_is_not(self):
-        said = self.said([-2.0, -1.0, -0.5, -0.5005], ahead=0.2)
-        assert not will_be_behind(said, 1, 2)
-
-    def test_nor_without_the_scores_of_another_structure(self):
-        said = self.said([-2.0, -1.0, -0.5, -0.9])
-        assert not will_be_behind(said, 0, 2)
-        assert not will_be_behind(said, 1, 0)
-        del said[0, 3]
-        assert not will_be_behind(said, 1, 2)
-
-    def test_blocks_without_scores_say_nothing(self):
-        said = self.said([-2.0, -1.0, -0.5, -0.9])
-        said[0, 3] = np.append(-0.9, np.full(10, np.nan))
-        assert not will_be_behind(said, 1, 2)
-
-
-def test_fits_at_small_alphas_are_left_out_that_would_have_lost(monkeypatch):
-    X, labels, structures = drawn(0, n=1500)
-    given = {"alphas": [10.0, 1.0, 0.1, 1e-3], "temperature": 1.0}
-    full = searched(X, labels, structures, search="full", **given)
-    answers = []
-
-    def told(*of):
-        answers.append((of[1:], will_be_behind(*of)))
-        return answers[-1][1]
-
-    monkeypatch.setattr(trials, "will_be_behind", told)
-    staged = searched(X, labels, structures, **given)
-    left_out = [at for at, answer in answers if answer]
-    assert left_out
-    means = full.scores_.mean(axis=-1)
-    assert all(np.all(means[s, a + 1 :] < means.max()) for s, a in left_out)
-    assert staged.alpha_ == full.alpha_
-    assert str(staged.structure_) == str(full.structure_)

@@ -55,7 +55,7 @@ def test_their_mean_is_the_score_of_scikit_learn(
         labels=coder.classes,
         sample_weight=of_rows,
     )
-    assert scores.mean(scores(predictions, rows), rows) == pytest.approx(expected)
+    assert np.mean(scores(predictions, rows)) == pytest.approx(expected)
 
 
 def test_a_label_that_is_no_class_has_none():
@@ -122,18 +122,27 @@ def test_a_fold_may_lack_a_class():
     assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
 
 
-def test_blocks_of_a_race_have_the_means_of_their_rows():
+def test_a_race_compares_the_rows_that_count():
     _, y = drawn(4)
     coder = LabelCoder(np.unique(y), "multiclass", OneHot())
-    weights = np.ones(ROWS)
+    weights = np.random.default_rng(1).exponential(size=ROWS)
     rows = np.arange(0, ROWS, 3)
     weights[rows[4::10]] = 0.0
-    by_row = RowScores.of(coder, y, weights)
-    judge = Judge(None, StandIn(), y, {}, by_row=by_row)
+    plain = RowScores.of(coder, y, None)
     predictions = np.random.default_rng(0).normal(size=(len(rows), 4))
-    found = BlockScores(judge, rows[:0])(predictions, rows)
-    scores = by_row(predictions, rows)
-    assert found[0] == pytest.approx(np.delete(scores, range(4, 80, 10)).mean())
-    for number in {*range(10)} - {4}:
-        assert found[1 + number] == pytest.approx(scores[number::10].mean())
-    assert np.isnan(found[5])
+    one_by_one = plain(predictions, rows)
+
+    def raced(by_row):
+        judge = Judge(None, StandIn(), y, {}, by_row=by_row)
+        return BlockScores(judge, rows[:0])(predictions, rows)
+
+    found = raced(plain)
+    assert_allclose(found[1:], one_by_one)
+    assert found[0] == pytest.approx(one_by_one.mean())
+    found = raced(RowScores.of(coder, y, weights))
+    assert found[0] == pytest.approx(np.average(one_by_one, weights=weights[rows]))
+    counts = weights[rows] > 0
+    ratios = (found[1:] / one_by_one[counts]) / weights[rows][counts]
+    assert_allclose(ratios, ratios[0])
+    assert found[1:].mean() == pytest.approx(found[0])
+    assert np.all(np.isnan(raced(RowScores.of(coder, y, 0 * weights))))

@@ -130,11 +130,11 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         best one that was tried before: fits take longest there. Every structure has
         scores. ``"staged"`` fits to the other folds, but for the squared loss, only
         what is not clearly behind on the first: structures and alphas whose scores of
-        ten blocks of its held-out rows (of five rows at least) are on average no more
-        than three standard errors of the difference below those of the best, that of
-        kernels before included; nor does it fit to the first fold small alphas that
-        were so with another structure, where scores of the two went the same way. The
-        choice is mostly that of ``"compare"``. Scores of what was left out are NaN.
+        its held-out rows (twenty at least, for log likelihoods of classes; of ten
+        blocks of five rows at least, for all others) are on average no more than three
+        standard errors of the difference below those of the best, that of
+        kernels before included. The choice is mostly that of ``"compare"``. Scores of
+        what was left out are NaN.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.

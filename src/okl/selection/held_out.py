@@ -83,7 +83,6 @@ def score_fold(
     max_iter: int,
     watch: Judge | None = None,
     tried: np.ndarray | None = None,
-    behind: Callable[[Mapping[tuple[int, int], Any], int, int], bool] | None = None,
 ) -> FoldScores:
     """Fit on some rows along the grid of each structure; judge on the others.
 
@@ -110,9 +109,6 @@ def score_fold(
         large. None for all alphas.
     tried : bool array (n_structures, n_alphas), optional
         Which alphas of each structure are fitted, at most; None for all.
-    behind : callable, optional
-        From what was said by who watches, and the numbers of a structure and of its
-        last alpha, to whether its path is over.
     """
     training = observed.restrict(train)
     free = fit_intercept and not training.forbids_intercept
@@ -146,7 +142,7 @@ def score_fold(
             if watch is not None:
                 said[row, column] = watch(predictions, test)
                 watched.append(float(np.ravel(said[row, column])[0]))
-                if _is_over(watched, alphas) or (behind and behind(said, row, column)):
+                if _is_over(watched, alphas):
                     break
     fitted = np.zeros(grids.shape, dtype=bool)
     for at in scores:

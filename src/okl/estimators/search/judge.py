@@ -86,7 +86,7 @@ class Judge:
         own task.
         """
         if self.by_row is not None:
-            return self.by_row.mean(self.by_row(predictions, test), test)
+            return float(np.mean(self.by_row(predictions, test)))
         if self.units is not None:
             tasks = None if self.tasks is None else self.tasks.restrict(test)
             predictions = self.units.predictions(predictions, tasks)

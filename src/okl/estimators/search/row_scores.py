@@ -28,7 +28,7 @@ class RowScores:
     numbers : array of int (n_samples,)
         The class of each row.
     weights : array (n_samples,) or None
-        Of the rows in a mean.
+        Of the rows in the score.
     """
 
     coder: LabelCoder
@@ -54,14 +54,21 @@ class RowScores:
         return replace(self, numbers=self.numbers[rows], weights=weights)
 
     def __call__(self, predictions: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return those of predictions (n_rows, n_outputs) of rows, given by number."""
-        logs = self.coder.log_probabilities(predictions)
-        return np.clip(logs[np.arange(len(rows)), self.numbers[rows]], _LEAST, _MOST)
+        """Return numbers whose mean is the score, one for each row that counts.
 
-    def mean(self, scores: np.ndarray, rows: np.ndarray) -> float:
-        """Return the mean of scores of rows, NaN if all their weights are zero."""
+        Parameters
+        ----------
+        predictions : array (n_rows, n_outputs)
+        rows : array of int (n_rows,)
+            Which rows these are of.
+        """
+        logs = self.coder.log_probabilities(predictions)
+        scores = np.clip(logs[np.arange(len(rows)), self.numbers[rows]], _LEAST, _MOST)
         if self.weights is None:
-            return float(np.mean(scores))
+            return scores
         weights = self.weights[rows]
-        total = float(np.sum(weights))
-        return float(weights @ scores) / total if total > 0 else float("nan")
+        counts = weights > 0
+        scores, weights = scores[counts], weights[counts]
+        if not len(weights):
+            return np.array([np.nan])
+        return scores * (weights / np.mean(weights))

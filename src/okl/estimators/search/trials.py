@@ -23,12 +23,7 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
 )
 from okl.estimators.search.judge import Judge
-from okl.estimators.search.race import (
-    BlockScores,
-    can_race,
-    in_the_race,
-    will_be_behind,
-)
+from okl.estimators.search.race import BlockScores, can_race, in_the_race
 from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
@@ -116,7 +111,7 @@ class Experiment:
         """Whether the first fold says what the others leave out."""
         if self.search != "staged" or self.folds is None or len(self.folds) < 2:
             return False
-        return can_race(self.folds[0][1])
+        return can_race(self.folds[0][1], self.judge)
 
     def in_eigenbasis(self, kernels: Sequence[Any]) -> bool:
         """Tell whether folds are fitted in eigenbases, and rows left out if L is known.
@@ -265,17 +260,14 @@ class Experiment:
         folds, tried = self.folds, None
         if watch is not None and self.races:
             (train, test), *folds = folds
-            neutral = self.judge.one_of_each_class(test)
-            blocks = BlockScores(watch, neutral)
-            first = of_fold(train=train, test=test, watch=blocks, behind=will_be_behind)
+            blocks = BlockScores(watch, self.judge.one_of_each_class(test))
+            first = of_fold(train=train, test=test, watch=blocks)
             assert first.watched is not None
             tried = in_the_race(first.fitted, first.watched, rival)
             first.leave_out(~tried)
             yield first
-        jobs = (
-            delayed(of_fold)(train=train, test=test, watch=watch, tried=tried)
-            for train, test in folds
-        )
+        of_fold = partial(of_fold, watch=watch, tried=tried)
+        jobs = (delayed(of_fold)(train=train, test=test) for train, test in folds)
         yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
 
     def _alphas_of_outputs(self, inputs: Inputs) -> OutputAlphas:
