@@ -12,9 +12,11 @@ from okl.operators.centred_rows import CentredRows
 from okl.operators.dense_rows import DenseRows
 from okl.operators.feature_rows import FeatureRows
 from okl.problems import Inputs, Observed
-from okl.solvers import choose_solver, solve, solve_path
+from okl.solvers import FeatureNewton, choose_solver, solve, solve_path
+from okl.solvers.predictor import feature_steps
 from okl.solvers.predictor.feature_equations import FeatureEquations
 from okl.solvers.predictor.feature_point import FeatureProblem
+from okl.solvers.request import Request
 from okl.structures import Fixed, Identity, Mean, Tree
 from okl.trees import ClassTree
 from tests.samples import psd
@@ -131,7 +133,8 @@ def test_the_equations_are_those_of_the_weights(structure, intercept, dense):
     rows = FeatureRows(rows, intercept, M)
     kernel, scores = problem.known(), rng.normal(size=(N, M))
     curvature = problem.loss.curvature(problem.targets, scores)
-    equations = FeatureEquations(FeatureProblem(problem, kernel, rows), curvature, 0.3)
+    of = FeatureProblem(problem, kernel, rows)
+    equations = FeatureEquations(of, curvature, 0.3, single=False)
     right = rows.adjoint(problem.loss.negative_gradient(problem.targets, scores))
     for step in equations.steps(right):
         if step.left < 1e-10:
@@ -182,3 +185,57 @@ def test_fits_with_few_features_and_many_classes_are_certified(name, intercept, 
     )
     model.set_params(tol=1e-8).fit(X, y, sample_weight=1.0 + np.arange(n) % 3)
     assert model.certificate_.status == "optimal"
+
+
+@structures
+@intercepts
+@kinds
+@pytest.mark.parametrize("loss", [Softmax(), Logistic()], ids=repr)
+def test_products_in_single_precision_are_nearly_those_in_double(
+    loss, structure, intercept, dense
+):
+    problem = problem_of(loss, structure, intercept, words(dense=dense))
+    of = FeatureNewton().prepare(problem)
+    rng = np.random.default_rng(3)
+    change, inside = rng.normal(size=(2, *of.rows.shape))
+    curvature = loss.curvature(problem.targets, rng.normal(size=(N, M)))
+    one, other = (
+        FeatureEquations(of, curvature, 0.1, single=single).product(change, inside)
+        for single in (True, False)
+    )
+    assert one.dtype == np.float64
+    error = np.linalg.norm(one - other) / np.linalg.norm(other)
+    assert 0 < error < 1e-6
+
+
+@kinds
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-24, 1e-12, 1e12, 1e24])
+def test_features_beyond_single_precision(scale, dense):
+    # their products are zero or infinite there
+    X = words(dense=dense)
+    expected = solve(problem_of(Softmax(), Identity(), True, X), 0.1, tol=1e-8)
+    problem = problem_of(Softmax(), Identity(), True, scale * X)
+    found = solve(problem, 0.1 * scale**2, solver="feature_newton", tol=1e-8)
+    assert found.certificate.relative_gap <= 1e-8
+    assert_allclose(found.certificate.primal, expected.certificate.primal, rtol=1e-7)
+
+
+@kinds
+@pytest.mark.parametrize(("alpha", "expected"), [(1e-2, {True}), (1e-9, {False})])
+def test_single_precision_is_for_rough_steps_at_alphas_that_it_resolves(
+    alpha, expected, dense, monkeypatch
+):
+    used = set()
+
+    def recorded(of, curvature, alpha, *, single):
+        used.add(single)
+        return FeatureEquations(of, curvature, alpha, single=single)
+
+    monkeypatch.setattr(feature_steps, "FeatureEquations", recorded)
+    problem = problem_of(Softmax(), Identity(), True, words(dense=dense))
+    prepared = FeatureNewton().prepare(problem)
+    # not by way of larger alphas
+    point, _ = feature_steps._iterate(prepared, Request(alpha, 1e-3, 3, None))
+    assert point.scores.dtype == np.float64
+    assert used == expected

@@ -40,6 +40,11 @@ class CentredRows:
         """Return weights of the features, as they are."""
         return weights
 
+    def single(self) -> CentredRows:
+        """Return them in single precision, without weights of rows."""
+        means = None if self.means is None else self.means.astype(np.float32)
+        return CentredRows(self.sparse.astype(np.float32), means)
+
     def some(self, rows: slice) -> Any:
         """Return what multiplies weights, of some rows that are not centred."""
         return self.sparse[rows]

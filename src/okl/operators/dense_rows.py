@@ -39,6 +39,10 @@ class DenseRows:
         """Return weights of the features as they were."""
         return weights if self.axes is None else self.axes @ weights
 
+    def single(self) -> DenseRows:
+        """Return them in single precision."""
+        return DenseRows(self.features.astype(np.float32))
+
     def some(self, rows: slice) -> np.ndarray:
         """Return what multiplies weights, of some rows."""
         return self.features[rows]

@@ -9,7 +9,7 @@ constant feature is appended for an intercept, as the last row of W.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,12 @@ class FeatureRows:
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
     @cached_property
+    def single(self) -> FeatureRows:
+        """The same rows in single precision, infinite where that has no number."""
+        with np.errstate(over="ignore"):
+            return replace(self, rows=self.rows.single())
+
+    @cached_property
     def _some(self) -> list[Any]:
         return [self.rows.some(some) for some in self.slices]
 
@@ -70,7 +76,7 @@ class FeatureRows:
         ``change(number, product)`` takes the rows of the slice of that number.
         """
         count_product()
-        found = np.empty((self.rows.shape[0], self.n_outputs))
+        found = np.empty((self.rows.shape[0], self.n_outputs), weights.dtype)
         inside, added = self._split(weights)
         for number, (some, rows) in enumerate(
             zip(self.slices, self._some, strict=True)

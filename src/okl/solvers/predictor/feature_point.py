@@ -14,6 +14,9 @@ from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
 from okl.solvers.predictor.tree_preconditioner import FREE
 
+# Units in the last place that rounding may take.
+_UNITS = 4.0
+
 
 @dataclass(frozen=True)
 class FeatureProblem:
@@ -46,6 +49,20 @@ class FeatureProblem:
         variances = self.kernel.diagonal()
         shared = np.full((len(variances), 1), (FREE * float(np.max(variances))) ** 0.5)
         return SpectralKernel.from_factor(np.hstack([self.kernel.factor(), shared]))
+
+    @cached_property
+    def resolved(self) -> float:
+        """The alpha that products in single precision do not lose.
+
+        A few units in the last place of the largest entry that the second derivative
+        may have on its diagonal, in the norm of the penalty.
+        """
+        curvature = self.problem.loss.largest_curvature
+        weights = self.problem.weights
+        heaviest = 1.0 if weights is None else float(np.max(weights))
+        norms, variances = self.rows.rows.column_norms(), self.kernel.diagonal()
+        largest = float(np.max(norms, initial=0.0)) * float(np.max(variances))
+        return _UNITS * float(np.finfo(np.float32).eps) * curvature * heaviest * largest
 
     def balanced(self, inside: Array) -> Array:
         """Return U without what all outputs have in common, if the loss is blind to it.

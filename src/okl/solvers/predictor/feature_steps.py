@@ -23,6 +23,8 @@ from okl.solvers.request import Request
 # than this part of the root of what the gap is to be divided by; and the least. That of
 # the step from plausible scores.
 _FORCING, _ENOUGH, _LEAST, _FROM_SCORES = 0.3, 0.5, 1e-6, 0.1
+# The residual down to which products in single precision do.
+_SINGLE = 1e-3
 # Sufficient decrease, what is not seen in a value, and halved steps that are tried.
 _ARMIJO, _UNSEEN, _MAX_HALVINGS = 1e-4, 1e-15, 20
 # The relative gap at zero from where on steps begin at plausible scores.
@@ -124,15 +126,17 @@ def _newton(point: FeaturePoint, gap: float, tol: float) -> FeaturePoint | None:
     """Return the next point, None where no step lowers the objective."""
     last = _ENOUGH * (tol / gap) ** 0.5
     enough = max(min(_FORCING, max(gap**0.5, last)), _LEAST)
-    step = _solution(point, point.curvature, point.moments, enough)
-    if step is None:
-        return None
-    slope, unseen = step.slope, _UNSEEN * abs(point.objective)
-    for halvings in range(_MAX_HALVINGS + 1):
-        length = 0.5**halvings
-        moved = _moved(point, step, length)
-        if moved.objective <= point.objective - _ARMIJO * length * slope + unseen:
-            return moved
+    curvature, unseen = point.curvature, _UNSEEN * abs(point.objective)
+    rough = enough >= _SINGLE and point.alpha >= point.of.resolved
+    for single in (True, False) if rough else (False,):
+        step = _solution(point, curvature, point.moments, enough, single=single)
+        if step is None:
+            continue
+        for halvings in range(_MAX_HALVINGS + 1):
+            length = 0.5**halvings
+            moved, least = _moved(point, step, length), _ARMIJO * length * step.slope
+            if moved.objective <= point.objective - least + unseen:
+                return moved
     return None
 
 
@@ -148,7 +152,9 @@ def _from_plausible_scores(zero: FeaturePoint) -> FeaturePoint | None:
     if problem.centered:
         # from the best intercept of zero on
         gradient = gradient - curvature.product(0.0 * there + zero.intercept)
-    step = _solution(zero, curvature, zero.of.rows.adjoint(gradient), _FROM_SCORES)
+    right = zero.of.rows.adjoint(gradient)
+    single = zero.alpha >= zero.of.resolved
+    step = _solution(zero, curvature, right, _FROM_SCORES, single=single)
     if step is None:
         return None
     for halvings in range(_MAX_HALVINGS + 1):
@@ -166,10 +172,15 @@ def _right(point: FeaturePoint, moments: Array) -> Array:
 
 
 def _solution(
-    point: FeaturePoint, curvature: Curvature, moments: Array, enough: float
+    point: FeaturePoint,
+    curvature: Curvature,
+    moments: Array,
+    enough: float,
+    *,
+    single: bool,
 ) -> FeatureStep | None:
     """Return the solution of a step's equations to a residual."""
-    equations = FeatureEquations(point.of, curvature, point.alpha)
+    equations = FeatureEquations(point.of, curvature, point.alpha, single=single)
     step = None
     for step in equations.steps(_right(point, moments)):
         if step.left <= enough:
