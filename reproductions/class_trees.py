@@ -22,7 +22,7 @@ reuters90 has no tree and several classes a text.
 The Gaussian kernels are left out on all rows of the images: a product of the matrix of
 10 000 rows with the scores of 63 classes is 6 billion multiplications, and a search
 takes some thousands of them. All rows but those of *Mixing* were taken on one machine
-within an hour, with other work beside them; *Mixing* was taken before, on another one
+within two hours, with other work beside them; *Mixing* was taken before, on another one
 and at a temperature of one.
 
 The columns are those of Table 1 of Seeger (2006): accuracy; *rank*, the mean reciprocal
