@@ -1,39 +1,29 @@
 r"""A step of Newton's method by products with K.
 
 The equations of a step (`okl.solvers.predictor.hessian`) are solved by conjugate
-gradients, which are stopped as soon as the objective falls enough: a step can be tried
-out after any iteration. The preconditioner is a diagonal, or nothing, while as many
-products are enough as another would cost, then that of
-`okl.solvers.predictor.low_rank_preconditioner`: from there on to the end of the fit,
-and along a path.
+gradients, which are stopped as soon as the objective falls enough. The preconditioner
+is a diagonal, or nothing, while as many products are enough as another would cost, then
+that of `okl.solvers.predictor.low_rank_preconditioner`: from there on to the end of the
+fit, and along a path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.low_rank_preconditioner import form_of
-from okl.solvers.predictor.newton_point import (
-    Direction,
-    NewtonPoint,
-    drift_of,
-    line_search,
-)
+from okl.solvers.predictor.newton_equations import RowEquations
+from okl.solvers.predictor.newton_point import NewtonPoint, line_search
 
-# The preconditioned residual at which a step is tried first, or at the root of the gap
-# if smaller, and where products are cheap, of so many multiplications a row: then it is
-# the steps that cost. From where on it may be shortened; how much closer if it does not
-# go down, and no closer than that.
-_ROUGH, _ROUGH_CHEAP, _CHEAP = 0.1, 0.03, 500.0
+# The preconditioned residual of a step, which is tried first where the equations say,
+# or at the root of the gap if smaller: from where on it may be shortened; how much
+# closer if it does not go down, and no closer than that.
 _FORCING, _TIGHTER, _LEAST = 0.01, 0.1, 1e-7
-# A residual is out of the reach of W beyond this part of it.
-_UNREACHED = 1e-13
 # So many products a step are worth no better preconditioner.
 _EASY = 6
 # Columns of K that take so many times the products tried without them may be no better.
@@ -41,6 +31,11 @@ _WORSE = 3
 # How much the second derivative is damped at first, and how it changes after a step of
 # full length, and after one that was not; below so much it is not.
 _DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
+# What holds steps near, in units of alpha: at first, by how much less after each step,
+# and so little that it is nothing. Of what the slope of a step promises a quadratic
+# keeps half: where less is kept than that, holding has not helped. And the gap from
+# where on it would only take more steps.
+_HELD, _LESS, _FREE, _WELL, _CLOSE = 10.0, 0.1, 0.05, 0.4, 0.5
 # Halved steps that are tried.
 _MAX_HALVINGS = 20
 
@@ -85,7 +80,8 @@ class NewtonSteps:
         self._easy = easy and prepared.approximation.rank > 0
         self._few = 0
         self._again = easy
-        self._damped = _DAMPED
+        self._damped = _Damped(foreign)
+        self._held = 0.0
 
     @property
     def easy(self) -> bool:
@@ -94,6 +90,16 @@ class NewtonSteps:
         Not where with them not many more were enough than had been too few without.
         """
         return self._again
+
+    def hold(self) -> None:
+        """Keep the next steps near to where they begin.
+
+        To the quadratic model of a step is added half of a number times its squared
+        norm, that of alpha. The number begins at ten times alpha, and falls as long as
+        the objective does what the model says; where it does not, it is dropped, and
+        so it is before the first step if the gap there is small already.
+        """
+        self._held = _HELD * self._alpha
 
     def take(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, None where no step lowers the objective.
@@ -104,128 +110,141 @@ class NewtonSteps:
         gap : float
             The relative gap there: a step need not be much closer.
         """
-        of = self._prepared.approximation
-        system = system_at(self._prepared, point, self._alpha)
         if not self._few:
-            cost = form_of(self._prepared.joint, of.rank, system.curvature).cost
+            rank = self._prepared.approximation.rank
+            curvature = self._system(point).curvature
+            cost = form_of(self._prepared.joint, rank, curvature).cost
             self._few = max(_EASY, int(cost), 1)
-        if self._easy:
-            moved = self._solved(system, point, gap, max_steps=self._few)
+        if self._held == _HELD * self._alpha and gap < _CLOSE:
+            self._held = 0.0
+        while self._held:
+            moved = self._quick(point, gap) or self._once(point, gap)
+            self._hold_after(point, moved)
             if moved is not None:
                 return moved
-            self._easy = False
-        moved = self._with_columns(point, gap)
+        moved = self._quick(point, gap)
+        if moved is not None:
+            return moved
+        moved = self._damped.step(self._prepared, point, self._alpha, gap)
         self._again = moved is None or moved.products > _WORSE * self._few
         return moved
 
-    def _with_columns(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
-        """Return the next point, None where no step lowers the objective.
+    def _quick(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point if few products are enough without columns of K."""
+        if not self._easy:
+            return None
+        moved = _newton(
+            self._system(point),
+            point,
+            self._alpha,
+            gap,
+            foreign=self._foreign,
+            max_steps=self._few,
+        )
+        self._easy = moved is not None
+        return moved
 
-        The second derivative is damped as far as it must be for a full length. Where
-        there is no quadratic above the loss it is not, and steps are shortened.
-        """
-        problem, of = self._prepared.problem, self._prepared.approximation
-        there = problem.targets, point.scores, problem.weights
-        columns = of.columns if of.rank else None
-        while True:
-            share = self._damped if self._damped >= _NEWTON else 0.0
-            curvature = problem.loss.damped_curvature(*there, share=share)
-            system = system_at(self._prepared, point, self._alpha, columns, curvature)
-            last = curvature is None or share >= 1
-            moved = self._solved(system, point, gap, shorten=last)
-            if moved is not None or last:
-                self._damped = max(_LOWER * self._damped, _LOWER * _NEWTON)
-                return moved
-            self._damped = min(_HIGHER * self._damped, 1.0)
+    def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point if the first step that is tried leads to one."""
+        system = self._system(point, columns=True)
+        return _newton(
+            system, point, self._alpha, gap, foreign=self._foreign, once=True
+        )
 
-    def _solved(
-        self,
-        system: HessianSystem,
-        point: NewtonPoint,
-        gap: float,
-        *,
-        max_steps: int | None = None,
-        shorten: bool = True,
-    ) -> NewtonPoint | None:
-        """Return the next point, None where no step lowers the objective.
+    def _system(self, point: NewtonPoint, *, columns: bool = False) -> HessianSystem:
+        """Return the equations of the next step."""
+        of = self._prepared.approximation
+        some = of.columns if columns and of.rank else None
+        return system_at(self._prepared, point, self._alpha + self._held, some)
 
-        Also None if so many products are not enough for a full step, or if the step
-        would have to be shortened and may not.
-        """
-        problem, alpha = self._prepared.problem, self._alpha
-        residual = point.gradient - alpha * point.dual
-        equations = _Equations(system, residual, foreign=self._foreign)
-        n_products = 0
-
-        def moved(halvings: int) -> NewtonPoint | None:
-            direction = equations.direction()
-            found = line_search(problem, point, direction, alpha, halvings)
-            return None if found is None else found._replace(products=n_products)
-
-        # Conjugate gradients climb the dual: stopped too early, their step need not
-        # lower the primal, or not at full length. Then they go on.
-        enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
-        halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
-        least = _LEAST if shorten else _FORCING
-        for left in islice(equations.steps(), max_steps):
-            n_products += 1
-            if left > enough:
-                continue
-            found = moved(halvings if left <= _FORCING else 0)
-            if found is not None:
-                return found
-            if enough <= least:
-                break
-            enough *= _TIGHTER
-        return moved(halvings) if max_steps is None else None
+    def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
+        """Hold the next step less, or no longer, after one to this point."""
+        well = (
+            moved is not None
+            and point.objective - moved.objective >= _WELL * moved.promise
+        )
+        self._held = _LESS * self._held if well else 0.0
+        if self._held < _FREE * self._alpha:
+            self._held = 0.0
 
 
-class _Equations:
-    """(alpha I + V' J V) g = V^+ r by conjugate gradients.
+class _Damped:
+    """Steps with a second derivative as high as it must be for their full length.
 
-    J V g is added up beside g.
-
-    Parameters
-    ----------
-    system : HessianSystem
-    residual : array (n_samples, n_outputs)
-        r, what alpha C lacks.
-    foreign : bool
-        Whether C may be that of another L: what it leaves where probabilities are 0 or
-        1 stays out of the equations.
+    Without a quadratic above the loss they are Newton's, shortened where they must be.
     """
 
-    def __init__(
-        self, system: HessianSystem, residual: Array, *, foreign: bool
-    ) -> None:
-        self._system, self._residual = system, residual
-        curvature, joint = system.curvature, system.prepared.joint
-        cheap = joint.work <= _CHEAP * joint.n_samples
-        self.rough = _ROUGH_CHEAP if cheap else _ROUGH
-        scaled = curvature.solve(residual)
-        inside = system.without_saturated(scaled) if foreign else system.project(scaled)
-        # where W vanishes and the residual does not, as for a saturated wrong class
-        self._outside = residual - curvature.factor(inside)
-        self._right, self._image = inside, 0.0 * residual
-        xp = namespace(residual)
-        unreached = float(xp.max(xp.abs(self._outside)))
-        if unreached > _UNREACHED * float(xp.max(xp.abs(residual))):
-            self._image = (joint @ self._outside) / system.alpha
-            reached = system.project(curvature.adjoint(self._image))
-            self._right = self._right - reached
-        self._inside = xp.zeros_like(residual)
+    def __init__(self, foreign: bool) -> None:
+        self.share, self.foreign = _DAMPED, foreign
 
-    def steps(self) -> Iterator[float]:
-        """Go on; yield the preconditioned residual that is left, relative."""
-        for step in self._system.steps(self._right):
-            self._inside = self._inside + step.length * step.direction
-            self._image = self._image + step.length * step.product
-            yield step.left
+    def step(
+        self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
+    ) -> NewtonPoint | None:
+        """Return the next point, None where no step lowers the objective."""
+        loss, of = prepared.problem.loss, prepared.approximation
+        columns = of.columns if of.rank else None
+        there = prepared.problem.targets, point.scores, prepared.problem.weights
+        system = partial(system_at, prepared, point, alpha, columns)
+        newton = partial(
+            _newton, point=point, alpha=alpha, gap=gap, foreign=self.foreign
+        )
+        while True:
+            share = self.share if self.share >= _NEWTON else 0.0
+            curvature = loss.damped_curvature(*there, share=share)
+            if curvature is None:
+                return newton(system())
+            if share >= 1:
+                self.share *= _LOWER
+                return newton(system(curvature))
+            moved = newton(system(curvature), shorten=False)
+            if moved is not None:
+                self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
+                return moved
+            self.share = min(self.share * _HIGHER, 1.0)
 
-    def direction(self) -> Direction:
-        """Return the step as it is so far."""
-        curvature, problem = self._system.curvature, self._system.prepared.problem
-        change = self._outside / self._system.alpha + curvature.factor(self._inside)
-        drift = drift_of(problem, curvature, self._image)
-        slope = -inner(self._residual, self._image)
-        return Direction(change, self._image, drift, slope)
+
+def _newton(
+    system: HessianSystem,
+    point: NewtonPoint,
+    alpha: float,
+    gap: float,
+    *,
+    foreign: bool,
+    max_steps: int | None = None,
+    shorten: bool = True,
+    once: bool = False,
+) -> NewtonPoint | None:
+    """Return the next point, None where no step lowers the objective.
+
+    Also None if so many products are not enough for a full step, or if the step would
+    have to be shortened and may not, or computed to more digits and is tried but once.
+    The number in the system is larger than alpha where the step is held near. What a C
+    that was found for another L, a ``foreign`` one, leaves where probabilities are 0 or
+    1 stays out of the equations.
+    """
+    problem = system.prepared.problem
+    residual = point.gradient - alpha * point.dual
+    equations = RowEquations(system, residual, foreign=foreign)
+    n_products = 0
+
+    def moved(halvings: int) -> NewtonPoint | None:
+        found = line_search(problem, point, equations.direction(), alpha, halvings)
+        return None if found is None else found._replace(products=n_products)
+
+    # Conjugate gradients climb the dual: stopped too early, their step need not lower
+    # the primal, or not at full length. Then they go on.
+    enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
+    shorten = shorten and not once
+    halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
+    least = enough if once else _LEAST if shorten else _FORCING
+    for left in islice(equations.steps(), max_steps):
+        n_products += 1
+        if left > enough:
+            continue
+        found = moved(halvings if left <= _FORCING else 0)
+        if found is not None:
+            return found
+        if enough <= least:
+            break
+        enough *= _TIGHTER
+    return moved(halvings) if max_steps is None else None
