@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, make_scorer
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.datasets import make_text_tree
-from okl.estimators.search.race import BlockScores, can_race, in_the_race
+from okl.estimators.search.race import PartScores, can_race, in_the_race
 from okl.kernels import Gaussian, Linear
 from okl.structures import Identity, Tree
 from tests.covering import later
@@ -183,7 +183,7 @@ class TestBlocks:
             def __call__(self, predictions, test):
                 return float(score(predictions))
 
-        return BlockScores(Stub(), neutral)(rows[:, None], np.arange(len(rows)))
+        return PartScores(Stub(), neutral)(rows[:, None], np.arange(len(rows)))
 
     @pytest.mark.parametrize("n_neutral", [0, 7])
     def test_their_differences_are_those_of_their_rows(self, n_neutral):

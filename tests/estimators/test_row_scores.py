@@ -10,7 +10,7 @@ from okl import OutputKernelClassifierCV
 from okl.coding.labels import LogOdds, OneHot
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.search.judge import Judge, StandIn
-from okl.estimators.search.race import BlockScores
+from okl.estimators.search.race import PartScores
 from okl.estimators.search.row_scores import RowScores
 
 # What holds so many rows out that a search races.
@@ -134,7 +134,7 @@ def test_a_race_compares_the_rows_that_count():
 
     def raced(by_row):
         judge = Judge(None, StandIn(), y, {}, by_row=by_row)
-        return BlockScores(judge, rows[:0])(predictions, rows)
+        return PartScores(judge, rows[:0])(predictions, rows)
 
     found = raced(plain)
     assert_allclose(found[1:], one_by_one)

@@ -211,8 +211,8 @@ def test_products_in_single_precision_are_nearly_those_in_double(
 @kinds
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("scale", [1e-24, 1e-12, 1e12, 1e24])
-def test_features_beyond_single_precision(scale, dense):
-    # their products are zero or infinite there
+def test_the_units_of_features_do_not_matter(scale, dense):
+    # their squares are zero or infinite in single precision
     X = words(dense=dense)
     expected = solve(problem_of(Softmax(), Identity(), True, X), 0.1, tol=1e-8)
     problem = problem_of(Softmax(), Identity(), True, scale * X)
@@ -239,3 +239,18 @@ def test_single_precision_is_for_rough_steps_at_alphas_that_it_resolves(
     point, _ = feature_steps._iterate(prepared, Request(alpha, 1e-3, 3, None))
     assert point.scores.dtype == np.float64
     assert used == expected
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_weights_of_rows_beyond_single_precision():
+    # infinite there: steps are found in double precision, as those of weights of one
+    weight = 1e42
+    expected = solve(problem_of(Softmax(), Identity(), True), 0.1, tol=1e-8)
+    weights = np.full((N, 1), weight)
+    problem = problem_of(Softmax(), Identity(), True, weights=weights)
+    prepared, alpha = FeatureNewton().prepare(problem), 0.1 * weight
+    assert prepared.least_single_alpha < alpha
+    # no other solver goes on from there
+    point, monitor, _ = feature_steps.fitted(prepared, Request(alpha, 1e-8, 50, None))
+    assert monitor.gap <= 1e-8
+    assert_allclose(point.objective / weight, expected.certificate.primal, rtol=1e-7)

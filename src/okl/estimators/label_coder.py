@@ -76,10 +76,15 @@ class LabelCoder:
     def targets(self, labels: np.ndarray) -> np.ndarray:
         """Return the targets (n_samples, n_outputs) of labels."""
         if self.kind != "multilabel":
-            # a row of weight zero may have a class that is not there, and any code
-            numbers = np.searchsorted(self.classes, labels)
-            labels = np.clip(numbers, 0, len(self.classes) - 1)
+            labels = self.numbers(labels)
         return self.coding.encode(labels, self.kind, len(self.classes))
+
+    def numbers(self, labels: np.ndarray) -> np.ndarray:
+        """Return the number of the class of each label, some number if it is none.
+
+        A row of weight zero may have a class that is not there, and any code.
+        """
+        return np.clip(np.searchsorted(self.classes, labels), 0, len(self.classes) - 1)
 
     def decision(self, scores: np.ndarray) -> np.ndarray:
         """Return scores, one a row for two classes: their difference if two."""

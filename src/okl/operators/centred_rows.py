@@ -41,9 +41,9 @@ class CentredRows:
         return weights
 
     def single(self) -> CentredRows:
-        """Return them in single precision, without weights of rows."""
+        """Return them in single precision."""
         means = None if self.means is None else self.means.astype(np.float32)
-        return CentredRows(self.sparse.astype(np.float32), means)
+        return replace(self, sparse=self.sparse.astype(np.float32), means=means)
 
     def some(self, rows: slice) -> Any:
         """Return what multiplies weights, of some rows that are not centred."""

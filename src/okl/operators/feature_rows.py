@@ -54,9 +54,8 @@ class FeatureRows:
 
     @cached_property
     def single(self) -> FeatureRows:
-        """The same rows in single precision, infinite where that has no number."""
-        with np.errstate(over="ignore"):
-            return replace(self, rows=self.rows.single())
+        """The same rows in single precision."""
+        return replace(self, rows=self.rows.single())
 
     @cached_property
     def _some(self) -> list[Any]:

@@ -97,8 +97,6 @@ class Judge:
 
     def known(self, scoring: Any) -> Judge:
         """Return a judge who scores rows, where the mean of that is ``scoring``."""
-        if scoring is not None and not isinstance(scoring, str):
-            return self
         if scoring not in (None, "neg_log_loss") or set(self.metadata) - {_WEIGHTS}:
             return self
         by_row = self.stand_in.row_scores(self.y, self.metadata.get(_WEIGHTS))

@@ -32,7 +32,7 @@ _BLOCKS, _FEWEST, _ROWS, _CLEAR = 10, 5, 20, 3.0
 
 
 @dataclass(frozen=True)
-class BlockScores:
+class PartScores:
     """The score of a fold, and those of its rows or of blocks of them.
 
     Attributes
@@ -85,7 +85,7 @@ def in_the_race(
     fitted : bool array (n_structures, n_alphas)
         Which candidates were not left out.
     scores : array (n_structures, n_alphas, 1 + n_parts)
-        As `BlockScores` has them.
+        As `PartScores` has them.
     rival : array (1 + n_parts,), optional
         Those of the best candidate with another kernel.
 

@@ -1,6 +1,6 @@
 """The log likelihood of each row, where the score of a search is their mean.
 
-A search scores hundreds of predictions, and those of blocks of their rows: with few
+A search scores hundreds of predictions, and a race compares them row by row: with few
 rows the checks of a scorer cost more than the fits.
 """
 
@@ -40,9 +40,9 @@ class RowScores:
         cls, coder: LabelCoder, y: np.ndarray, weights: np.ndarray | None
     ) -> RowScores | None:
         """Return those of labels y (n_samples,), None where one is no class."""
-        numbers = np.searchsorted(coder.classes, y)
-        known = np.append(coder.classes, coder.classes[-1:])[numbers] == y
-        return cls(coder, numbers, weights) if np.all(known) else None
+        numbers = coder.numbers(y)
+        known = np.all(coder.classes[numbers] == y)
+        return cls(coder, numbers, weights) if known else None
 
     def at(self, temperature: float) -> RowScores:
         """Return those of the probabilities at a temperature."""

@@ -36,7 +36,7 @@ class Trial:
         Of the alpha of each output to that of the grid, None for ones.
     temperatures : array (n_structures, n_alphas) or None
         Those of the probabilities that were scored, where they were chosen.
-    race : array (n_structures, n_alphas, 1 + n_blocks) or None
+    race : array (n_structures, n_alphas, 1 + n_parts) or None
         What candidates were compared by on the first fold, where they were.
     """
 

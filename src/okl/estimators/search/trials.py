@@ -23,7 +23,7 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
 )
 from okl.estimators.search.judge import Judge
-from okl.estimators.search.race import BlockScores, can_race, in_the_race
+from okl.estimators.search.race import PartScores, can_race, in_the_race
 from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
@@ -260,7 +260,7 @@ class Experiment:
         folds, tried = self.folds, None
         if watch is not None and self.races:
             (train, test), *folds = folds
-            blocks = BlockScores(watch, self.judge.one_of_each_class(test))
+            blocks = PartScores(watch, self.judge.one_of_each_class(test))
             first = of_fold(train=train, test=test, watch=blocks)
             assert first.watched is not None
             tried = in_the_race(first.fitted, first.watched, rival)

@@ -93,7 +93,8 @@ class FeatureEquations:
         self._of, self._rows = of, of.rows
         self._curvature, self._alpha = curvature, alpha
         self._multiplied = of.rows.single if single else of.rows
-        seen = curvature.single() if single else curvature
+        with np.errstate(over="ignore"):  # weights of rows may be beyond its range
+            seen = curvature.single() if single else curvature
         self._some = [seen.rows(some) for some in of.rows.slices]
         self._dtype = np.float32 if single else np.float64
 

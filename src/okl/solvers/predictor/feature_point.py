@@ -51,8 +51,8 @@ class FeatureProblem:
         return SpectralKernel.from_factor(np.hstack([self.kernel.factor(), shared]))
 
     @cached_property
-    def resolved(self) -> float:
-        """The alpha that products in single precision do not lose.
+    def least_single_alpha(self) -> float:
+        """The smallest alpha that products in single precision do not lose.
 
         A few units in the last place of the largest entry that the second derivative
         may have on its diagonal, in the norm of the penalty.

@@ -127,7 +127,7 @@ def _newton(point: FeaturePoint, gap: float, tol: float) -> FeaturePoint | None:
     last = _ENOUGH * (tol / gap) ** 0.5
     enough = max(min(_FORCING, max(gap**0.5, last)), _LEAST)
     curvature, unseen = point.curvature, _UNSEEN * abs(point.objective)
-    rough = enough >= _SINGLE and point.alpha >= point.of.resolved
+    rough = enough >= _SINGLE and point.alpha >= point.of.least_single_alpha
     for single in (True, False) if rough else (False,):
         step = _solution(point, curvature, point.moments, enough, single=single)
         if step is None:
@@ -153,7 +153,7 @@ def _from_plausible_scores(zero: FeaturePoint) -> FeaturePoint | None:
         # from the best intercept of zero on
         gradient = gradient - curvature.product(0.0 * there + zero.intercept)
     right = zero.of.rows.adjoint(gradient)
-    single = zero.alpha >= zero.of.resolved
+    single = zero.alpha >= zero.of.least_single_alpha
     step = _solution(zero, curvature, right, _FROM_SCORES, single=single)
     if step is None:
         return None
