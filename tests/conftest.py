@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+from okl.numerics import memory
 from tests.covering import MARKER, covering
 
 # How many examples hypothesis draws in `make test` and in all others, where a test does
@@ -61,3 +62,10 @@ def pytest_collection_finish():
 def _few_threads():
     with threadpool_limits(limits=int(os.environ.get("OKL_TEST_THREADS", "1"))):
         yield
+
+
+@pytest.fixture
+def free_memory(monkeypatch):
+    """Return a function that sets how many bytes are free, and has each asked for."""
+    monkeypatch.setattr(memory, "UNQUESTIONED", 0)
+    return lambda n: monkeypatch.setattr(memory, "available_memory", lambda: n)

@@ -212,6 +212,25 @@ class TestMemory:
         monkeypatch.setattr(memory, "available_memory", lambda: None)
         memory.require_memory(2**60, "This", "That.")
 
+    def test_to_look_takes_longer_than_to_fit_few_rows(self, monkeypatch):
+        looked = []
+        monkeypatch.setattr(memory, "available_memory", lambda: looked.append(1))
+        memory.require_memory(2**20, "This", "That.")
+        assert not looked
+        memory.require_memory(2**30, "This", "That.")
+        assert looked
+
+    def test_copies_of_files_are_free(self, monkeypatch, tmp_path):
+        limit, usage, table = (tmp_path / name for name in ("max", "current", "stat"))
+        limit.write_text("1000\n")
+        usage.write_text("700\n")
+        table.write_text("inactive_files 5\ninactive_file 400\n")
+        group = str(limit), str(usage), (str(table), "inactive_file")
+        monkeypatch.setattr(memory, "_CONTROL_GROUPS", (group,))
+        assert memory._limited_memory() == 700
+        limit.write_text("max\n")  # no limit
+        assert memory._limited_memory() is None
+
     def test_the_smaller_of_the_limits_counts(self, monkeypatch):
         monkeypatch.setattr(memory, "_system_memory", lambda: 10)
         monkeypatch.setattr(memory, "_limited_memory", lambda: 7)

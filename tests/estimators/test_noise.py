@@ -304,11 +304,11 @@ def test_errors():
 
 
 @pytest.mark.parametrize("structure", ["identity", "frobenius"])
-def test_covariances_that_do_not_fit_say_what_to_do(structure, monkeypatch):
+def test_covariances_that_do_not_fit_say_what_to_do(structure, free_memory):
     X, Y, _ = draw(14, 3)
     model = OutputKernelRegressor(KERNEL, structure, 0.3).fit(X, Y)
     model.predict(NEW, return_cov=True)
-    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 100)
+    free_memory(100)
     with pytest.raises(MemoryError, match=r"covariance of 3 outputs.*fewer rows"):
         model.predict(NEW, return_cov=True)
 

@@ -406,8 +406,8 @@ def test_another_loss_has_no_standard_deviation():
 
 
 @pytest.mark.parametrize("kind", ["rows", "entries"])
-def test_what_does_not_fit_says_what_to_do(kind, monkeypatch):
-    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 500)
+def test_what_does_not_fit_says_what_to_do(kind, free_memory):
+    free_memory(500)
     X, _, _ = draw(20, 3)
     kernel = Gaussian(0.3) if kind == "rows" else Linear()
     of = variance_of(kernel, X, psd(3, 5), 0.3, weights_of(kind, 20, 3))
@@ -460,24 +460,23 @@ def test_long_form_is_the_target_matrix(b, structure, weighted):
     assert_allclose(copy.predict(NEW, return_std=True)[1], std)
 
 
-def test_memory_for_kernels_per_output_is_asked_once(monkeypatch):
+def test_memory_for_kernels_per_output_is_asked_once(free_memory):
     X, Y, _ = draw(20, 2)
     several = PerOutput([Gaussian(0.3), Gaussian(1.0)])
     model = OutputKernelRegressor(several, "identity", 0.2).fit(X, Y)
-    free = [1e9]
-    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: free[0])
+    free_memory(1e9)
     _, std = model.predict(NEW, return_std=True)
     # what was decomposed is there already; a copy has to decompose it again
-    free[0] = 500
+    free_memory(500)
     assert_allclose(model.predict(NEW, return_std=True)[1], std)
     with pytest.raises(MemoryError, match=r"2 kernel matrices.*Fit each output"):
         pickle.loads(pickle.dumps(model)).predict(NEW, return_std=True)
 
 
-def test_features_need_no_matrix_per_output(monkeypatch):
+def test_features_need_no_matrix_per_output(free_memory):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(600, 2)), rng.normal(size=(600, 2))
     model = OutputKernelRegressor(PerOutput([Linear(), 2.0 * Linear()]), "identity")
     model.fit(X, Y)
-    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 8 * 600**2 / 4)
+    free_memory(8 * 600**2 / 4)
     assert model.predict(X[:3], return_std=True)[1].shape == (3, 2)

@@ -350,9 +350,9 @@ def test_a_constant_column_is_no_trouble_for_one_width():
     assert_allclose(tied.kernel.gamma, one.kernel.gamma, rtol=0.05)
 
 
-def test_a_matrix_that_does_not_fit(monkeypatch):
+def test_a_matrix_that_does_not_fit(free_memory):
     X, observed = regression()
-    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 1000)
+    free_memory(1000)
     with pytest.raises(MemoryError, match="fewer rows"):
         run(X, observed, Gaussian(1.0))
 

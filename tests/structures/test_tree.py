@@ -68,9 +68,9 @@ def test_products_of_few_rows_at_a_time_are_passes_over_the_nodes(monkeypatch):
     assert [one is None for one in factors] == [False, True]
 
 
-def test_a_large_tree_forms_no_matrix(monkeypatch):
+def test_a_large_tree_forms_no_matrix(free_memory):
     kernel = TreeKernel(ClassTree.from_parents([-1] + [0] * 3).levels, np.ones(4))
-    monkeypatch.setattr("okl.numerics.memory.available_memory", lambda: 100)
+    free_memory(100)
     for form in (kernel.matrix, kernel.factor, kernel.spectral):
         with pytest.raises(MemoryError, match=r"3 outputs.*Use products"):
             form()

@@ -46,7 +46,7 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms
 from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
-from okl.numerics.memory import memory_budget
+from okl.numerics.memory import check_max_memory, memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag
 from okl.selection.folds import split, splitter_of
 from okl.selection.path import check_alphas
@@ -110,7 +110,7 @@ class CrossValidated(OutputKernelModel):
         check_flag(self.fit_intercept, "fit_intercept")
         check_alphas(self.alphas, self.eps)
         check_fit_parameters(self.tol, self.max_iter)
-        memory_budget(self.max_memory)
+        check_max_memory(self.max_memory)
         check_candidates(self.kernel, self.kernels)
         check_search(self.search)
         return self._loss_for_the_task()

@@ -16,7 +16,7 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms, kernel_and_structure
 from okl.estimators.training import Training, check_kernel_per_output
 from okl.losses import Loss
-from okl.numerics.memory import memory_budget
+from okl.numerics.memory import check_max_memory, memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag
 from okl.problems import OutputAlphas
 from okl.solvers import Completion, Solver, as_solver, solve, solve_completed
@@ -56,7 +56,7 @@ class SingleFit(OutputKernelModel):
         check_alpha_or_alphas(self.alpha)
         check_fit_parameters(self.tol, self.max_iter)
         check_flag(self.fit_intercept, "fit_intercept")
-        memory_budget(self.max_memory)
+        check_max_memory(self.max_memory)
         kernel_and_structure(self.kernel, self.structure)
         as_solver(self.solver)
         return self._loss_for_the_task()

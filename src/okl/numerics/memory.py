@@ -8,12 +8,22 @@ from pathlib import Path
 
 from okl.numerics.validation import check_positive
 
-_FILES = (
-    # a limit set on the process group, under either version of control groups
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+# Less than this many bytes is not asked for: to look what is free takes as long as a
+# fit to a few dozen rows.
+UNQUESTIONED = 2**24
+
+# Where the limit on the process group is said, what it uses, and the part of it that
+# is copies of files, given back to whoever asks; for two versions of control groups.
+_CONTROL_GROUPS = (
+    (
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory.current",
+        ("/sys/fs/cgroup/memory.stat", "inactive_file"),
+    ),
     (
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ("/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"),
     ),
 )
 
@@ -39,6 +49,8 @@ def require_memory(n_bytes: int, purpose: str | Callable[[], str], remedy: str) 
     remedy : str
         What the user can do instead.
     """
+    if n_bytes < UNQUESTIONED:
+        return
     free = available_memory()
     if free is not None and n_bytes > free:
         purpose = purpose() if callable(purpose) else purpose
@@ -46,6 +58,12 @@ def require_memory(n_bytes: int, purpose: str | Callable[[], str], remedy: str) 
             f"{purpose} needs about {_readable(n_bytes)}, but only {_readable(free)} "
             f"are free. {remedy}"
         )
+
+
+def check_max_memory(max_memory: float | None) -> None:
+    """Check a limit in MiB, None for none."""
+    if max_memory is not None:
+        check_positive(max_memory, "max_memory")
 
 
 def memory_budget(max_memory: float | None) -> float:
@@ -74,9 +92,7 @@ def _readable(n_bytes: float) -> str:
 
 def _system_memory() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+        return _entry("/proc/meminfo", "MemAvailable:") * 1024
     except (OSError, ValueError):
         pass
     try:
@@ -86,9 +102,18 @@ def _system_memory() -> int | None:
 
 
 def _limited_memory() -> int | None:
-    for limit, usage in _FILES:
+    for limit, usage, reclaimable in _CONTROL_GROUPS:
         try:
-            return int(Path(limit).read_text()) - int(Path(usage).read_text())
+            used = int(Path(usage).read_text()) - _entry(*reclaimable)
+            return int(Path(limit).read_text()) - used
         except (OSError, ValueError):
             continue
     return None
+
+
+def _entry(table: str, name: str) -> int:
+    """Return the number behind a name in a file of one entry a line."""
+    for line in Path(table).read_text().splitlines():
+        if line.startswith(f"{name} "):
+            return int(line.split()[1])
+    raise ValueError(f"{table} has no {name}")
