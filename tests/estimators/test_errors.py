@@ -22,6 +22,7 @@ from okl import (
     output_kernel_path,
 )
 from okl.kernels import Gaussian
+from okl.model_selection import GradientSearchCV
 from okl.structures import Cluster, Fixed, Sparse, Tree
 from tests.samples import draw
 
@@ -398,6 +399,7 @@ def test_targets_too_large_for_their_squares():
         (OutputKernelRegressorCV(), lambda m: m.fit(X), "fit.*'y'. It takes X, y"),
         (OutputKernelClassifier(), lambda m: m.score(X), "score.*'y'. It takes X"),
         (KernelAutoencoder(), lambda m: m.fit(X, w=1), "fit.*'w'. It takes X, y"),
+        (GradientSearchCV(MODEL), lambda m: m.score(X), "score.*'y'. It takes X, y"),
     ],
 )
 def test_arguments_are_refused_in_the_name_of_the_class(model, use, message):

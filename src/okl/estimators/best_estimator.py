@@ -11,6 +11,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from okl.estimators.calls import checks_its_arguments
+
 # What is known of a fitted estimator, under the same names.
 _SHARED = ("classes_", "feature_names_in_", "n_features_in_", "output_names_")
 
@@ -77,6 +79,7 @@ class ByBestEstimator(MetaEstimatorMixin, BaseEstimator):
         """Return the scores of the classes by the best estimator."""
         return self._best.decision_function(X)
 
+    @checks_its_arguments
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score of the best estimator: mean R^2, or accuracy."""
         return self._best.score(X, y, sample_weight=sample_weight)
