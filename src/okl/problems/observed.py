@@ -13,11 +13,12 @@ from okl.numerics.validation import check_magnitude
 from okl.operators import Operator
 from okl.problems.formulation import Formulation, formulate
 from okl.problems.inputs import Inputs, row_weights_of
+from okl.problems.targets_loss import TargetsLoss
 from okl.structures import Structure
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observed(TargetsLoss):
     """The targets of rows, and how much each of them counts.
 
     Attributes

@@ -23,6 +23,7 @@ from okl.operators.base import Spectrum
 from okl.output_kernels import OutputKernel
 from okl.problems.target_column import TargetColumn
 from okl.problems.target_matrix import TargetMatrix
+from okl.problems.targets_loss import TargetsLoss
 from okl.structures import Structure
 
 # A relative rounding error of predictions below this is left alone.
@@ -32,7 +33,7 @@ Weighting = Literal["none", "missing", "any"]
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(TargetsLoss):
     """A loss, targets, an operator and a structure.
 
     Attributes

@@ -36,8 +36,7 @@ def largest_alpha(problem: Problem) -> float:
     smooth = replace(problem, loss=problem.loss.smoothed())
     if not problem.exact:
         zero, _ = smooth.at_best_intercept(zero)
-    loss = smooth.loss
-    gradient = loss.negative_gradient(problem.targets, zero, problem.weights)
+    gradient = smooth.downhill(zero)
     m = problem.n_outputs
     moments = problem.entries.gram(gradient, gradient).reshape(-1, m, m)
     largest = max(float(eigh(symmetric(one))[0][-1]) for one in moments)

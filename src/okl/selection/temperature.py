@@ -52,9 +52,7 @@ def best_temperature(
     def slope(log: float) -> float:
         """Return the derivative of minus the log likelihood in the log of 1 / T."""
         scaled = math.exp(log) * scores
-        gradient = observed.loss.negative_gradient(
-            observed.targets, scaled, observed.weights
-        )
+        gradient = observed.downhill(scaled)
         return log / _DEVIATION**2 - float(np.sum(gradient * scaled))
 
     # most temperatures are near to one: the ends go out from there

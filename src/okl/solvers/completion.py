@@ -125,14 +125,14 @@ def _expected(
     problem: Problem, solution: Solution, candidates: Array, alpha: float, tol: float
 ) -> _Model:
     """Take the E step at a solution."""
-    entries, loss, weights = problem.entries, problem.loss, problem.weights
+    entries = problem.entries
     predictions = entries.predictions(solution.dual_coef)
     intercept: Any = 0.0 if solution.intercept is None else solution.intercept
     scores = predictions
     if solution.intercept is not None:
         scores = predictions + entries.spread(solution.intercept)
-    targets, value = loss.expected(candidates, scores, weights)
-    penalty = solution.certificate.primal - loss.value(problem.targets, scores, weights)
+    targets, value = problem.loss.expected(candidates, scores, problem.weights)
+    penalty = solution.certificate.primal - problem.loss_at(scores)
     own = replace(problem, targets=targets)
     certificate = own.certificate(
         solution.dual_coef,

@@ -82,9 +82,8 @@ class Adjoint:
             observed.weights,
         )
         approximation = Approximation(joint, _COLUMNS, problem.centered)
-        there = observed.targets, fit.scores, observed.weights
         prepared = Prepared(problem, kernel, joint, approximation)
-        return cls(prepared, observed.loss.curvature(*there), fit.alpha)
+        return cls(prepared, problem.curvature(fit.scores), fit.alpha)
 
     def solve(
         self,

@@ -141,10 +141,7 @@ class FoldFit:
     def dual(self) -> np.ndarray:
         """C, from the gradient of the loss."""
         observed = self.observed
-        gradient = observed.loss.negative_gradient(
-            observed.targets, self.scores, observed.weights
-        )
-        return np.asarray(gradient) / self.alpha
+        return np.asarray(observed.downhill(self.scores)) / self.alpha
 
     @cached_property
     def dual_images(self) -> list[np.ndarray]:

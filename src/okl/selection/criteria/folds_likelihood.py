@@ -232,9 +232,7 @@ def _loss(
 ) -> tuple[float, np.ndarray]:
     """Return the loss of held-out rows and its derivative by their scores."""
     predicted = np.sum([term.predicted for term in terms], axis=0)
-    value, downhill = held_out.loss.value_and_negative_gradient(
-        held_out.targets, predicted + fit.intercept, held_out.weights
-    )
+    value, downhill = held_out.loss_and_downhill(predicted + fit.intercept)
     return float(value), -np.asarray(downhill)
 
 

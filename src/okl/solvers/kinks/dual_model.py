@@ -11,7 +11,7 @@ from okl.losses import Envelope
 from okl.numerics.arrays import Array
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.kinks.multipliers import balanced
+from okl.solvers.kinks.multipliers import multipliers_at
 from okl.solvers.kinks.polishing import polished
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
@@ -35,16 +35,11 @@ class DualModel(NamedTuple):
         request: Request,
     ) -> DualModel:
         """Take the model and a from the solution of a smooth problem."""
-        targets, weights = problem.targets, problem.weights
         scores = problem.entries.predictions(solution.dual_coef)
         scores, _ = replace(problem, loss=envelope).at_best_intercept(scores)
-        multipliers = envelope.negative_gradient(targets, scores, weights)
-        if problem.centered:
-            active = envelope.curvature(targets, scores, weights).diagonal > 0
-            multipliers = balanced(problem, multipliers, active)
         return cls._certified(
             problem,
-            multipliers,
+            multipliers_at(problem, envelope, scores),
             solution.dual_coef,
             solution.output_kernel,
             request,

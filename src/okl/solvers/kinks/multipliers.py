@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from okl.losses import Envelope
 from okl.losses.separable import weighted
 from okl.numerics.arrays import Array, namespace
 from okl.problems import Problem
@@ -11,6 +14,15 @@ def multiplier_bounds(problem: Problem) -> tuple[Array, Array]:
     """Return the least and the largest multiplier of each entry."""
     low, high = problem.loss.slope_bounds(problem.targets)
     return weighted(low, problem.weights), weighted(high, problem.weights)
+
+
+def multipliers_at(problem: Problem, envelope: Envelope, scores: Array) -> Array:
+    """Return a, minus the gradient of an envelope at scores, with sums of zero."""
+    smooth = replace(problem, loss=envelope)
+    multipliers = smooth.downhill(scores)
+    if not problem.centered:
+        return multipliers
+    return balanced(problem, multipliers, smooth.curvature(scores).diagonal > 0)
 
 
 def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:

@@ -31,7 +31,7 @@ from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, inner, namespace, symmetric
 from okl.problems import Problem
 from okl.solvers.kinks.dual_model import DualModel
-from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.kinks.multipliers import balanced, multiplier_bounds, multipliers_at
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
@@ -158,7 +158,7 @@ class _Point(NamedTuple):
     ) -> _Point:
         """Evaluate multipliers, with K_q C if they are known."""
         terms = TermPoint.at(problem, multipliers / alpha, products)
-        of_loss = _of_loss(problem, multipliers)
+        of_loss = problem.dual_loss(multipliers)
         value = of_loss - alpha * terms.response.value
         return cls(problem, alpha, multipliers, terms, of_loss, value)
 
@@ -186,15 +186,11 @@ class _Point(NamedTuple):
     def _round_at(self, envelope: Envelope, found: Found) -> _Round:
         """Return the multipliers of an envelope at the scores of a model."""
         problem = self.problem
-        targets, weights = problem.targets, problem.weights
         scores = found.predictions
         if problem.centered:
             scores = scores + problem.entries.spread(found.intercept)
-        there = envelope.negative_gradient(targets, scores, weights)
-        if problem.centered:
-            active = envelope.curvature(targets, scores, weights).diagonal > 0
-            there = balanced(problem, there, active)
-        rise = _of_loss(problem, there) - self.of_loss
+        there = multipliers_at(problem, envelope, scores)
+        rise = problem.dual_loss(there) - self.of_loss
         rise -= inner(self.terms.predictions, there - self.multipliers)
         return _Round(there, rise, len(found.history.records))
 
@@ -210,7 +206,7 @@ class _Point(NamedTuple):
         step = 1.0
         for _ in range(_HALVINGS):
             grams = terms.grams + step * mixed + step**2 * squares
-            of_loss = _of_loss(problem, self.multipliers + step * way)
+            of_loss = problem.dual_loss(self.multipliers + step * way)
             value = of_loss - alpha * problem.structure.response(grams).value
             if value >= self.value + _ARMIJO * step * ahead.rise and ahead.rise > 0:
                 break
@@ -221,10 +217,6 @@ class _Point(NamedTuple):
             old + step * new for old, new in zip(terms.products, products, strict=True)
         )
         return _Point.at(problem, self.multipliers + step * way, alpha, moved), step
-
-
-def _of_loss(problem: Problem, multipliers: Array) -> float:
-    return problem.loss.dual_value(problem.targets, multipliers, problem.weights)
 
 
 def _first(problem: Problem, alpha: float, start: TermStart | None) -> _Point:

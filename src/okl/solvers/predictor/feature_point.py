@@ -153,5 +153,4 @@ class FeaturePoint:
     @property
     def curvature(self) -> Curvature:
         """The second derivative of the loss."""
-        problem = self.of.problem
-        return problem.loss.curvature(problem.targets, self.scores, problem.weights)
+        return self.of.problem.curvature(self.scores)

@@ -115,9 +115,7 @@ def _first_point(
     ]
     best = min(points, key=lambda point: point.objective)
     problem = prepared.problem
-    if best.objective > problem.loss.value(
-        problem.targets, 0.0 * problem.targets, problem.weights
-    ):
+    if best.objective > problem.loss_at(0.0 * problem.targets):
         return min(best, _zero(prepared, alpha), key=lambda point: point.objective)
     return best
 
@@ -146,9 +144,8 @@ def _from_plausible_scores(zero: FeaturePoint) -> FeaturePoint | None:
     there = problem.loss.plausible_scores(problem.targets)
     if there is None:
         return None
-    given = problem.targets, there, problem.weights
-    curvature = problem.loss.curvature(*given)
-    gradient = problem.loss.negative_gradient(*given) + curvature.product(there)
+    curvature = problem.curvature(there)
+    gradient = problem.downhill(there) + curvature.product(there)
     if problem.centered:
         # from the best intercept of zero on
         gradient = gradient - curvature.product(0.0 * there + zero.intercept)

@@ -152,7 +152,5 @@ def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:
 
 def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
     """Return the dual value at alpha C = a."""
-    problem = prepared.problem
     norm = point.norm_by(prepared.joint)
-    value = problem.loss.dual_value(problem.targets, point.gradient, problem.weights)
-    return value - norm / (2 * alpha)
+    return prepared.problem.dual_loss(point.gradient) - norm / (2 * alpha)

@@ -70,9 +70,7 @@ class NewtonPoint(NamedTuple):
     ) -> NewtonPoint:
         """Return the point of C and J C; its intercept may be near to one."""
         scores, intercept = problem.at_best_intercept(predictions, near)
-        value, gradient = problem.loss.value_and_negative_gradient(
-            problem.targets, scores, problem.weights
-        )
+        value, gradient = problem.loss_and_downhill(scores)
         objective = value + alpha / 2 * inner(dual, predictions)
         return cls(dual, predictions, intercept, scores, gradient, objective)
 

@@ -155,14 +155,14 @@ def leave_zero(
     None where a step from zero will do: where the relative gap there is below one, or
     no scores are more plausible.
     """
-    loss, targets = prepared.problem.loss, prepared.problem.targets
-    weights = prepared.problem.weights
-    scores = loss.plausible_scores(targets) if gap >= _WIDE else None
+    problem = prepared.problem
+    if gap < _WIDE:
+        return None
+    scores = problem.loss.plausible_scores(problem.targets)
     if scores is None:
         return None
-    curvature = loss.curvature(targets, scores, weights)
-    gradient = loss.negative_gradient(targets, scores, weights)
-    gradient = gradient + curvature.factor(curvature.adjoint(scores))
+    curvature = problem.curvature(scores)
+    gradient = problem.downhill(scores) + curvature.factor(curvature.adjoint(scores))
     moved = steps.take(zero._replace(scores=scores, gradient=gradient), gap)
     if moved is None:
         return None

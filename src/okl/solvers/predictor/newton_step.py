@@ -49,9 +49,7 @@ def system_at(
 ) -> HessianSystem:
     """Return the equations of a step, with the second derivative there or another."""
     if curvature is None:
-        problem = prepared.problem
-        there = problem.targets, point.scores, problem.weights
-        curvature = problem.loss.curvature(*there)
+        curvature = prepared.problem.curvature(point.scores)
     return HessianSystem(prepared, curvature, alpha, columns)
 
 

@@ -164,7 +164,6 @@ class _Point(NamedTuple):
         alpha: float,
     ) -> _Point:
         problem = prepared.problem
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
         # it is not far from the last one
         best_scores, best = problem.at_best_intercept(predictions, intercept)
         if best is None:
@@ -172,20 +171,18 @@ class _Point(NamedTuple):
         if intercept is None:
             intercept = best
         scores = predictions + problem.entries.spread(intercept)
-        residual = loss.negative_gradient(targets, scores, weights) - alpha * dual
-        at_best = loss.negative_gradient(targets, best_scores, weights)
-        at_best = at_best - alpha * dual
+        residual = problem.downhill(scores) - alpha * dual
+        at_best = problem.downhill(best_scores) - alpha * dual
         image, best_image = prepared.joint.both(residual, at_best)
-        value = loss.value(targets, best_scores, weights)
         return cls(
             dual,
             scores,
             residual,
             image,
-            loss.curvature(targets, scores, weights),
+            problem.curvature(scores),
             intercept,
             best,
-            value + alpha / 2 * inner(dual, predictions),
+            problem.loss_at(best_scores) + alpha / 2 * inner(dual, predictions),
             inner(at_best, best_image) / (2 * alpha),
         )
 
@@ -228,7 +225,6 @@ def _best_length(
 ) -> Array:
     """Return one number, or one for each output."""
     problem, couples = prepared.problem, prepared.joint.couples
-    loss, targets, weights = problem.loss, problem.targets, problem.weights
     moved = direction.predictions + problem.entries.spread(direction.intercept)
     xp = namespace(moved)
 
@@ -240,7 +236,7 @@ def _best_length(
     constant, linear = total(point.dual * image), total(direction.change * image)
 
     def slope(length: Array) -> Array:
-        there = loss.negative_gradient(targets, point.scores + length * moved, weights)
+        there = problem.downhill(point.scores + length * moved)
         return constant + length * linear - total(there * moved)
 
     return increasing_root(slope, slope(xp.zeros_like(constant)), flat=_FLAT)

@@ -105,9 +105,7 @@ class FactorSteps:
         if not imputes:
             return FactorIterate(kernel, fit, scores, objective, scores.gradient)
         left = problem.balanced(fit.start - scores.predictions)
-        objective += inner(left, left) / 2 - problem.loss.value(
-            problem.targets, scores.predictions, problem.weights
-        )
+        objective += inner(left, left) / 2 - problem.loss_at(scores.predictions)
         return FactorIterate(kernel, fit, scores, objective, left)
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:

@@ -87,9 +87,8 @@ class JointSteps(FactorSteps):
         """Evaluate A, B and P; the best intercept is near to another one."""
         problem = self.prepared.problem
         scores, intercept = Scores.at_best(problem, image @ factor.T, near)
-        loss = problem.loss.value(problem.targets, scores.predictions, problem.weights)
         squares = inner(rows, image) + inner(factor, factor)
-        objective = loss + self.alpha / 2 * squares
+        objective = problem.loss_at(scores.predictions) + self.alpha / 2 * squares
         return JointPoint(rows, factor, image, scores, intercept, objective)
 
     def _iterate(self, point: JointPoint) -> FactorIterate:

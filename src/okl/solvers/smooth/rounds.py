@@ -145,9 +145,8 @@ class PreparedRounds(NamedTuple):
         Given one right side (n_samples, n_outputs) of the equations of
         `okl.solvers.predictor.active_system`, or many (n_samples, n_outputs, q).
         """
-        problem = self.problem
-        targets, predictions = problem.targets, scores.predictions
-        curvature = problem.loss.curvature(targets, predictions, problem.weights)
+        problem, targets = self.problem, self.problem.targets
+        curvature = problem.curvature(scores.predictions)
         # the columns of K that precondition are chosen once, for any L
         known = self.for_known.under(problem, kernel)
         system = ActiveSystem(known, curvature, alpha)

@@ -30,7 +30,7 @@ class Scores(NamedTuple):
         fitted = predictions = problem.entries.predictions(fit.dual_coef)
         if fit.intercept is not None:
             predictions = fitted + problem.entries.spread(fit.intercept)
-        return cls._at(problem, fitted, predictions)
+        return cls(fitted, predictions, problem.downhill(predictions))
 
     @classmethod
     def zero(cls, problem: Problem) -> Scores:
@@ -44,14 +44,7 @@ class Scores(NamedTuple):
     ) -> tuple[Scores, Array | None]:
         """Return those at the best intercept, and that; it is near to another one."""
         predictions, best = problem.at_best_intercept(fitted, near)
-        return cls._at(problem, fitted, predictions), best
-
-    @classmethod
-    def _at(cls, problem: Problem, fitted: Array, predictions: Array) -> Scores:
-        gradient = problem.loss.negative_gradient(
-            problem.targets, predictions, problem.weights
-        )
-        return cls(fitted, predictions, gradient)
+        return cls(fitted, predictions, problem.downhill(predictions)), best
 
 
 def largest_curvature(problem: Problem) -> float:
