@@ -10,14 +10,16 @@ from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
-from okl.solvers.smooth import region_newton
+from okl.solvers.smooth import factor_newton, region_newton
 from okl.solvers.smooth.region_newton import takes
 from okl.solvers.smooth.rounds import rounds
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.samples import psd, solve, targets_for
 
 structures = pytest.mark.parametrize(
-    "structure", [Sparse(0.5), Sparse(1.0), Cluster(2), TraceBall(0.5)], ids=repr
+    "structure",
+    [Sparse(0.5), Sparse(1.0), Cluster(2), TraceBall(0.5), TraceBall()],
+    ids=repr,
 )
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 
@@ -44,6 +46,30 @@ def test_the_optimum_of_the_rounds(loss, structure, intercept, alpha):
     assert newton.primal <= other.primal * (1 + 1e-9)
     assert newton.primal >= other.dual * (1 - 1e-9)
     assert len(found.history) == found.n_iter
+
+
+@pytest.mark.parametrize(("m", "other"), [(5, factor_newton), (24, region_newton)])
+def test_it_is_preferred_to_steps_in_a_factor_if_outputs_are_few(m, other, monkeypatch):
+    # under the trace ball, which both take
+    prepared = prepared_for(Logistic(), TraceBall(), True, m=m)
+    assert takes(prepared)
+    assert factor_newton.takes(prepared)
+    monkeypatch.setattr(other, other.__name__.rpartition(".")[2], None)
+    found = Majorization().solve(prepared, Request(0.01, tol=1e-6, max_iter=50))
+    assert found.certificate.status == "optimal"
+
+
+def test_a_step_leads_on_from_a_singular_kernel():
+    # such as rounds leave under the trace ball
+    prepared = prepared_for(SquaredHinge(), TraceBall(), True)
+    factor = np.random.default_rng(0).normal(size=(5, 5))
+    factor[0] = 0.0
+    steps = region_newton._Steps(prepared, 0.1)
+    kernel = SpectralKernel.from_factor(factor / np.linalg.norm(factor))
+    model = steps.model(kernel, None)
+    moved = steps.lower(model, 1.0)
+    assert moved is not None
+    assert moved.objective < model.objective
 
 
 def test_few_steps_where_rounds_are_many():

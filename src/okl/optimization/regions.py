@@ -201,6 +201,8 @@ class WithBarrier(Region, ABC):
 
     def held(self, values: Array) -> float:
         """Return about what the barrier adds to the objective."""
+        if self.barrier == 0:  # then L may be singular
+            return 0.0
         return self.barrier * float(namespace(values).sum(1 / values)) / 2
 
     def barrier_curvature(self, values: Array) -> Array:
