@@ -51,11 +51,10 @@ class TermIterate(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, predictions: Array, cost: float) -> TermIterate:
         """Evaluate the loss, at the best intercept."""
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
         scores, intercept = problem.at_best_intercept(predictions)
-        if weights is None and "quadratic" in loss.capabilities:
+        if problem.weights is None and "quadratic" in problem.loss.capabilities:
             intercept = None
-        value, gradient = loss.value_and_negative_gradient(targets, scores, weights)
+        value, gradient = problem.loss_and_downhill(scores)
         return cls(predictions, scores, intercept, gradient, cost, value + cost)
 
     @classmethod
@@ -79,12 +78,12 @@ class TermIterate(NamedTuple):
 
         That is a part of the way to a quadratic that is nowhere below the loss.
         """
-        there = problem.targets, self.scores, problem.weights
         curvature = None
         if damped > UNDAMPED:
+            there = problem.targets, self.scores, problem.weights
             curvature = problem.loss.damped_curvature(*there, share=damped)
         if curvature is None:
-            curvature = problem.loss.curvature(*there)
+            curvature = problem.curvature(self.scores)
         return TermModel(
             problem, alpha, self.predictions, self.gradient, curvature, approximation
         )
@@ -95,16 +94,15 @@ class TermIterate(NamedTuple):
         If that is loose, a quadratic loss is looked at again from alpha C, as the
         certificate does.
         """
-        loss, targets, weights = problem.loss, problem.targets, problem.weights
         gradient = self.gradient
         grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
         grams = (grams + namespace(grams).matrix_transpose(grams)) / 2
         conjugate = problem.structure.conjugate(grams)
-        value = loss.dual_value(targets, gradient, weights) - alpha * conjugate
+        value = problem.dual_loss(gradient) - alpha * conjugate
         close = self.objective - value <= _DOUBTFUL * abs(self.objective)
-        if close or "quadratic" not in loss.capabilities:
+        if close or "quadratic" not in problem.loss.capabilities:
             return value
-        own = loss.dual_value(targets, alpha * point.dual, weights)
+        own = problem.dual_loss(alpha * point.dual)
         return max(value, own - alpha * point.response.value)
 
     def towards(self, problem: Problem, there: TermIterate) -> TermIterate:

@@ -58,6 +58,4 @@ def best_part(problem: Problem, alpha: float, dual: Array) -> TermPoint:
 
 
 def _value(problem: Problem, alpha: float, point: TermPoint) -> float:
-    loss, targets, weights = problem.loss, problem.targets, problem.weights
-    value = loss.dual_value(targets, alpha * point.dual, weights)
-    return value - alpha * point.response.value
+    return problem.dual_loss(alpha * point.dual) - alpha * point.response.value
