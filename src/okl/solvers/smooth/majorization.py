@@ -14,6 +14,7 @@ the trace ball, too, if outputs are few.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from okl.problems import Problem
@@ -62,12 +63,16 @@ class Majorization(Solver):
 
     def solve(self, prepared: PreparedRounds, request: Request) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
-        solve = rounds
-        in_region = region_newton.takes(prepared)
         in_factor = factor_newton.takes(prepared)
         few = prepared.problem.n_outputs <= _FEW_OUTPUTS
-        if in_region and (few or not in_factor):
-            solve = region_newton.region_newton
-        elif in_factor:
-            solve = factor_newton.factor_newton
-        return solve(prepared, request)
+        if region_newton.takes(prepared) and (few or not in_factor):
+            found = region_newton.region_newton(prepared, request)
+            left = request.max_iter - found.n_iter
+            if not in_factor or found.certificate.status == "optimal" or left <= 0:
+                return found
+            # what rounding leaves of a gap, where L is at the bounds of the region
+            request = request._replace(max_iter=left, start=found.start)
+            further = factor_newton.factor_newton(prepared, request)
+            history = found.history + further.history
+            return replace(further, n_iter=len(history), history=history)
+        return (factor_newton.factor_newton if in_factor else rounds)(prepared, request)
