@@ -36,6 +36,7 @@ from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_eigenbasis import in_eigenbasis
 from okl.solvers.terms.term_iterate import UNDAMPED, TermIterate
+from okl.solvers.terms.term_point import TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 from okl.structures import Structure
 
@@ -136,7 +137,10 @@ def _descent(
     )
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
-    dual, here = zero, TermIterate.of(problem, zero, 0.0)
+    # where L_q has an inverse in its penalty, no function costs something all the same
+    products = (zero,) * len(prepared.approximation.joint.operator.terms)
+    nothing = TermPoint.at(problem, zero, products)
+    dual, here = zero, TermIterate.of(problem, zero, alpha * nothing.cost)
     if start is not None:
         dual = best_part(problem, alpha, start.dual).dual
         there = TermIterate.of_start(problem, alpha, start)
