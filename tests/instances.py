@@ -32,6 +32,7 @@ from okl.solvers import (
     OutputKernelNewton,
     SemismoothNewton,
     Solver,
+    TermAscent,
     TermNewton,
 )
 from okl.structures import (
@@ -139,6 +140,7 @@ SOLVERS: list[Solver] = [
     Imputation(),
     FeatureNewton(),
     NewtonCG(),
+    TermAscent(),
     TermNewton(),
     SemismoothNewton(),
     AugmentedLagrangian(),

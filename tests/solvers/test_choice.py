@@ -31,6 +31,7 @@ def test_every_row_has_a_problem_and_every_solver_a_row():
     judged = [row.judged for row in CHOICE]
     # tests/estimators/test_several_kernels.py has these problems
     judged.remove("several kernels, smooth")
+    judged.remove("several kernels, curved in few")  # and test_term_ascent.py
     judged.remove("smooth, few features")  # tests/solvers/test_feature_newton.py
     assert judged == list(PROBLEMS)
     for cls in SOLVERS.values():

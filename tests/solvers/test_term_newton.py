@@ -1,4 +1,4 @@
-"""Several kernels and smooth losses: models of the loss, proximal points around them."""
+"""Several kernels and smooth losses."""
 
 import numpy as np
 import pytest

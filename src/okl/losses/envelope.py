@@ -1,4 +1,4 @@
-r"""The Moreau envelope of a loss with kinks: a smooth loss just below it.
+r"""The Moreau envelope of a loss, one with kinks mostly: a smooth loss just below it.
 
 .. math:: e(y, f) = \min_u V(y, u) + \frac{\sigma}{2} (u - z)^2, \qquad z = f - s
 
@@ -23,7 +23,7 @@ from okl.numerics.arrays import Array
 
 
 class Proximal(Separable):
-    """Base of the separable losses with kinks, whose proximal points are known."""
+    """Base of the separable losses whose proximal points are known."""
 
     @abstractmethod
     def proximal_slopes(
@@ -42,8 +42,8 @@ class Proximal(Separable):
         """Return the least and the largest slope at each entry."""
 
     def smoothed(self) -> Loss:
-        """Return the envelope of Moreau parameter one."""
-        return Envelope(self)
+        """Return the envelope of Moreau parameter one, or the loss if it is smooth."""
+        return self if "smooth" in self.capabilities else Envelope(self)
 
 
 class Envelope(Separable):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from okl.losses.envelope import Proximal
 from okl.losses.separable import DiagonalCurvature, Margin, weighted
 from okl.numerics.arrays import Array, epsilon, namespace
 
 
-class SquaredHinge(Margin):
+class SquaredHinge(Margin, Proximal):
     r"""Half the squared distance to the margin, V(y, f) = max(0, 1 - y f)^2 / 2.
 
     .. math:: -V^*(y, -a) = a y - a^2 / 2, \qquad a y \ge 0
@@ -51,6 +52,26 @@ class SquaredHinge(Margin):
         xp = namespace(scores)
         inside = self.second_derivative(targets, scores)
         return DiagonalCurvature.of(weighted(xp.clip(inside, share, None), weights))
+
+    def proximal_slopes(
+        self, targets: Array, points: Array, moreau_parameter: float
+    ) -> Array:
+        """Return the slopes, smaller by sigma / (1 + sigma)."""
+        share = moreau_parameter / (1 + moreau_parameter)
+        return share * self.slopes(targets, points)
+
+    def proximal_second_derivative(
+        self, targets: Array, points: Array, moreau_parameter: float
+    ) -> Array:
+        """Return sigma / (1 + sigma) before the margin, else zero."""
+        share = moreau_parameter / (1 + moreau_parameter)
+        return share * self.second_derivative(targets, points)
+
+    def slope_bounds(self, targets: Array) -> tuple[Array, Array]:
+        """Return 0 and y times the largest number, which a weight of zero takes off."""
+        xp = namespace(targets)
+        slopes = xp.finfo(targets.dtype).max * xp.sign(targets)
+        return xp.clip(slopes, None, 0.0), xp.clip(slopes, 0.0, None)
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
         """Return the score at a distance to the margin that is not negative."""

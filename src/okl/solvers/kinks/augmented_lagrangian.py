@@ -39,15 +39,13 @@ from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
-from okl.solvers.kinks.term_ascent import term_ascent
+from okl.solvers.kinks.term_ascent import TermAscent, term_ascent
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
 from okl.solvers.terms.one_term import as_one_term, of_one_term
-from okl.solvers.terms.proximal_points import proximal_points
-from okl.solvers.terms.term_newton import PreparedTerms
 
 # The first Moreau parameter, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of models of L. These feel a
@@ -91,11 +89,12 @@ class AugmentedLagrangian(Solver):
     def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
         if isinstance(prepared, _OneTerm):
-            return of_one_term(_of_terms(prepared.inside, request))
+            return of_one_term(term_ascent(prepared.inside, request))
         problem = prepared.problem
         learned = "known" not in problem.structure.capabilities
-        solve = _of_terms if problem.operator.several and learned else _rounds
-        return solve(prepared, request)
+        if problem.operator.several and learned:
+            return TermAscent().solve(prepared, request)
+        return _rounds(prepared, request)
 
 
 def _rounds(prepared: Any, request: Request) -> Solution:
@@ -163,17 +162,10 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     )
 
 
-def _of_terms(prepared: PreparedTerms, request: Request) -> Solution:
-    """Return the solution of several kernels, some L_q learned."""
-    if "response" in prepared.problem.structure.capabilities:
-        return term_ascent(prepared, request)
-    return proximal_points(term_ascent, prepared, request)
-
-
 class _OneTerm(NamedTuple):
     """A problem of one kernel, prepared as a sum."""
 
-    inside: PreparedTerms
+    inside: Any
 
 
 def _is_one_term(problem: Problem) -> bool:

@@ -38,6 +38,8 @@ def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
     room = xp.where(
         problem.entries.spread(excess) > 0, multipliers - low, high - multipliers
     )
+    # without a bound there is as much as any entry has
+    room = xp.clip(room, None, float(xp.max(xp.abs(multipliers))))
     room = xp.where(active, room, xp.zeros_like(room))
     total = problem.entries.sums(room)
     safe = xp.where(total > 0, total, xp.ones_like(total))

@@ -97,35 +97,11 @@ class TermNewton(Solver):
     def solve(self, prepared: PreparedTerms, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha, or from zero."""
         if "response" in prepared.problem.structure.capabilities:
-            return _rounds(prepared, request)
-        return proximal_points(_rounds, prepared, request)
+            return _descent(prepared, request)
+        return proximal_points(_descent, prepared, request)
 
 
-def _rounds(prepared: PreparedTerms, request: Request) -> Solution:
-    """Minimise models of the loss, damped from the first if that is for the better.
-
-    Where most entries have no curvature it mostly is not, but without it rounds may end
-    before the optimum.
-    """
-    if "active" not in prepared.problem.loss.capabilities:
-        return _descent(prepared, request, first_damping=_DAMPED)
-    found = _descent(prepared, request, first_damping=0.0)
-    left = request.max_iter - found.n_iter
-    if found.certificate.relative_gap <= request.tol or left <= 0:
-        return found
-    request = request._replace(max_iter=left, start=found.start)
-    again = _descent(prepared, request, first_damping=_DAMPED)
-    best = min(found, again, key=lambda one: one.certificate.primal)
-    return replace(
-        best,
-        n_iter=found.n_iter + again.n_iter,
-        history=found.history + again.history,
-    )
-
-
-def _descent(
-    prepared: PreparedTerms, request: Request, *, first_damping: float
-) -> Solution:
+def _descent(prepared: PreparedTerms, request: Request) -> Solution:
     """Minimise models of the loss, from a neighbouring alpha's optimum or from zero."""
     alpha, tol, max_iter, start = request
     problem = prepared.inside
@@ -138,14 +114,13 @@ def _descent(
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
     # where L_q has an inverse in its penalty, no function costs something all the same
-    products = (zero,) * len(prepared.approximation.joint.operator.terms)
-    nothing = TermPoint.at(problem, zero, products)
+    nothing = TermPoint.at(problem, zero)
     dual, here = zero, TermIterate.of(problem, zero, alpha * nothing.cost)
     if start is not None:
         dual = best_part(problem, alpha, start.dual).dual
         there = TermIterate.of_start(problem, alpha, start)
         here = there if there.objective < here.objective else here
-    damped, closer = first_damping, 1.0
+    damped, closer = _DAMPED, 1.0
     while not monitor.done:
         share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
         gap = closer * share * max(here.objective, problem.reference)
@@ -158,7 +133,7 @@ def _descent(
         closer = 1.0 if monitor.falls else _CLOSER * closer
         here = here.towards(problem, there)
         full = here is there
-        least = min(first_damping, UNDAMPED / 10)
+        least = UNDAMPED / 10
         damped = max(_LOWER * damped, least) if full else min(_HIGHER * damped, 1.0)
     best, intercept = monitor.best
     dual = best.dual
