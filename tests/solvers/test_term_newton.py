@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from okl import OutputKernelClassifier
+from okl.certificates.terms import StructureTerms
 from okl.kernels import Gaussian, Linear
-from okl.structures import Sparse, TraceBall
+from okl.losses import Logistic
+from okl.operators import Dense, OperatorTerms
+from okl.problems import Inputs, formulate
+from okl.solvers import Request, TermNewton
+from okl.solvers.terms import proximal_points, term_newton
+from okl.solvers.terms.term_iterate import TermIterate
+from okl.structures import LowRank, Sparse, TraceBall
+from tests.samples import draw_classes, gaussian
 
 
 def fitted(structures, alpha, loss, n=40):
@@ -24,3 +32,20 @@ def test_no_function_has_the_cost_of_its_output_kernels(loss, other):
     model = fitted([TraceBall(2.0), other], 5.0, loss)
     assert model.certificate_.status == "optimal"
     assert model.n_iter_ < 10
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1e-3])
+def test_proximal_points_begin_at_functions_that_fit_their_output_kernels(alpha):
+    # the C of independent outputs is another function with the first L_q, the worse the
+    # smaller alpha is: objectives were 4 and 28 times the least
+    X, labels, K = draw_classes(40, 3)
+    operator = OperatorTerms((Dense(100 * K), Dense(gaussian(X, gamma=0.1))))
+    structure = StructureTerms((LowRank(), TraceBall(2.0)))
+    targets = Logistic().coding.encode(labels, "multiclass", 3)
+    inputs = Inputs.of(operator, fit_intercept=True)
+    problem = formulate(inputs, targets, Logistic(), structure).problem
+    prepared = TermNewton().prepare(problem)
+    solution = TermNewton().solve(prepared, Request(alpha, 1e-6, 100))
+    first = proximal_points._first(term_newton._descent, prepared, alpha).last
+    begin = TermIterate.of_start(problem, alpha, first).objective
+    assert begin <= 1.5 * solution.certificate.primal

@@ -24,7 +24,7 @@ from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 from okl.solvers.terms.term_start import TermStart
-from okl.structures import Identity, Structure
+from okl.structures import Fixed, Identity, Structure
 from okl.structures.base import Response
 
 # The factor of a weight after a round that was solved, in a few iterations and in more,
@@ -192,22 +192,27 @@ def _centred(structure: Any, matrices: Array, weights: list[float]) -> Any:
 
 
 def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
-    """Return C of independent outputs, and the best L_q for its predictions.
+    """Return the best L_q for the functions of independent outputs, and C for these.
 
-    A weight is the gradient of R_q at L_q, which is half of L^-1 P L^-1, over L_q / 2,
-    by the largest eigenvalues.
+    A weight is the gradient of R_q at L_q, which is half of C'K_qC, over L_q / 2, by
+    the largest eigenvalues.
     """
     structure: Any = prepared.problem.structure
     unrelated = StructureTerms((Identity(),) * len(structure.structures))
-    found = rounds(prepared.under(unrelated), Request(alpha, _ROUGH, _STEPS))
-    dual, _ = found.start
-    moments = prepared.inside.entries.gram(dual, dual)
-    moments = [symmetric(moments[q, ...]) for q in range(moments.shape[0])]
-    pairs = list(zip(structure.structures, moments, strict=True))
+    request = Request(alpha, _ROUGH, _STEPS)
+
+    def fitted(given: StructureTerms) -> tuple[Array, list[Array]]:
+        dual = rounds(prepared.under(given), request).start.dual
+        grams = prepared.inside.entries.gram(dual, dual)
+        return dual, [symmetric(grams[q, ...]) for q in range(grams.shape[0])]
+
+    _, moments = fitted(unrelated)
+    pairs = zip(structure.structures, moments, strict=True)
     kernels = [one.update(moment) for one, moment in pairs]
+    dual, grams = fitted(StructureTerms(tuple(Fixed(L) for L in kernels)))
     weights = [
-        (_largest(moment) or 1.0) / (_largest(L) or 1.0) ** 3
-        for moment, L in zip(moments, kernels, strict=True)
+        (_largest(gram) or 1.0) / (_largest(L) or 1.0)
+        for gram, L in zip(grams, kernels, strict=True)
     ]
     return _Start(TermStart(dual, namespace(dual).stack(kernels)), weights)
 
