@@ -48,7 +48,7 @@ def draw(number: int) -> Case:
     n, d = int(rng.integers(20, 151)), int(rng.integers(1, 11))
     m = int(rng.integers(1, 21))
     X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1)
-    kernel = _choose(
+    kernel = choose(
         rng,
         [
             Linear(),
@@ -60,7 +60,7 @@ def draw(number: int) -> Case:
         ],
     )
     weights = np.triu(rng.random((m, m)) * (rng.random((m, m)) < 0.3), 1)
-    structure = _choose(
+    structure = choose(
         rng,
         [
             "identity",
@@ -75,7 +75,7 @@ def draw(number: int) -> Case:
         ],
     )
     classifies = rng.random() < 0.5
-    loss = _choose(rng, CLASSES if classifies else REGRESSION)
+    loss = choose(rng, CLASSES if classifies else REGRESSION)
     hidden = np.tanh(X @ rng.normal(size=(d, 3)) / np.sqrt(d))
     noise = rng.uniform(0.1, 1.0) * rng.normal(size=(n, m))
     Y = hidden @ rng.normal(size=(3, m)) + noise
@@ -144,7 +144,8 @@ def report(outcomes: list[Outcome], slow: float) -> str:
     return "\n".join(lines)
 
 
-def _choose(rng: np.random.Generator, options: Any) -> Any:
+def choose(rng: np.random.Generator, options: Any) -> Any:
+    """Return one of the options."""
     return options[rng.integers(len(options))]
 
 

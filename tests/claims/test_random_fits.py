@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from okl import certify
+from tests.claims import random_sums
 from tests.claims.random_fits import PROVED, draw, fit, report
 from tests.covering import later
 
@@ -73,6 +74,24 @@ def test_random_fits_end_with_a_proof(outcomes, capsys):
 @pytest.mark.slow
 def test_random_fits_end_soon(outcomes):
     assert sum(outcome.seconds > SLOW for outcome in outcomes) <= 0.005 * len(outcomes)
+
+
+@pytest.fixture(scope="module")
+def sums():
+    return [fit(random_sums.draw(number)) for number in random_sums.NUMBERS]
+
+
+@pytest.mark.slow
+def test_random_fits_of_several_kernels_end_with_a_proof(sums, capsys):
+    with capsys.disabled():
+        print("\nSeveral kernels: " + report(sums, SLOW))
+    assert sum(outcome.status not in PROVED for outcome in sums) <= 0.005 * len(sums)
+
+
+@pytest.mark.slow
+def test_random_fits_of_several_kernels_end_soon(sums):
+    # one in 25 takes over five seconds
+    assert max(outcome.seconds for outcome in sums) <= 3 * SLOW
 
 
 @pytest.mark.slow
