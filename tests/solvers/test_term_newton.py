@@ -13,6 +13,7 @@ from okl.solvers import Request, TermNewton
 from okl.solvers.terms import proximal_points, term_newton
 from okl.solvers.terms.term_iterate import TermIterate
 from okl.structures import LowRank, Sparse, TraceBall
+from tests.covering import later
 from tests.samples import draw_classes, gaussian
 
 
@@ -34,7 +35,7 @@ def test_no_function_has_the_cost_of_its_output_kernels(loss, other):
     assert model.n_iter_ < 10
 
 
-@pytest.mark.parametrize("alpha", [0.1, 1e-3])
+@pytest.mark.parametrize("alpha", [0.1, *later(1e-3)])
 def test_proximal_points_begin_at_functions_that_fit_their_output_kernels(alpha):
     # the C of independent outputs is another function with the first L_q, the worse the
     # smaller alpha is: objectives were 4 and 28 times the least
