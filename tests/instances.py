@@ -32,7 +32,6 @@ from okl.solvers import (
     OutputKernelNewton,
     SemismoothNewton,
     Solver,
-    TermAscent,
     TermNewton,
 )
 from okl.structures import (
@@ -140,7 +139,6 @@ SOLVERS: list[Solver] = [
     Imputation(),
     FeatureNewton(),
     NewtonCG(),
-    TermAscent(),
     TermNewton(),
     SemismoothNewton(),
     AugmentedLagrangian(),

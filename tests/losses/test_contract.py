@@ -361,11 +361,13 @@ def test_huber_checks_delta(delta):
         Huber(delta).validate()
 
 
-KINKED = [loss for loss in LOSSES if "proximal" in loss.capabilities]
+PROXIMAL = [loss for loss in LOSSES if "proximal" in loss.capabilities]
+proximal = pytest.mark.parametrize("loss", PROXIMAL, ids=repr)
+KINKED = [loss for loss in PROXIMAL if "smooth" not in loss.capabilities]
 kinked = pytest.mark.parametrize("loss", KINKED, ids=repr)
 
 
-@kinked
+@proximal
 @pytest.mark.parametrize("moreau_parameter", [0.3, 1.0, 50.0])
 def test_the_envelope_is_the_minimum_that_defines_it(loss, moreau_parameter):
     targets, scores = targets_and_scores(loss)
@@ -388,7 +390,7 @@ def test_the_envelope_is_the_minimum_that_defines_it(loss, moreau_parameter):
     assert np.all(found <= sharper.entries(targets, scores) + 1e-15)
 
 
-@kinked
+@proximal
 @pytest.mark.parametrize("weighted", [False, True])
 def test_moreau(loss, weighted):
     # with u the proximal point of z, a = sigma (u - z) is minus a subgradient at u:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from okl.losses import Envelope, Hinge, Huber, Logistic, Squared
+from okl.losses import Envelope, Hinge, Huber, Logistic, Squared, SquaredHinge
 from okl.solvers import choice_table, choose_solver
 from okl.solvers.choice import CHOICE, SOLVERS
 from tests.instances import STRUCTURES
@@ -17,9 +17,13 @@ N, M = 8, 4
 PROBLEMS = {
     "squared, all targets or weighted rows": [(Squared(), None)],
     "squared, missing targets": [(Squared(), 0.0)],
-    "curved in few entries": [(Envelope(Hinge(), 3.0, 0.1), None)],
+    "curved in few entries": [
+        (Envelope(Hinge(), 3.0, 0.1), None),
+        (SquaredHinge(), None),
+    ],
+    # of several kernels: tests/solvers/test_term_ascent.py
+    "with kinks; several kernels, curved in few": [(Hinge(), None), (Hinge(), 0.0)],
     "smooth, or any weights": [(Logistic(), None), (Huber(), 2.0), (Squared(), 2.0)],
-    "with kinks": [(Hinge(), None), (Hinge(), 0.0)],
 }
 
 
@@ -31,7 +35,6 @@ def test_every_row_has_a_problem_and_every_solver_a_row():
     judged = [row.judged for row in CHOICE]
     # tests/estimators/test_several_kernels.py has these problems
     judged.remove("several kernels, smooth")
-    judged.remove("several kernels, curved in few")  # and test_term_ascent.py
     judged.remove("smooth, few features")  # tests/solvers/test_feature_newton.py
     assert judged == list(PROBLEMS)
     for cls in SOLVERS.values():

@@ -91,7 +91,8 @@ class Loss(Component, ABC):
         - ``"active"``: entries have their curvature each by itself, most of them none;
         - ``"linear_dual"``: targets are signs, and the conjugate is linear between
           bounds, so that the dual of each output is that of a support vector machine;
-        - ``"proximal"``: V has kinks, and a Moreau envelope (`okl.losses.envelope`);
+        - ``"proximal"``: V has kinks, or few curved entries, and its Moreau envelope is
+          known (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
         - ``"probabilities"``: scores stand for probabilities;
         - ``"sets"``: of a row may be known a set of classes only (`expected`).

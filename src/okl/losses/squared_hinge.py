@@ -19,7 +19,7 @@ class SquaredHinge(Margin, Proximal):
 
     name: ClassVar[str | None] = "squared_hinge"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"smooth", "active", "classification", "multilabel"}
+        {"smooth", "active", "proximal", "classification", "multilabel"}
     )
     largest_curvature: ClassVar[float] = 1.0
 

@@ -15,7 +15,6 @@ from okl.solvers.factor.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.kinks.augmented_lagrangian import (
     AugmentedLagrangian as AugmentedLagrangian,
 )
-from okl.solvers.kinks.term_ascent import TermAscent as TermAscent
 from okl.solvers.output_kernel.output_kernel_newton import (
     OutputKernelNewton as OutputKernelNewton,
 )

@@ -6,17 +6,19 @@ from okl.parameters.component import Names, from_name
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.kinks.augmented_lagrangian import AugmentedLagrangian
-from okl.solvers.kinks.term_ascent import TermAscent
-from okl.solvers.predictor.semismooth_newton import SemismoothNewton
-from okl.solvers.smooth_loss import SMOOTH_LOSS
+from okl.solvers.smooth_loss import CURVED, CURVED_IN_FEW
 from okl.solvers.squared_loss import SQUARED_LOSS
 from okl.solvers.table import Choice, candidates, first_that_fits, rendered
 
 CHOICE = (
     *SQUARED_LOSS,
-    Choice("several kernels, curved in few", (SemismoothNewton,), (TermAscent,)),
-    *SMOOTH_LOSS,
-    Choice("with kinks", (AugmentedLagrangian,), (AugmentedLagrangian,)),
+    *CURVED_IN_FEW,
+    Choice(
+        "with kinks; several kernels, curved in few",
+        (AugmentedLagrangian,),
+        (AugmentedLagrangian,),
+    ),
+    *CURVED,
 )
 SOLVERS: Names[Solver] = Names(
     cls for row in CHOICE for cls in (*row.given, *row.learned)

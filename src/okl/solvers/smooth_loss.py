@@ -10,10 +10,13 @@ from okl.solvers.smooth.majorization import Majorization
 from okl.solvers.table import Choice
 from okl.solvers.terms.term_newton import TermNewton
 
-SMOOTH_LOSS = (
+CURVED_IN_FEW = (
     Choice("squared, missing targets", (Imputation,), (Majorization,)),
     Choice("curved in few entries", (SemismoothNewton,), (Majorization,)),
+)
+CURVED = (
     Choice("several kernels, smooth", (TermNewton,), (TermNewton,)),
     Choice("smooth, few features", (FeatureNewton,), (Majorization,)),
     Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )
+SMOOTH_LOSS = (*CURVED_IN_FEW, *CURVED)

@@ -39,13 +39,14 @@ from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
-from okl.solvers.kinks.term_ascent import TermAscent, term_ascent
+from okl.solvers.kinks.term_ascent import term_ascent
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
 from okl.solvers.terms.one_term import as_one_term, of_one_term
+from okl.solvers.terms.proximal_points import proximal_points
 
 # The first Moreau parameter, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of models of L. These feel a
@@ -93,7 +94,9 @@ class AugmentedLagrangian(Solver):
         problem = prepared.problem
         learned = "known" not in problem.structure.capabilities
         if problem.operator.several and learned:
-            return TermAscent().solve(prepared, request)
+            if "response" in problem.structure.capabilities:
+                return term_ascent(prepared, request)
+            return proximal_points(term_ascent, prepared, request)
         return _rounds(prepared, request)
 
 

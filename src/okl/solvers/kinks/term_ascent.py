@@ -27,13 +27,12 @@ small alpha: they took up to a hundred times the products.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, inner, namespace, symmetric
 from okl.problems import Problem
-from okl.solvers.base import Solver
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds, multipliers_at
 from okl.solvers.monitor import SAFETY, Monitor
@@ -41,8 +40,7 @@ from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
-from okl.solvers.terms.proximal_points import proximal_points
-from okl.solvers.terms.term_newton import PreparedTerms, TermNewton
+from okl.solvers.terms.term_newton import PreparedTerms
 from okl.solvers.terms.term_point import Answering, TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 
@@ -60,28 +58,6 @@ _PROMISED, _CLOSER, _TIMES = 0.1, 1e-2, 6
 _STEPS = 200
 # Sufficient increase along a round, and how often it is halved.
 _ARMIJO, _HALVINGS = 1e-4, 40
-
-
-class TermAscent(Solver):
-    """Newton's method on the multipliers of several kernels, each with its own L."""
-
-    name: ClassVar[str | None] = "term_ascent"
-    loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth", "active"})
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
-    needs_one_kernel: ClassVar[bool] = False
-    complete_rows: ClassVar[bool] = False
-    several_kernels: ClassVar[bool | None] = True
-    workspace_matrices: ClassVar[int] = 0
-
-    def prepare(self, problem: Problem) -> Any:
-        """Choose columns of the K_q."""
-        return TermNewton().prepare(problem)
-
-    def solve(self, prepared: PreparedTerms, request: Request) -> Solution:
-        """Iterate from where a neighbouring alpha ended, or from zero."""
-        if "response" in prepared.problem.structure.capabilities:
-            return term_ascent(prepared, request)
-        return proximal_points(term_ascent, prepared, request)
 
 
 def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
