@@ -55,6 +55,13 @@ def classifier(**parameters):
 MODEL = regressor().fit(X, Y)
 
 
+@pytest.fixture
+def briefly(monkeypatch):
+    """Have searches end early, where not what they find is looked at."""
+    for name, number in (("_ITERATIONS", 8), ("_FIRST", 3), ("_OF_FOLDS", 2)):
+        monkeypatch.setattr(learned_kernel, name, number)
+
+
 def numbers(kernel):
     """Return all parameters of a kernel that are numbers, in one array."""
     values = kernel.get_params().values()
@@ -159,6 +166,7 @@ def test_the_grid_reaches_below_the_noise():
     assert_array_equal(given.alphas_, [[0.5]])
 
 
+@pytest.mark.usefixtures("briefly")
 def test_the_grid_of_classes_reaches_no_further_unless_asked_to():
     few, labels = X[FEW], LABELS[FEW]
     # the grid is looked at, not its fits
@@ -186,6 +194,7 @@ def test_a_constant_column_is_not_looked_at():
     )
 
 
+@pytest.mark.usefixtures("briefly")
 def test_without_an_intercept():
     model = regressor(fit_intercept=False).fit(X, Y)
     assert model.score(X, Y) > 0.9
@@ -223,6 +232,7 @@ def test_outputs_with_too_few_targets_are_left_out():
     assert learning_of(regressor(), X, scarce).observed.targets.shape == (N, 2)
 
 
+@pytest.mark.usefixtures("briefly")
 def test_long_form_is_a_matrix_with_one_target_a_row():
     task = np.arange(N) % 2
     y = Y[np.arange(N), task]
@@ -235,6 +245,7 @@ def test_long_form_is_a_matrix_with_one_target_a_row():
     assert hasattr(model, "feature_relevances_")
 
 
+@pytest.mark.usefixtures("briefly")
 def test_rows_without_weight_are_as_good_as_absent():
     weights = np.ones(N)
     weights[::4] = 0.0
@@ -252,6 +263,7 @@ def test_sparse_rows_have_the_linear_kernel():
     assert not hasattr(model, "feature_relevances_")
 
 
+@pytest.mark.usefixtures("briefly")
 def test_copies_of_rows_are_weights():
     # neither says that there is no noise, whatever the order
     order = np.random.default_rng(2).permutation(2 * N)
@@ -288,6 +300,7 @@ def test_constant_columns_are_named_though_classes_make_few_rows():
         classifier.fit(np.ones((N, 3)), np.arange(N) % 3)
 
 
+@pytest.mark.usefixtures("briefly")
 def test_classifiers_have_probabilities_by_default():
     model = OutputKernelClassifierCV(alphas=2, cv=2, tol=1e-8, temperature=1.0)
     few, labels, second = X[FEW], LABELS[FEW], Y[FEW, 0] > 0
@@ -438,6 +451,7 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge", *later("squared", "logistic")])
+@pytest.mark.usefixtures("briefly")
 def test_classes(loss):
     options = {"alphas": 2, "cv": 2, "temperature": 1.0}
     model = classifier(loss=loss, **options).fit(X, LABELS)
@@ -455,7 +469,7 @@ def test_classes(loss):
 
 def test_the_kernel_of_classes_is_the_mean_of_two_best_for_held_out_rows(monkeypatch):
     monkeypatch.setattr(learned_kernel, "_OF_FOLDS", 30)
-    learning = learning_of(classifier(loss="softmax"), X[FEW], LABELS[FEW])
+    learning = learning_of(classifier(loss="softmax", cv=2), X[FEW], LABELS[FEW])
     Z = (learning.X - learning.X.mean(axis=0)) / learning.X.std(axis=0)
     data = Z, learning.observed, learning.folds
     found = learn_kernel(*data, fit_intercept=True).kernel
@@ -509,6 +523,7 @@ def test_rare_classes_are_left_out_of_learning():
     assert learning.observed.targets.shape == (N, 2)
 
 
+@pytest.mark.usefixtures("briefly")
 def test_other_losses_of_numbers():
     model = regressor(loss=Huber(1.0), alphas=2, cv=3).fit(X, Y[:, 0])
     assert isinstance(model.kernel_.right.left.right, Matern)

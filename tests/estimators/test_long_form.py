@@ -196,16 +196,13 @@ def test_the_order_of_rows_and_the_names_of_tasks_do_not_matter(structure):
     first = model.fit(X, y, task=ids).predict(X, task=ids)
     primal = model.certificate_.primal
     order = np.random.default_rng(2).permutation(N)
-    moved = model.fit(X[order], y[order], task=ids[order]).predict(X, task=ids)
-    assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
-    assert_allclose(moved, first, atol=2e-2)
-    if isinstance(structure, Fixed):
-        return  # its rows are in the order of the names
-    numbers = np.array([7, -2, 100, 3])[np.searchsorted(np.sort(NAMES), ids)]
-    renamed = model.fit(X, y, task=numbers).predict(X, task=numbers)
+    fixed = isinstance(structure, Fixed)  # its rows are in the order of the names
+    numbers = np.array([-2, 3, 7, 100] if fixed else [7, -2, 100, 3])
+    renamed = numbers[np.searchsorted(np.sort(NAMES), ids)]
+    moved = model.fit(X[order], y[order], task=renamed[order]).predict(X, task=renamed)
     assert_array_equal(model.output_names_, [-2, 3, 7, 100])
     assert_allclose(model.certificate_.primal, primal, rtol=2e-6)
-    assert_allclose(renamed, first, atol=2e-2)
+    assert_allclose(moved, first, atol=2e-2)
 
 
 @each
@@ -213,7 +210,7 @@ def test_a_task_with_a_single_row(structure):
     X, y, ids = sample()
     rows = (ids != "b") | (np.arange(N) == np.flatnonzero(ids == "b")[0])
     X, y, ids = X[rows], y[rows], ids[rows]
-    model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5)
+    model = OutputKernelRegressor(Gaussian(0.2), structure, 0.5, tol=1e-4)
     model.fit(X, y, task=ids)
     assert model.certificate_.status == "optimal"
     single = ids == "b"
@@ -319,14 +316,15 @@ def test_classes():
 def test_a_loss_with_kinks(structure):
     X, y, ids = sample()
     labels = np.where(y > 0.7, 1.0, -1.0)
-    model = OutputKernelClassifier("precomputed", structure, 0.5, loss="hinge")
+    options = {"loss": "hinge", "tol": 1e-5}
+    model = OutputKernelClassifier("precomputed", structure, 0.5, **options)
     model.fit(X @ X.T, labels, task=ids)
     assert model.certificate_.status == "optimal"
     assert np.any(model.dual_point_ == 0)  # support vectors are not all rows
     wide = pivoted((labels + 1) / 2, ids)
-    other = OutputKernelClassifier("precomputed", structure, 0.5, loss="hinge")
+    other = OutputKernelClassifier("precomputed", structure, 0.5, **options)
     other.fit(X @ X.T, wide)
-    assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=2e-6)
+    assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=2e-5)
     own = np.where(np.isnan(wide), 0.0, model.dual_point_[:, None])
     learned = "known" not in model.structure_.capabilities
     again = certify(
@@ -383,7 +381,7 @@ def test_the_score_counts_every_row_alike():
 
 def test_a_path():
     X, y, ids = sample()
-    path = output_kernel_path(X, y, task=ids, alphas=3, eps=1e-2, structure="low_rank")
+    path = output_kernel_path(X, y, task=ids, alphas=2, eps=1e-2, structure="low_rank")
     wide = output_kernel_path(
         X, pivoted(y, ids), alphas=path.alphas, structure="low_rank"
     )
@@ -396,7 +394,7 @@ def test_a_path():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_a_search(kernel):
-    X, y, ids = sample(80)
+    X, y, ids = sample(48)
     rows = X @ X.T if kernel == "precomputed" else X
     search = OutputKernelRegressorCV(
         kernel,
@@ -408,7 +406,7 @@ def test_a_search(kernel):
         normalize_y=False,
     ).fit(rows, y, task=ids)
     # each score is that of a fit to the training rows of the fold
-    train = np.arange(80) >= 27
+    train = np.arange(48) >= 16
     gram = kernel == "precomputed"
     alone = OutputKernelRegressor(
         search.kernel_, "frobenius", search.alphas_[1, 1], tol=1e-8, normalize_y=False
@@ -451,9 +449,10 @@ def test_routing():
     X, y, ids = sample(60)
     groups = np.arange(60) % 5
     with sklearn.config_context(enable_metadata_routing=True):
-        model = OutputKernelRegressor(alpha=0.1).set_fit_request(task=True)
+        model = OutputKernelRegressor(alpha=0.1, tol=1e-4)
+        model.set_fit_request(task=True)
         model.set_score_request(task=True).set_predict_request(task=True)
-        scores = cross_val_score(model, X, y, params={"task": ids})
+        scores = cross_val_score(model, X, y, cv=3, params={"task": ids})
         assert np.all(scores > 0.3)
         grid = {"alpha": [0.01, 100.0]}
         search = GridSearchCV(model, grid, cv=2).fit(X, y, task=ids)
@@ -466,7 +465,7 @@ def test_routing():
         classifier = OutputKernelClassifier().set_fit_request(task=True)
         classifier.set_score_request(task=True)
         labels = (y > 0.7).astype(int)
-        scores = cross_val_score(classifier, X, labels, params={"task": ids})
+        scores = cross_val_score(classifier, X, labels, cv=3, params={"task": ids})
         assert np.mean(scores) > 0.6
         scorer = make_scorer(r2_score).set_score_request(task=True)
         raw = {"normalize_y": False}  # a fold's own mean and scale are others
@@ -478,7 +477,7 @@ def test_routing():
         alone.fit(X[~fold], y[~fold], task=ids[~fold])
         mean = r2_score(y[fold], alone.predict(X[fold], task=ids[fold]), task=ids[fold])
         assert_allclose(chosen.scores_[0, 0, 0], mean, rtol=1e-3)
-        outer = OutputKernelRegressorCV("rbf", alphas=[0.1], cv=3)
+        outer = OutputKernelRegressorCV("rbf", alphas=[0.1], cv=2)
         outer.set_fit_request(task=True)
         outer.set_score_request(task=True)
         assert np.all(cross_val_score(outer, X, y, cv=2, params={"task": ids}) > 0.3)
