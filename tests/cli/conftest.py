@@ -28,9 +28,13 @@ def _leave_pictures_empty(request, monkeypatch):
     """Leave the files of pictures empty in `make test`.
 
     They take a third of the fit of a small table. Those of fixtures that several tests
-    share are written before this one is set up, and `make test-all` writes all.
+    share are written before this one is set up, but for fits by `okl_without_pictures`,
+    and `make test-all` writes all.
     """
+    _leave_empty(request, monkeypatch)
 
+
+def _leave_empty(request, monkeypatch):
     def save(display, path):
         plt.close(display.figure_)
         path.touch()
@@ -49,6 +53,18 @@ def okl():
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def okl_without_pictures(okl, request):
+    """Run okl for a fixture whose pictures no test looks at."""
+
+    def run(*arguments):
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            _leave_empty(request, monkeypatch)
+            return okl(*arguments)
 
     return run
 

@@ -49,9 +49,9 @@ def zoo(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def in_tree(okl, zoo):
+def in_tree(okl_without_pictures, zoo):
     """Fit with the tree as a table; return the folder, and what was printed."""
-    result = okl(
+    result = okl_without_pictures(
         *("fit", zoo / "zoo.csv", "--target", "label", "--out", zoo / "out", *FAST),
         *("--tree", zoo / "tree.csv"),
     )

@@ -45,7 +45,7 @@ for module in extra:
 import okl.cli.app, okl.cli.fit
 for name in [name for name in sys.modules if name.startswith(("okl.cli", "okl.plot"))]:
     del sys.modules[name]
-gc.freeze()  # each process looks through all objects as it ends, but for these
+gc.freeze()  # no process looks through these
 for module in {modules!r}:
     if not os.fork():
         for name in [name for name in sys.modules if name.startswith(module + ".")]:
@@ -53,10 +53,16 @@ for module in {modules!r}:
         sys.modules[module] = None
         sys.argv = {arguments!r}
         from okl.cli import main
-        main()
-        os._exit(0)
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        sys.stderr.flush()
+        os._exit(code)  # not to take all modules apart
     print(module, os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
     print("end of", module, file=sys.stderr, flush=True)
+os._exit(0)
 """
 
 

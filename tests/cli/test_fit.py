@@ -242,6 +242,7 @@ def test_two_classes_are_one_output(related, tmp_path):
         task="classification",
         kernels=["rbf"],
         assignments=["alphas=[1.0, 0.1]"],
+        n_folds=2,
     )
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
     assert list(L.columns) == ["1"]
@@ -292,7 +293,7 @@ def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
 def test_a_kernel_that_is_learned(okl, related_csv, related, tmp_path, target):
     result = okl(
         *("fit", related_csv, "--target", target, "--out", tmp_path / "out"),
-        *("--kernel", "auto", "--set", "alphas=4", "--cv", "3"),
+        *("--kernel", "auto", "--set", "alphas=2", "--cv", "2"),
     )
     assert result.exit_code == 0, result.stderr
     assert "1 kernel learned from 120 rows" in result.stderr

@@ -20,10 +20,10 @@ def sample(n=90, seed=0):
 
 
 @pytest.fixture(scope="module")
-def fitted(okl, tmp_path_factory):
+def fitted(okl_without_pictures, tmp_path_factory):
     folder = tmp_path_factory.mktemp("long")
     sample().to_csv(folder / "table.csv", index=False)
-    result = okl(
+    result = okl_without_pictures(
         *("fit", folder / "table.csv", "--target", "mark", "--out", folder / "out"),
         *("--task-column", "school", "--kernel", "linear", *FEWER_ALPHAS),
     )
