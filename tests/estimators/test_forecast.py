@@ -35,7 +35,9 @@ def regressor(*given, **parameters):
         (regressor("rbf", Sparse(mu=0.5)), Y),
         (regressor("rbf", "identity"), MISSING),
         (
-            OutputKernelClassifierCV("rbf", "identity", loss="logistic", alphas=2),
+            OutputKernelClassifierCV(
+                "rbf", "identity", loss="logistic", alphas=2, cv=2, tol=1e-3
+            ),
             LABELS,
         ),
     ],
@@ -71,7 +73,7 @@ NESTED = Gaussian(0.3) * (Linear() + (Matern(2.0) + (Gaussian(1.0) + 2.0)))
     ids=["left-out", "learned", "nested", "average", "products"],
 )
 def test_memory_of_kernels_that_are_combined(kernel, parameters):
-    rows, targets, _ = draw(600, 4)
+    rows, targets, _ = draw(400, 4)
     search = regressor(kernel, **{"structures": "identity"} | parameters)
     said = search.forecast(rows, targets).memory
     gc.collect()

@@ -198,7 +198,7 @@ def test_a_linear_kernel_needs_no_matrix():
 
 @pytest.mark.parametrize("structure", ["identity", "frobenius"])
 def test_many_sparse_columns_are_not_decomposed(structure):
-    n, d = 1500, 1000
+    n, d = 1000, 700
     X = sp.random_array((n, d), density=8 / d, random_state=0, format="csr")
     Y = X @ np.random.default_rng(1).normal(size=(d, 2))
     options = {"kernel": "linear", "structure": structure, "tol": 1e-8}
