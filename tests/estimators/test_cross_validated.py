@@ -73,11 +73,11 @@ def test_scores_are_those_of_clones(intercept, kernel, sparse, one_dimensional):
     X = sp.csr_matrix(X) if sparse else X
     options = {"fit_intercept": intercept, "tol": 1e-9}
     model = OutputKernelRegressorCV(
-        kernel, structures, alphas=ALPHAS, cv=KFold(3), **options, normalize_y=False
+        kernel, structures, alphas=ALPHAS, cv=KFold(2), **options, normalize_y=False
     ).fit(X, Y)
     single = OutputKernelRegressor(kernel, **options, normalize_y=False)
-    expected = expected_scores(single, structures, X, Y, KFold(3))
-    assert model.scores_.shape == (len(structures), 3, 3)
+    expected = expected_scores(single, structures, X, Y, KFold(2))
+    assert model.scores_.shape == (len(structures), 3, 2)
     assert_allclose(model.scores_, expected, rtol=1e-3, atol=1e-4)
 
 
@@ -174,11 +174,11 @@ def test_classification(kind, scoring):
         ["identity", "frobenius"],
         loss="squared",
         alphas=ALPHAS,
-        cv=3,
+        cv=2,
         scoring=scoring,
     ).fit(X, y)
     single = OutputKernelClassifier(Gaussian(0.5))
-    expected = expected_scores(single, ["identity", "frobenius"], X, y, 3, scoring)
+    expected = expected_scores(single, ["identity", "frobenius"], X, y, 2, scoring)
     assert_allclose(model.scores_, expected, atol=1e-12)
     assert_array_equal(model.classes_, clone(single).fit(X, y).classes_)
     assert model.predict(X).shape == y.shape
@@ -377,7 +377,7 @@ def test_alphas_of_related_outputs_keep_their_ratios():
 @pytest.mark.parametrize("loss", [Huber(1.0), Squared(), Logistic()], ids=str)
 def test_alphas_of_outputs_by_folds_are_those_of_each_output_alone(loss):
     X, Y = with_noise()
-    grid, folds = np.geomspace(1e2, 1e-2, 5), KFold(3)
+    grid, folds = np.geomspace(10, 1e-2, 4), KFold(2)
     if loss.name == "logistic":
         search, single = OutputKernelClassifierCV, OutputKernelClassifier
         Z, scores, units = (Y > 0.3).astype(float), "decision_function", {}

@@ -95,11 +95,10 @@ def test_a_target_fully_predicted_by_the_model_changes_nothing(structure):
 def test_a_path_and_a_search(structure):
     X, Y, _ = draw(25, 3)
     Y = holes(Y)
-    path = output_kernel_path(X, Y, structure=structure, alphas=3, eps=1e-2)
+    options = {"alphas": 2, "eps": 1e-2, "tol": 1e-4}
+    path = output_kernel_path(X, Y, structure=structure, **options)
     assert all(c.status == "optimal" for c in path.certificates)
-    search = OutputKernelRegressorCV("rbf", [structure], alphas=2, eps=1e-2, cv=2).fit(
-        X, Y
-    )
+    search = OutputKernelRegressorCV("rbf", [structure], cv=2, **options).fit(X, Y)
     assert np.all(np.isfinite(search.scores_))
     assert np.isfinite(search.score(X, Y))
 

@@ -177,7 +177,7 @@ def test_balanced_classes_count_rows_by_their_weight():
 def test_grids_and_held_out_scores(structure):
     X, Y, _ = draw(N, M)
     # the same rows in the same folds, as often as they weigh
-    folds = list(KFold(3).split(X))
+    folds = list(KFold(2).split(X))
     places = [np.flatnonzero(np.isin(ROWS, test)) for _, test in folds]
     repeated_folds = [
         (np.setdiff1d(np.arange(len(ROWS)), test), test) for test in places
@@ -185,7 +185,7 @@ def test_grids_and_held_out_scores(structure):
     options = {
         "structures": [structure],
         "kernels": "short_list",
-        "alphas": 3,
+        "alphas": 2,
         "eps": 1e-2,
         "tol": 1e-9,
     }
@@ -210,7 +210,7 @@ def test_grids_and_held_out_scores_of_classifiers(loss, structure):
     options = {
         "structures": structure,
         "kernels": ["rbf", "laplacian"],  # the short list: above
-        "alphas": 3,
+        "alphas": 2,
         "eps": 1e-2,
         "loss": loss,
     }
