@@ -331,8 +331,7 @@ def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "kind", "--loss", "hinge"),
-        *("--structure", "identity", "--out", tmp_path / "out", "--set", "alphas=3"),
-        *("--kernel", "rbf"),
+        *("--structure", "identity", "--out", tmp_path / "out", *SMALL),
     )
     assert result.exit_code == 0, result.stderr
     model = load_model(tmp_path / "out" / "model.skops")

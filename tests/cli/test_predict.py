@@ -9,6 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from okl.cli.storage import load_model
 from okl.estimators.targets import TrainingTargets
+from tests.cli.conftest import SMALL
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_values_that_the_fit_has_not_seen_are_named(okl, tmp_path):
         {"town": towns, "old": [True] * 30, "x": numbers, "y": numbers}
     )
     table.to_csv(tmp_path / "table.csv", index=False)
-    fit = ["fit", tmp_path / "table.csv", "--target", "y", "--kernel", "rbf"]
+    fit = ["fit", tmp_path / "table.csv", "--target", "y", *SMALL]
     okl(*fit, "--out", tmp_path / "out")
     new = pd.DataFrame({"town": ["a", "z", "?"], "old": [True, True, False], "x": 1.0})
     new.to_csv(tmp_path / "new.csv", index=False)

@@ -26,7 +26,7 @@ def sure(related, tmp_path_factory):
         folder / "out",
         structures=["low_rank"],
         kernels=["rbf"],
-        assignments=["alphas=[10.0, 3.0, 1.0]"],
+        assignments=["alphas=[3.0, 1.0]"],
         stability=8,
     )
     return folder / "out", fit

@@ -368,7 +368,7 @@ def test_too_few_rows_of_each_class_for_the_folds():
 def test_a_class_in_one_fold_only_is_an_error_of_nobody():
     y = np.array([0] * 5 + [1] * 4 + [2])
     with pytest.warns(UserWarning, match="fewer rows than the 3 folds.* Pass cv"):
-        model = OutputKernelClassifierCV(alphas=2, cv=3).fit(X, y)
+        model = OutputKernelClassifierCV("rbf", alphas=2, cv=3).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
 
 

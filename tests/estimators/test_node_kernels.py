@@ -238,7 +238,7 @@ def test_parameters_copies_and_files():
         classifier(Tree(TREE), fit_intercept=False),
         {"structure__kernels": [None, {2: Gaussian(0.3)}]},
         scoring="neg_log_loss",
-        cv=3,
+        cv=2,
     ).fit(X, LABELS)
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
 

@@ -289,7 +289,7 @@ def test_outputs_of_which_none_has_the_name_of_a_leaf_are_told():
 
 def test_the_variances_are_learned():
     model = tree_model(Tree(TREE, "level"), fit_intercept=False)
-    search = GradientSearchCV(model, ["structure__variances"], max_iter=8).fit(
+    search = GradientSearchCV(model, ["structure__variances"], cv=2, max_iter=8).fit(
         X, LABELS
     )
     learned = search.best_params_["structure__variances"]
