@@ -108,8 +108,8 @@ MUTATIONS = [
     ),
     Mutation(
         "solvers/smooth/joint_steps.py",
-        "objective = loss + self.alpha / 2 * squares",
-        "objective = loss + self.alpha / 2.1 * squares",
+        "scores.predictions) + self.alpha / 2 * squares",
+        "scores.predictions) + self.alpha / 2.1 * squares",
         "tests/solvers/test_factor_newton.py",
     ),
     Mutation(

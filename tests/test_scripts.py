@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutations import MUTATIONS
+
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -17,3 +19,10 @@ SCRIPTS = sorted(
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_script_finds_what_it_imports(name):
     importlib.import_module(name)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda one: one.line)
+def test_every_mutation_has_its_line(mutation):
+    text = (ROOT / "src" / "okl" / mutation.file).read_text()
+    assert text.count(mutation.line) == 1
+    assert (ROOT / mutation.first.partition("::")[0]).exists()
