@@ -228,6 +228,11 @@ class TestMemory:
         group = str(limit), str(usage), (str(table), "inactive_file")
         monkeypatch.setattr(memory, "_CONTROL_GROUPS", (group,))
         assert memory._limited_memory() == 700
+        for unknown in ("anon 5\n", "inactive_file\n", ""):
+            table.write_text(unknown)
+            assert memory._limited_memory() == 300
+        table.unlink()
+        assert memory._limited_memory() == 300
         limit.write_text("max\n")  # no limit
         assert memory._limited_memory() is None
 

@@ -60,6 +60,24 @@ def test_it_is_preferred_to_steps_in_a_factor_if_outputs_are_few(m, other, monke
     assert found.certificate.status == "optimal"
 
 
+def test_what_it_leaves_of_a_gap_is_for_steps_in_a_factor(monkeypatch):
+    prepared = prepared_for(Logistic(), TraceBall(), True)
+    solve = region_newton.region_newton
+    ended = []
+
+    def briefly(prepared, request):
+        ended.append(solve(prepared, request._replace(max_iter=4)))
+        return ended[-1]
+
+    monkeypatch.setattr(region_newton, "region_newton", briefly)
+    found = Majorization().solve(prepared, Request(0.01, tol=1e-8, max_iter=50))
+    (first,) = ended
+    assert first.certificate.status == "unproved"
+    assert found.certificate.status == "optimal"
+    assert first.n_iter < found.n_iter == len(found.history) <= 50
+    assert found.history[: first.n_iter] == first.history
+
+
 def test_a_step_leads_on_from_a_singular_kernel():
     # such as rounds leave under the trace ball
     prepared = prepared_for(SquaredHinge(), TraceBall(), True)

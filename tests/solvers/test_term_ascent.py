@@ -126,6 +126,19 @@ def test_the_answer_of_some_entries(n_entries):
     assert np.linalg.eigvalsh(block)[0] > -1e-10 * np.linalg.eigvalsh(block)[-1]
 
 
+def test_weights_of_the_squared_hinge_are_copies_of_rows():
+    X, y = three_classes()
+    times = np.arange(len(y)) % 3 + 1
+    kernels = [Gaussian(0.3), Laplacian(0.3)]
+    model = OutputKernelClassifier(
+        kernels, ["frobenius"] * 2, 0.1, loss="squared_hinge"
+    )
+    weighted = model.fit(X, y, sample_weight=times).certificate_
+    copied = model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).certificate_
+    assert weighted.status == copied.status == "optimal"
+    assert weighted.primal == pytest.approx(copied.primal, rel=2e-6)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_the_squared_hinge_takes_few_products(missing, monkeypatch):
     # with models of the loss, which is flat beyond the margin, the first took 11 044

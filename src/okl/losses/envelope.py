@@ -47,7 +47,7 @@ class Proximal(Separable):
 
 
 class Envelope(Separable):
-    """The Moreau envelope of a loss with kinks.
+    """The Moreau envelope of a loss.
 
     Weights multiply the envelope, which is that of the weighted loss at a parameter
     multiplied as well: an entry of weight 2 counts as two.
@@ -57,7 +57,7 @@ class Envelope(Separable):
     loss : Proximal
         V.
     moreau_parameter : float, default=1.0
-        sigma > 0, the largest second derivative.
+        sigma > 0, which no second derivative exceeds.
     shift : array (n_samples, n_outputs) or float, default=0.0
         s, what the scores are moved by.
     """

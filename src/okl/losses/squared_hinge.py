@@ -68,9 +68,9 @@ class SquaredHinge(Margin, Proximal):
         return share * self.second_derivative(targets, points)
 
     def slope_bounds(self, targets: Array) -> tuple[Array, Array]:
-        """Return 0 and y times the largest number, which a weight of zero takes off."""
+        """Return 0 and y times a number beyond all slopes, which weights multiply."""
         xp = namespace(targets)
-        slopes = xp.finfo(targets.dtype).max * xp.sign(targets)
+        slopes = float(xp.finfo(targets.dtype).max) ** 0.5 * xp.sign(targets)
         return xp.clip(slopes, None, 0.0), xp.clip(slopes, 0.0, None)
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:

@@ -104,16 +104,20 @@ def _system_memory() -> int | None:
 def _limited_memory() -> int | None:
     for limit, usage, reclaimable in _CONTROL_GROUPS:
         try:
-            used = int(Path(usage).read_text()) - _entry(*reclaimable)
-            return int(Path(limit).read_text()) - used
+            free = int(Path(limit).read_text()) - int(Path(usage).read_text())
         except (OSError, ValueError):
             continue
+        try:
+            return free + _entry(*reclaimable)
+        except (OSError, ValueError):
+            return free
     return None
 
 
 def _entry(table: str, name: str) -> int:
     """Return the number behind a name in a file of one entry a line."""
     for line in Path(table).read_text().splitlines():
-        if line.startswith(f"{name} "):
-            return int(line.split()[1])
+        found, _, number = line.partition(" ")
+        if found == name:
+            return int(number.removesuffix("kB"))
     raise ValueError(f"{table} has no {name}")

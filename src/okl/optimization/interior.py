@@ -70,7 +70,7 @@ class Interior(WithBarrier):
     def is_ball(self) -> bool:
         """Whether the budget is all that bounds a PSD L: tr L is that at the optimum.
 
-        L is then of low rank, and Newton's method has a factor of it.
+        L is then of low rank, and Newton's method may have a factor of it.
         """
         free = self.lower == 0 and self.upper == _INF and self.inverse == 0
         return free and self.mean is None

@@ -17,7 +17,8 @@ near enough.
 Several kernels, each with a learned L, are another matter: an envelope that is sharp
 bends where L goes as well. There the rounds are those of
 `okl.solvers.kinks.term_ascent`, and these take the half of the time with one kernel
-under the Frobenius norm as well.
+under the Frobenius norm as well. The squared hinge, smooth but curved in few entries,
+goes that way too where there are several kernels.
 
 The model that is returned is the one of the dual point, alpha C = a, the entries of a
 between their bounds solved for (`okl.solvers.kinks.polishing`): its dual variables are

@@ -74,5 +74,6 @@ class Majorization(Solver):
             request = request._replace(max_iter=left, start=found.start)
             further = factor_newton.factor_newton(prepared, request)
             history = found.history + further.history
-            return replace(further, n_iter=len(history), history=history)
+            best = min(found, further, key=lambda one: one.certificate.primal)
+            return replace(best, n_iter=len(history), history=history)
         return (factor_newton.factor_newton if in_factor else rounds)(prepared, request)

@@ -2,7 +2,8 @@ r"""Several kernels, penalties whose conjugate has kinks: the proximal point met
 
 The conjugate of a trace has no second derivative. With the squared distance from the
 last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has, and the rounds
-of `okl.solvers.terms.term_newton` solve the problem. Its solution is the next L_q.
+of `okl.solvers.terms.term_newton`, or for losses with kinks those of
+`okl.solvers.kinks.term_ascent`, solve the problem. Its solution is the next L_q.
 Every one lowers the objective, whatever the weights, and the lower they are the fewer
 there are, of more steps each (Rockafellar 1976): they are lowered from one to the next.
 
@@ -38,7 +39,7 @@ _SHARE, _MOST, _CLOSEST, _CLOSER = 0.1, 1e-2, 1e-2, 0.1
 _STEPS, _ROUGH = 50, 1e-2
 
 
-# TermNewton's rounds, at one alpha.
+# What solves the problem of a round, at one alpha.
 Rounds = Callable[[Any, Request], Solution]
 
 
