@@ -13,7 +13,7 @@ from okl.parameters.component import Component
 
 LOSSES = {
     "active": "a loss that is curved in few entries",
-    "proximal": "a loss with kinks, such as 'hinge', or 'squared_hinge'",
+    "proximal": "the loss 'hinge', 'squared_hinge' or a `Quantile`",
     "quadratic": "the loss 'squared'",
     "smooth": "a smooth loss, such as 'squared' or 'softmax'",
 }

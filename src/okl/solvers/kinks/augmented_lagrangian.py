@@ -48,6 +48,7 @@ from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
 from okl.solvers.terms.one_term import as_one_term, of_one_term
 from okl.solvers.terms.proximal_points import proximal_points
+from okl.solvers.terms.term_newton import PreparedTerms
 
 # The first Moreau parameter, the largest, and its growth: by more where the last smooth
 # problem took few iterations, of Newton's method or of models of L. These feel a
@@ -169,7 +170,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
 class _OneTerm(NamedTuple):
     """A problem of one kernel, prepared as a sum."""
 
-    inside: Any
+    inside: PreparedTerms
 
 
 def _is_one_term(problem: Problem) -> bool:

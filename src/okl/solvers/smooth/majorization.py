@@ -74,6 +74,6 @@ class Majorization(Solver):
             request = request._replace(max_iter=left, start=found.start)
             further = factor_newton.factor_newton(prepared, request)
             history = found.history + further.history
-            best = min(found, further, key=lambda one: one.certificate.primal)
+            best = min(found, further, key=lambda one: one.certificate.relative_gap)
             return replace(best, n_iter=len(history), history=history)
         return (factor_newton.factor_newton if in_factor else rounds)(prepared, request)
