@@ -143,18 +143,12 @@ class FactoredPoint:
         rank, kept = self.rank, self.weights[: self.rank]
         roots = xp.sqrt(kept)
         sums = kept[:, None] + kept
-        predicted = self.scaled[:, :rank] * roots  # E = KCB
 
         def hessian(direction: Array) -> Array:
-            # -dC = K C (X B' + B X') / (d l' + alpha)
-            change = predicted @ direction.T
-            change[:, :rank] += (self.scaled @ direction) * roots
-            change /= self.divisor
             product = direction - self.moment @ direction
             if above is not None:
                 product += above @ (above.T @ direction)
-            product += change.T @ predicted
-            product += self.scaled.T @ (change[:, :rank] * roots)
+            product += self._fall_of_moment(direction * roots) * roots
             return product
 
         def precondition(right: Array) -> Array:
@@ -166,3 +160,23 @@ class FactoredPoint:
 
         direction = conjugate_gradient(hessian, -self.gradient, precondition, rtol=rtol)
         return direction, alpha * inner(self.gradient, direction)
+
+    def _fall_of_moment(self, half: Array) -> Array:
+        """Return the first columns of -dS (r, rank) where L grows by H + H'.
+
+        Of H only the first columns (r, rank) are given, the others are zero. There
+        -dC = K C (H + H') / (d l' + alpha), and -dS = G + G' with G = (K C)'(-dC).
+        """
+        xp, rank = namespace(half), half.shape[1]
+        scaled = self.scaled
+        if 2 * rank < half.shape[0]:  # few columns: two products with these
+            change = scaled[:, :rank] @ half.T
+            change[:, :rank] += scaled @ half
+            change /= self.divisor
+            return change.T @ scaled[:, :rank] + scaled.T @ change[:, :rank]
+        others = xp.zeros((half.shape[0], half.shape[0] - rank), dtype=half.dtype)
+        half = xp.concat([half, others], axis=1)
+        change = scaled @ (half + half.T)
+        change /= self.divisor
+        crossed = scaled.T @ change
+        return crossed[:, :rank] + crossed[:rank, :].T
