@@ -96,8 +96,12 @@ class Sparse(Structure):
 
     def penalty(self, output_kernel: Array) -> float:
         """Return R(L), infinite for a singular L."""
+        values = namespace(output_kernel).linalg.eigvalsh(output_kernel)
+        return self._penalty(values, output_kernel)
+
+    def _penalty(self, values: Array, output_kernel: Array) -> float:
+        """Return R(L), given the ascending eigenvalues of L."""
         xp = namespace(output_kernel)
-        values, _ = eigh(output_kernel)
         if not float(values[0]) > 0:
             return float("inf")
         weight, eps = self._numbers
@@ -121,7 +125,7 @@ class Sparse(Structure):
         iterates = newton(Quadratic(matrix), region, start, rtol=_FORCING)
         least = float("inf")
         for n_steps, ((values, vectors, entries), _) in enumerate(iterates):
-            below = inner(matrix, entries) - self.penalty(entries)
+            below = inner(matrix, entries) - self._penalty(values, entries)
             if n_steps == _MAX_STEPS or float(values[-1]) > _UNBOUNDED * scale:
                 break
             bound = self.dual_bound(matrix, SpectralKernel(values, vectors))
@@ -196,7 +200,7 @@ class Sparse(Structure):
             rtol=_FORCING,
         )
         for n_steps, ((values, vectors, entries), point) in enumerate(iterates):
-            primal = point.value + self.penalty(entries)
+            primal = point.value + self._penalty(values, entries)
             inverse = (vectors / values) @ vectors.T
             dual = self._update_dual(inverse @ shifted @ inverse, root)
             if primal - dual <= tol * primal or n_steps == _MAX_STEPS:
@@ -215,11 +219,11 @@ class Sparse(Structure):
         nearest = identity + (1 - identity) * xp.clip(
             symmetric(gradient), -weight, weight
         )
-        below = max(-float(eigh(nearest)[0][0]), 0.0)
+        below = max(-float(xp.linalg.eigvalsh(nearest)[0]), 0.0)
         if below > 0:
             below += epsilon(gradient) * gradient.shape[0]
         mixed = (nearest + below * identity) / (1 + below)
-        values, _ = eigh(symmetric(root @ mixed @ root))
+        values = xp.linalg.eigvalsh(symmetric(root @ mixed @ root))
         return float(xp.sum(xp.sqrt(xp.clip(values, 0.0, None))))
 
 
