@@ -125,6 +125,20 @@ of each, 60 rows of iris and of wine among them, that start changes the log loss
 to 28 %, 3 % in the geometric mean, and where held-out rows prefer it by -30 to 1 %, in
 the mean -4 %; on all but iris the means are 8 % and 0 %.
 
+A linear third and a width for each column were tried once more, at the alpha that is
+chosen, on 40 further splits of each set (four repetitions of ten folds). There okl has
+96.3 and 0.094 on iris and 98.3 and 0.038 on wine, logistic regression 97.3 and 0.081,
+and 98.2 and 0.058; added to accuracy and log loss:
+
+| kernel | iris | | wine | |
+|---|---|---|---|---|
+| a linear third | 0.0 ± 0.0 | -0.006 ± 0.003 | 0.1 ± 0.1 | -0.001 ± 0.001 |
+| a width for each column | 0.2 ± 0.3 | -0.012 ± 0.005 | 0.0 ± 0.2 | 0.003 ± 0.003 |
+| both | 0.3 ± 0.2 | -0.012 ± 0.005 | 0.1 ± 0.2 | 0.001 ± 0.003 |
+
+With both, iris has nearly the log loss of logistic regression, but is 0.7 points
+behind, for eight widths in the place of two.
+
 A width for each column pays on one of ten sets of 60 to 200 rows, the rocks of Jura by
 place and seven metals: there it takes the log loss from 0.794 to 0.697 (by 0.097 ±
 0.012, at alpha 1, on six splits) and the held-out loss by 14 and 24, with Matern and
