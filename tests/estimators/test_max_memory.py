@@ -82,6 +82,19 @@ def test_classifiers_agree(loss):
     assert_allclose(blocks.decision_function(X), stored.decision_function(X), atol=1e-4)
 
 
+@pytest.mark.parametrize("structure", ["frobenius", TraceBall(0.5)], ids=repr)
+def test_outputs_of_which_some_are_sums_of_others(structure, products):
+    X, Y, _ = draw(N, M)
+    Y[:, 2] = Y[:, 0] - Y[:, 1]
+    options = {"structure": structure, "alpha": 0.1, "tol": 1e-10}
+    stored = OutputKernelRegressor(KERNEL, **options).fit(X, Y)
+    blocks = OutputKernelRegressor(KERNEL, max_memory=LITTLE, **options).fit(X, Y)
+    assert products
+    assert blocks.certificate_.status == "optimal"
+    assert_allclose(blocks.predict(X), stored.predict(X), atol=1e-4)
+    assert_allclose(blocks.intercept_, stored.intercept_, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     "structure",
     ["frobenius", "low_rank", TraceBall(1e-2), Cluster(2), Sparse(0.5, 1e-2)],

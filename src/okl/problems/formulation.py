@@ -93,11 +93,13 @@ class Formulation:
         ----------
         dual_coef : array (n_samples, n_outputs)
             Theta.
-        centered : array (n_outputs,), optional
+        centered : array (r,), optional
             What the solver of the problem found beside it.
         """
         if self.kernel_means is None:
             return None
+        if centered is not None and self.basis is not None:
+            centered = self.basis @ centered
         offset = -self.problem.entries.offset(self.kernel_means, dual_coef)
         for part in (self.target_means, centered):
             offset = offset if part is None else offset + part
