@@ -266,3 +266,19 @@ def test_errors():
     classes = OutputKernelClassifier(KERNEL).fit(X, Y[:, 0] > 0)
     with pytest.raises(TypeError, match="given"):
         classes.predict(NEW, given=np.zeros((8, 1)))
+
+
+@pytest.mark.parametrize("structure", ["identity", "low_rank", "trace_ball"])
+def test_a_constant_output_tells_nothing(structure):
+    # what rounding and the tolerance leave of it was taken for noise of 1e-34
+    X, Y, _ = draw(20, 3)
+    Y[:, 0] = 0.1
+    Y[:5, 1] = np.nan
+    model = OutputKernelRegressor(KERNEL, structure, normalize_y=False).fit(X, Y)
+    assert model.noise_variance_[0] == 0.0
+    given = np.full((len(NEW), 3), np.nan)
+    given[:, 0] = 0.8
+    found, std = model.predict(NEW, given=given, return_std=True)
+    mean, alone = model.predict(NEW, return_std=True)
+    assert_allclose(found[:, 1:], mean[:, 1:], rtol=1e-6)
+    assert_allclose(std[:, 1:], alone[:, 1:], rtol=1e-2)

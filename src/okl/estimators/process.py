@@ -7,7 +7,7 @@ is first asked for, on rows left out (`okl.posterior.calibration`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,8 @@ from okl.posterior import (
     covariances_left_out,
 )
 
+# Residuals of a constant output beside those of others that are not told from zero.
+_REMAINS = 1e-4
 _MEASURED = {"_residuals", "_left_out", "calibration", "correlation"}
 
 
@@ -110,7 +112,7 @@ class Process:
 
     @cached_property
     def _left_out(self) -> RowsLeftOut:
-        return RowsLeftOut.of(
+        left = RowsLeftOut.of(
             self.posterior,
             self.function.rows,
             self._residuals,
@@ -118,6 +120,10 @@ class Process:
             self.noise,
             self.tasks,
         )
+        residuals = _without_remains(
+            left.residuals, self.targets, self.weights, self.tasks
+        )
+        return replace(left, residuals=residuals)
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -264,3 +270,23 @@ class Process:
         covariance = deviations[:, :, None] * deviations[:, None]
         covariance *= self.correlation
         return covariance
+
+
+def _without_remains(
+    residuals: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+    tasks: Tasks | None,
+) -> np.ndarray:
+    """Return residuals, zero for constant outputs that are fitted but for rounding.
+
+    What rounding, or the tolerance of the fit, leaves of these is no noise: beside it
+    any other value would tell of the other outputs without bounds.
+    """
+    outputs = COLUMNS if tasks is None else tasks
+    units = Units.of(targets, weights, tasks, free_intercept=True)
+    squares = outputs.sums(np.nan_to_num(residuals**2))
+    rounding = np.finfo(np.float64).eps * np.abs(units.mean)
+    least = np.maximum(_REMAINS**2 * squares.max(), len(residuals) * rounding**2)
+    exact = outputs.spread(units.constant & (squares <= least))
+    return np.where(exact & ~np.isnan(residuals), 0.0, residuals)
