@@ -100,6 +100,20 @@ class TestComponent:
         ):
             from_name(Named, table, Base)
 
+    def test_a_class_has_the_parameters_of_its_own_constructor(self):
+        class Base(Component):
+            def __init__(self, a=1):
+                self.a = a
+
+        class Further(Base):
+            def __init__(self, a=1, b=2):
+                super().__init__(a)
+                self.b = b
+
+        assert Base().get_params() == {"a": 1}
+        assert Further().get_params() == {"a": 1, "b": 2}
+        assert Base(3).get_params() == {"a": 3}
+
 
 class TestNumbers:
     """Numbers that come from users."""

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import check_pairwise_arrays
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl.kernels._checks import is_scale, positive_per_feature
+from okl.kernels._pairs import pairs
 
 # So many rows tell where most of them are.
 _LOOKED_AT = 100
@@ -108,7 +108,7 @@ def rescaled(
         Float64; the second *is* the first where Z is X, which is how the callers
         know that their matrix is square and symmetric.
     """
-    X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+    X, Z = pairs(X, Z)
     factors = positive_per_feature(kernel, name, X.shape[1]) ** power
     first = times(X, factors)
     return first, first if Z is X else times(Z, factors)
@@ -129,7 +129,7 @@ def rescaled_differences(
     which leave no digits for rows that are far from the origin, and rows of a column
     of dates in seconds are. Sparse rows stay where they are.
     """
-    X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+    X, Z = pairs(X, Z)
     if sparse.issparse(X) or sparse.issparse(Z):
         return rescaled(kernel, name, power, X, None if Z is X else Z)
     origin = midst(Z)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import check_pairwise_arrays
 
+from okl.kernels._pairs import pairs
 from okl.kernels.base import Kernel, Matrix, check_is_kernel
 from okl.kernels.differentiable import Evaluated, within
 from okl.parameters.component import Component
@@ -104,7 +104,7 @@ class Columns(Kernel):
         return Columns(self.kernel, numbers)
 
     def _select(self, X: Matrix) -> Matrix:
-        X, _ = check_pairwise_arrays(X, None, dtype=np.float64)
+        X, _ = pairs(X)
         return X[:, self._selected(X.shape[1])]
 
     def _selected(self, n_features: int) -> np.ndarray:

@@ -7,10 +7,10 @@ rows of which only the proportions matter.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics.pairwise import check_pairwise_arrays, linear_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
+from okl.kernels._pairs import inner_products, pairs
 from okl.kernels.base import Kernel, Matrix
 
 
@@ -26,13 +26,13 @@ class Cosine(Kernel):
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return the cosines of all pairs of rows."""
-        X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+        X, Z = pairs(X, Z)
         first = self.features(X)
-        return linear_kernel(first, first if Z is X else self.features(Z))
+        return inner_products(first, first if Z is X else self.features(Z))
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Return ones, zero for rows of zeros."""
-        X, _ = check_pairwise_arrays(X, None, dtype=np.float64)
+        X, _ = pairs(X)
         return row_norms(self.features(X), squared=True)
 
     def features(self, X: Matrix) -> Matrix:

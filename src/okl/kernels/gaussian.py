@@ -7,10 +7,10 @@ with enough samples it fits any continuous function.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from okl.kernels._contractions import sums_of_squares
 from okl.kernels._hyperparameters import feature_parameter
+from okl.kernels._pairs import squared_distances
 from okl.kernels._scaling import (
     one_width,
     rescaled_differences,
@@ -44,7 +44,7 @@ class Gaussian(Kernel):
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return the matrix; the one of X alone is exactly symmetric."""
         X, Z = rescaled_differences(self, "gamma", 0.5, X, Z)
-        return _of_squares(euclidean_distances(X, Z, squared=True), Z is X)
+        return _of_squares(squared_distances(X, Z), Z is X)
 
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
@@ -55,7 +55,7 @@ class Gaussian(Kernel):
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return K, and the inner products of W with -K gamma_k (x_k - z_k)^2."""
         X, Z = rescaled_differences(self, "gamma", 0.5, X, Z)
-        squares = euclidean_distances(X, Z, squared=True)
+        squares = squared_distances(X, Z)
         if np.ndim(self.gamma):
             K = _of_squares(squares, Z is X)
             return K, lambda W: {"gamma": -sums_of_squares(W * K, X, Z)}

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import check_pairwise_arrays, linear_kernel
 from sklearn.utils.extmath import row_norms
 
 from okl.kernels._checks import as_numbers, positive_per_feature
 from okl.kernels._contractions import sums_of_products
 from okl.kernels._hyperparameters import WEIGHT, feature_parameter
+from okl.kernels._pairs import inner_products, pairs
 from okl.kernels._scaling import column_means, times
 from okl.kernels.base import Kernel, Matrix
 from okl.kernels.differentiable import Derivatives, Evaluated
@@ -54,7 +54,7 @@ class Linear(Kernel):
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return the matrix (X - c) diag(s) (Z - c)', dense also for sparse rows."""
-        return linear_kernel(*self._features(X, Z))
+        return inner_products(*self._features(X, Z))
 
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
@@ -67,7 +67,7 @@ class Linear(Kernel):
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return the matrix, and the inner products of W with those of the columns."""
         X, Z = self._features(X, Z)
-        K = linear_kernel(X, Z)
+        K = inner_products(X, Z)
 
         def pullback(W: np.ndarray) -> Derivatives:
             if self.scales is None:
@@ -143,6 +143,6 @@ class Linear(Kernel):
 
     def _features(self, X: Matrix, Z: Matrix | None = None) -> tuple[Matrix, Matrix]:
         """Return those of X and of Z; the second *is* the first where Z is X."""
-        X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+        X, Z = pairs(X, Z)
         first = self.features(X)
         return first, first if Z is X else self.features(Z)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import check_pairwise_arrays, euclidean_distances
 
 from okl.kernels._checks import positive_per_feature
 from okl.kernels._contractions import sums_of_products, sums_of_squares
 from okl.kernels._hyperparameters import OWN, SHARED, feature_parameter
+from okl.kernels._pairs import pairs, squared_distances
 from okl.kernels._scaling import midst, symmetrized
 from okl.kernels.base import Kernel, Matrix
 from okl.kernels.differentiable import Derivatives, Evaluated
@@ -121,7 +121,7 @@ class Periodic(Kernel):
             raise TypeError(
                 "Periodic takes dense X only, got a sparse matrix: pass X.toarray()."
             )
-        X, Z = check_pairwise_arrays(X, Z, dtype=np.float64)
+        X, Z = pairs(X, Z)
         period = positive_per_feature(self, "periodicity", X.shape[1])
         origin = midst(Z)  # angles of large numbers would have no digits
         first = (X - origin) * (2.0 * np.pi / period)
@@ -139,7 +139,7 @@ class Periodic(Kernel):
 
 
 def _of_circles(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    K = euclidean_distances(A, B, squared=True)
+    K = squared_distances(A, B)
     np.negative(K, out=K)
     np.exp(K, out=K)
     return symmetrized(K) if A is B else K

@@ -9,12 +9,13 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel
+from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils.extmath import row_norms
 
 from okl.kernels._checks import nonnegative_number
 from okl.kernels._contractions import sums_of_products
 from okl.kernels._hyperparameters import feature_parameter, weight_parameter
+from okl.kernels._pairs import inner_products
 from okl.kernels._scaling import rescaled, resolved_gamma
 from okl.kernels.base import Kernel, Matrix
 from okl.kernels.differentiable import Derivatives, Evaluated
@@ -70,7 +71,7 @@ class Polynomial(Kernel):
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return B^degree, B = X diag(gamma) Z' + coef0, and W on its derivatives."""
         X, Z = rescaled(self, "gamma", 0.5, X, Z)
-        inner = linear_kernel(X, Z)
+        inner = inner_products(X, Z)
         base = inner + self.coef0
 
         def pullback(W: np.ndarray) -> Derivatives:

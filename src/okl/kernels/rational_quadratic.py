@@ -8,11 +8,11 @@ that rows far apart still have something in common.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from okl.kernels._checks import positive_number
 from okl.kernels._contractions import sums_of_squares
 from okl.kernels._hyperparameters import length_parameter, shape_parameter
+from okl.kernels._pairs import squared_distances
 from okl.kernels._scaling import (
     one_width,
     rescaled_differences,
@@ -104,6 +104,6 @@ class RationalQuadratic(Kernel):
 
     def _ratios(self, X: Matrix, Z: Matrix) -> np.ndarray:
         """Return r^2 / (2 alpha) of rescaled rows."""
-        ratios = euclidean_distances(X, Z, squared=True)
+        ratios = squared_distances(X, Z)
         ratios /= 2.0 * positive_number(self, "alpha")
         return ratios

@@ -22,12 +22,13 @@ from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+
+from okl.parameters.names import NamedParameters
 
 T = TypeVar("T", bound="Component")
 
 
-class Component(BaseEstimator):
+class Component(NamedParameters):
     """A nameable bundle of parameters.
 
     Attributes

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator
+from okl.parameters.names import NamedParameters
 
 
-class ListedParameters(BaseEstimator):
+class ListedParameters(NamedParameters):
     """Base of what has parameters that may be lists, or mappings, of components.
 
     Attributes

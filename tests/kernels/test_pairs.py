@@ -1,0 +1,66 @@
+"""Pairs of rows, checked as scikit-learn checks them, and what it computes of them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import (
+    check_pairwise_arrays,
+    euclidean_distances,
+    linear_kernel,
+)
+
+from okl.kernels._pairs import inner_products, pairs, squared_distances
+
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
+ROWS = {
+    "one set": (X, X),
+    "two sets": (X, Z),
+    "sparse": (sparse.csr_array(X), sparse.csr_array(Z)),
+    "single precision": (X.astype(np.float32), Z),
+    "large": (np.full((2, 3), 1e308), Z),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_products_are_those_of_scikit_learn(rows):
+    with np.errstate(over="ignore"):
+        given = check_pairwise_arrays(*ROWS[rows], dtype=np.float64)
+        np.testing.assert_array_equal(
+            inner_products(*ROWS[rows]), linear_kernel(*given)
+        )
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_distances_are_those_of_scikit_learn(rows):
+    with np.errstate(over="ignore", invalid="ignore"):
+        given = check_pairwise_arrays(*ROWS[rows], dtype=np.float64)
+        np.testing.assert_array_equal(
+            squared_distances(*ROWS[rows]), euclidean_distances(*given, squared=True)
+        )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (np.array([[np.nan, 1.0]]), None),
+        (np.ones((2, 2)), np.array([[np.inf, -np.inf]])),
+        (np.ones((2, 2)), np.ones((2, 3))),
+        (np.ones(2), None),
+        (np.ones((0, 2)), None),
+        (np.ones((2, 2)), np.ones((2, 0))),
+    ],
+)
+def test_what_is_wrong_is_said_by_scikit_learn(bad):
+    with pytest.raises(ValueError) as expected:  # noqa: PT011
+        check_pairwise_arrays(*bad, dtype=np.float64)
+    with pytest.raises(ValueError) as found:  # noqa: PT011
+        pairs(*bad)
+    assert str(found.value) == str(expected.value)
+
+
+def test_rows_that_are_one_set_stay_one():
+    for given in (X, X.astype(np.float32)):
+        for Z in (None, given):
+            first, second = pairs(given, Z)
+            assert first is second
