@@ -7,6 +7,9 @@ asks for two threads, with which sums are added up in another order.
 Python looks through all objects for cycles to free each time that many more are alive.
 While modules and cases are collected there are none to free, and it takes a third of
 that time.
+
+What distributes the tests to workers reads this file as well, and starts them once it
+has: it imports nothing that takes long.
 """
 
 import gc
@@ -17,7 +20,6 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-from okl.numerics import memory
 from tests.covering import MARKER, covering
 
 # How many examples hypothesis draws in `make test` and in all others, where a test does
@@ -67,5 +69,7 @@ def _few_threads():
 @pytest.fixture
 def free_memory(monkeypatch):
     """Return a function that sets how many bytes are free, and has each asked for."""
+    from okl.numerics import memory
+
     monkeypatch.setattr(memory, "UNQUESTIONED", 0)
     return lambda n: monkeypatch.setattr(memory, "available_memory", lambda: n)
