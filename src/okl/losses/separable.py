@@ -160,7 +160,7 @@ class Separable(Loss):
         self, targets: Array, scores: Array, weights: Array | None, sharing: Sharing
     ) -> Array:
         """Return the best b of all that share one, by Newton within brackets."""
-        xp = namespace(targets)
+        xp, eps = namespace(targets), epsilon(targets)
         b = 0.0 * sharing.sums(targets)
         low, high = b - _FAR, b + _FAR
         reach = b + _REACH
@@ -175,10 +175,10 @@ class Separable(Loss):
             # of the sum, and of the scores that it is a function of, themselves sums
             sizes = xp.abs(moved) + xp.abs(shift)
             sizes = xp.abs(slopes) + second_derivative * sizes
-            rounding = epsilon(b) * sharing.sums(sizes)
+            rounding = eps * sharing.sums(sizes)
             low = xp.where(slope > 0, b, low)
             high = xp.where(slope < 0, b, high)
-            done = (xp.abs(slope) <= rounding) | (high - low <= epsilon(b) * xp.abs(b))
+            done = (xp.abs(slope) <= rounding) | (high - low <= eps * xp.abs(b))
             if bool(xp.all(done)):
                 break
             total = sharing.sums(second_derivative)
