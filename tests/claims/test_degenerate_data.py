@@ -153,7 +153,7 @@ def test_every_alpha_of_a_path_is_certified(data, kernel, structure, intercept):
             kernel=kernel,
             structure=structure,
             fit_intercept=intercept,
-            alphas=13,
+            alphas=7,
             max_iter=300,
             normalize_y=False,
         )

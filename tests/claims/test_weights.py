@@ -83,11 +83,10 @@ def test_what_is_missing_does_not_matter(loss, structure, intercept):
     missing = rng.random((N, 1 if loss.name == "softmax" else M)) < 0.3
     weights = np.where(missing, 0.0, 1.0)
     one = fit(K, Y, structure, loss, intercept, weights)
-    for other in (-Y, 1e3 + Y):
-        filled = np.where(missing, other, Y)
-        two = fit(K, filled, structure, loss, intercept, weights)
-        assert_array_equal(one.predict(K), two.predict(K))
-        assert one.solution.certificate == two.solution.certificate
+    filled = np.where(missing, 1e3 - Y, Y)
+    two = fit(K, filled, structure, loss, intercept, weights)
+    assert_array_equal(one.predict(K), two.predict(K))
+    assert one.solution.certificate == two.solution.certificate
 
 
 @pytest.mark.parametrize("alpha", [1e-2, 1.0, 30.0])

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from okl.cli import fit as fit_module
+from tests.cli.conftest import SMALL
 
 
 @pytest.fixture
@@ -153,5 +154,8 @@ def test_nothing_is_left_when_the_last_step_fails(
     monkeypatch.setattr(fit_module, "write_report", fail)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(OSError, match="disk full"):
-        okl("fit", related_csv, "--target", "y_a", "--out", tmp_path / "new" / "out")
+        okl(
+            *("fit", related_csv, "--target", "y_a", *SMALL),
+            *("--out", tmp_path / "new" / "out"),
+        )
     assert sorted(tmp_path.rglob("*")) == before

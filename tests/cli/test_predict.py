@@ -55,7 +55,10 @@ def test_codes_stay_text_in_a_table_where_all_look_like_numbers(okl, tmp_path):
     codes = ["007", "7", "x"] * 10
     table = pd.DataFrame({"code": codes, "y": [1.0, 2.0, 3.0] * 10})
     table.to_csv(tmp_path / "table.csv", index=False)
-    okl("fit", tmp_path / "table.csv", "--target", "y", "--out", tmp_path / "out")
+    okl(
+        *("fit", tmp_path / "table.csv", "--target", "y", "--out", tmp_path / "out"),
+        *("--kernel", "rbf", "--cv", "3"),
+    )
     pd.DataFrame({"code": ["7", "007"]}).to_csv(tmp_path / "new.csv", index=False)
     model, out = tmp_path / "out" / "model.skops", tmp_path / "predictions.csv"
     okl("predict", model, tmp_path / "new.csv", "--out", out)

@@ -17,11 +17,8 @@ from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.covering import later
 from tests.samples import psd, solve, targets_for
 
-structures = pytest.mark.parametrize(
-    "structure",
-    [Sparse(0.5), Sparse(1.0), Cluster(2), TraceBall(0.5), TraceBall()],
-    ids=repr,
-)
+STRUCTURES = [Sparse(0.5), Cluster(2), TraceBall(), *later(Sparse(1.0), TraceBall(0.5))]
+structures = pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 
 
@@ -108,11 +105,7 @@ def test_few_steps_from_a_neighbouring_alpha():
     assert here.n_iter <= 6
 
 
-@pytest.mark.parametrize(
-    "structure",
-    [Sparse(0.5), Cluster(2), TraceBall(), *later(Sparse(1.0), TraceBall(0.5))],
-    ids=repr,
-)
+@structures
 def test_any_array_library(structure):
     K, Y = targets_for(Logistic(), 15, 3)
     options = {"loss": Logistic(), "intercept": True, "tol": 1e-8}

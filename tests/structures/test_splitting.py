@@ -25,7 +25,7 @@ def last(matrix, prox, steps):
 @pytest.mark.parametrize("seed", range(3))
 def test_it_finds_the_sparse_step(mu, seed):
     structure, P = Sparse(mu, eps=1.0), psd(M, seed)
-    found = last(P + structure.eps * np.eye(M), structure.prox, 2000)
+    found = last(P + structure.eps * np.eye(M), structure.prox, 300)
     expected = structure.update(P, tol=1e-12)
     assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
     assert np.mean((found == 0) == (expected == 0)) == 1
