@@ -1,6 +1,7 @@
 """kernel="auto": the kernel is learned, and nothing but the data moves it."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -52,7 +53,10 @@ def classifier(**parameters):
     return OutputKernelClassifierCV(**given | parameters)
 
 
-MODEL = regressor().fit(X, Y)
+@cache
+def fitted():
+    """Fit what several tests look at."""
+    return regressor().fit(X, Y)
 
 
 @pytest.fixture
@@ -78,25 +82,28 @@ def test_units_of_the_columns_do_not_matter():
     factors, offsets = np.array([1000.0, 1e-3, 1.0]), np.array([1e3, 0.0, -5.0])
     model = regressor().fit(factors * X + offsets, Y)
     assert_allclose(
-        model.predict(factors * NEW + offsets), MODEL.predict(NEW), rtol=1e-4, atol=1e-4
+        model.predict(factors * NEW + offsets),
+        fitted().predict(NEW),
+        rtol=1e-4,
+        atol=1e-4,
     )
-    assert_allclose(model.feature_relevances_, MODEL.feature_relevances_, atol=1e-4)
+    assert_allclose(model.feature_relevances_, fitted().feature_relevances_, atol=1e-4)
 
 
 def test_units_of_the_targets_do_not_matter():
     factors = np.array([1e4, 1e-2])
     predictions = regressor().fit(X, Y * factors).predict(NEW) / factors
-    assert_allclose(predictions, MODEL.predict(NEW), rtol=1e-4, atol=1e-4)
+    assert_allclose(predictions, fitted().predict(NEW), rtol=1e-4, atol=1e-4)
 
 
 def test_the_order_of_the_columns_does_not_matter():
     order = [2, 0, 1]
     model = regressor().fit(X[:, order], Y)
     assert_allclose(
-        model.predict(NEW[:, order]), MODEL.predict(NEW), rtol=1e-4, atol=1e-4
+        model.predict(NEW[:, order]), fitted().predict(NEW), rtol=1e-4, atol=1e-4
     )
     assert_allclose(
-        model.feature_relevances_, MODEL.feature_relevances_[order], atol=1e-4
+        model.feature_relevances_, fitted().feature_relevances_[order], atol=1e-4
     )
 
 
@@ -106,12 +113,12 @@ def test_a_column_that_does_nothing_counts_for_little():
     slopes[1, :, 0], slopes[1, :, 1] = 2 * X[:, 0], -1.0
     slopes *= X.std(axis=0) / Y.std(axis=0)[:, None, None]
     shares = np.sum(slopes**2, axis=(0, 1))
-    assert_allclose(MODEL.feature_relevances_, shares / shares.sum(), atol=0.05)
-    assert MODEL.feature_relevances_[2] < 0.02
+    assert_allclose(fitted().feature_relevances_, shares / shares.sum(), atol=0.05)
+    assert fitted().feature_relevances_[2] < 0.02
 
 
 def test_steps_have_a_laplacian_kernel_and_smooth_functions_a_matern_kernel():
-    assert isinstance(MODEL.kernel_.right.right, Matern)
+    assert isinstance(fitted().kernel_.right.right, Matern)
     model = regressor().fit(X, np.sign(X[:, :2]) + 0.1 * Y)
     kernel = model.kernel_.right.right
     assert isinstance(kernel, Laplacian)
@@ -144,14 +151,15 @@ def test_it_predicts_better_than_the_short_list():
         [np.sin(2 * fresh[:, 0]) + fresh[:, 1], fresh[:, 0] ** 2 - fresh[:, 1]], axis=1
     )
     listed = regressor(kernel=None, kernels="short_list").fit(X, Y)
-    errors = [np.mean((m.predict(fresh) - truth) ** 2) for m in (MODEL, listed)]
+    errors = [np.mean((m.predict(fresh) - truth) ** 2) for m in (fitted(), listed)]
     assert errors[0] < 0.7 * errors[1]
 
 
 def test_the_kernel_is_one_of_numbers_that_gives_the_same_model():
-    assert np.all(np.isfinite(numbers(MODEL.kernel_)))
-    model = OutputKernelRegressor(MODEL.kernel_, "identity", MODEL.alpha_).fit(X, Y)
-    assert_allclose(model.predict(NEW), MODEL.predict(NEW), rtol=1e-6)
+    assert np.all(np.isfinite(numbers(fitted().kernel_)))
+    kernel, alpha = fitted().kernel_, fitted().alpha_
+    model = OutputKernelRegressor(kernel, "identity", alpha).fit(X, Y)
+    assert_allclose(model.predict(NEW), fitted().predict(NEW), rtol=1e-6)
 
 
 def test_the_grid_reaches_below_the_noise():
@@ -188,7 +196,7 @@ def test_a_constant_column_is_not_looked_at():
     assert model.feature_relevances_[1] == 0
     assert_allclose(
         model.predict(np.insert(NEW, 1, [8.0, -1, 0, 3, 3, 3, 3], axis=1)),
-        MODEL.predict(NEW),
+        fitted().predict(NEW),
         rtol=1e-4,
         atol=1e-4,
     )
@@ -204,7 +212,7 @@ def test_without_an_intercept():
 
 def test_one_kernel_of_several():
     model = regressor(kernel=None, kernels=["linear", "auto"]).fit(X, Y)
-    assert_allclose(numbers(model.kernel_), numbers(MODEL.kernel_))
+    assert_allclose(numbers(model.kernel_), numbers(fitted().kernel_))
     tried = model.cv_results_["param_kernel"]
     assert len({repr(kernel) for kernel in tried}) == 2
     line = regressor(kernel=None, kernels=["linear", "auto"]).fit(X, X @ np.eye(3, 2))
@@ -213,7 +221,7 @@ def test_one_kernel_of_several():
 
 
 def test_relevances_of_an_earlier_fit_are_forgotten():
-    model = clone(MODEL).fit(X, Y)
+    model = clone(fitted()).fit(X, Y)
     model.set_params(kernel="linear").fit(X, Y)
     assert not hasattr(model, "feature_relevances_")
 
@@ -279,13 +287,13 @@ def test_copies_of_rows_are_weights():
 
 def test_only_ratios_of_weights_count():
     light = regressor().fit(X, Y, sample_weight=np.full(N, 0.01))
-    assert_allclose(numbers(light.kernel_), numbers(MODEL.kernel_), rtol=1e-6)
-    assert_allclose(light.alpha_, 0.01 * MODEL.alpha_, rtol=1e-6)
+    assert_allclose(numbers(light.kernel_), numbers(fitted().kernel_), rtol=1e-6)
+    assert_allclose(light.alpha_, 0.01 * fitted().alpha_, rtol=1e-6)
 
 
 def test_the_kernel_is_learned_by_default():
     assert_allclose(
-        numbers(regressor(kernel=None).fit(X, Y).kernel_), numbers(MODEL.kernel_)
+        numbers(regressor(kernel=None).fit(X, Y).kernel_), numbers(fitted().kernel_)
     )
     with pytest.warns(UserWarning, match="No kernel was learned: only 8 rows differ"):
         regressor(kernel=None).fit(X[:8], Y[:8])
@@ -313,11 +321,11 @@ def test_classifiers_have_probabilities_by_default():
             "frobenius",
         ),
     ):
-        fitted = model.fit(few, y)
-        assert (fitted.loss_.name, fitted.structure_.name) == (loss, structure)
+        model.fit(few, y)
+        assert (model.loss_.name, model.structure_.name) == (loss, structure)
         shape = len(few), 3 if y is labels else 2
         assert model.predict_proba(few).shape == shape
-        assert fitted.certificate_.status == "optimal"
+        assert model.certificate_.status == "optimal"
         single = OutputKernelClassifier(
             model.kernel_, structure, model.alpha_, loss=loss, tol=1e-8
         )
@@ -391,11 +399,12 @@ def test_fewer_rows_where_outputs_have_rows_of_their_own(monkeypatch):
 
 
 def test_where_the_search_starts_does_not_matter(monkeypatch):
+    expected = fitted().predict(NEW)
     monkeypatch.setattr(learned_kernel, "SOME_ROWS", 24)
     monkeypatch.setattr(learned_kernel, "_ITERATIONS", 100)
     monkeypatch.setattr(learned_kernel, "_LAST", 100)
     model = regressor().fit(X, Y)
-    assert_allclose(model.predict(NEW), MODEL.predict(NEW), rtol=1e-3, atol=1e-3)
+    assert_allclose(model.predict(NEW), expected, rtol=1e-3, atol=1e-3)
     rare = np.zeros(N)
     rare[1] = 1.0  # is not among every second row
     assert np.all(np.isfinite(regressor().fit(X, rare).predict(NEW)))

@@ -9,7 +9,13 @@ from sklearn.metrics.pairwise import (
     linear_kernel,
 )
 
-from okl.kernels._pairs import inner_products, pairs, squared_distances
+from okl.kernels._pairs import (
+    city_block_distances,
+    distances,
+    inner_products,
+    pairs,
+    squared_distances,
+)
 
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
@@ -38,6 +44,17 @@ def test_distances_are_those_of_scikit_learn(rows):
         np.testing.assert_array_equal(
             squared_distances(*ROWS[rows]), euclidean_distances(*given, squared=True)
         )
+
+
+@pytest.mark.parametrize("rows", [*ROWS][:-1])
+def test_other_distances_are_those_of_single_pairs(rows):
+    given = check_pairwise_arrays(*ROWS[rows], dtype=np.float64)
+    one, other = (A.toarray() if sparse.issparse(A) else A for A in given)
+    differences = one[:, None] - other
+    expected = np.sqrt(np.sum(differences**2, axis=-1))
+    np.testing.assert_allclose(distances(*ROWS[rows]), expected, rtol=1e-14)
+    expected = np.sum(np.abs(differences), axis=-1)
+    np.testing.assert_allclose(city_block_distances(*ROWS[rows]), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import check_pairwise_arrays
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics import DistanceMetric
+from sklearn.metrics.pairwise import check_pairwise_arrays, manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 
@@ -61,6 +64,22 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     if Z is X:
         np.fill_diagonal(squares, 0.0)
     return squares
+
+
+def distances(X: Any, Z: Any) -> np.ndarray:
+    """Return the distances, with all digits also of rows that nearly coincide."""
+    X, Z = pairs(X, Z)
+    if issparse(X) or issparse(Z):
+        return DistanceMetric.get_metric("euclidean").pairwise(X, Z)
+    return cdist(X, Z)
+
+
+def city_block_distances(X: Any, Z: Any) -> np.ndarray:
+    """Return the sums of the absolute differences of all columns."""
+    X, Z = pairs(X, Z)
+    if issparse(X) or issparse(Z):
+        return manhattan_distances(X, Z)
+    return cdist(X, Z, "cityblock")
 
 
 def _is_plain(X: Any) -> bool:

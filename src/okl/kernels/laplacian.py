@@ -7,10 +7,10 @@ under the Gaussian kernel: a robust choice for histograms and noisy features.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics.pairwise import manhattan_distances
 
 from okl.kernels._contractions import sums_of_distances
 from okl.kernels._hyperparameters import feature_parameter
+from okl.kernels._pairs import city_block_distances
 from okl.kernels._scaling import one_width, rescaled_differences, resolved_gamma
 from okl.kernels.base import Kernel, Matrix
 from okl.kernels.differentiable import Evaluated
@@ -38,7 +38,7 @@ class Laplacian(Kernel):
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
         """Return exp(-sum_j gamma_j |x_ij - z_kj|) for all rows i, k."""
         X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
-        return _of_distances(manhattan_distances(X, Z))
+        return _of_distances(city_block_distances(X, Z))
 
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
@@ -52,7 +52,7 @@ class Laplacian(Kernel):
         With a gamma for each feature these take as long as the matrix itself.
         """
         X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
-        distances = manhattan_distances(X, Z)
+        distances = city_block_distances(X, Z)
         if np.ndim(self.gamma):
             K = _of_distances(distances)
             return K, lambda W: {"gamma": -sums_of_distances(W * K, X, Z)}

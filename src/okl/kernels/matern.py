@@ -8,10 +8,10 @@ times its exponential.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import DistanceMetric
 
 from okl.kernels._contractions import sums_of_squares
 from okl.kernels._hyperparameters import length_parameter
+from okl.kernels._pairs import distances
 from okl.kernels._scaling import one_width, rescaled_differences, resolved_length_scale
 from okl.kernels.base import Kernel, Matrix
 from okl.kernels.differentiable import Derivatives, Evaluated
@@ -95,9 +95,9 @@ class Matern(Kernel):
         return Matern(resolved_length_scale(self, X, weights), self.nu)
 
     def _distances(self, X: Matrix, Z: Matrix) -> np.ndarray:
-        # Not euclidean_distances: near zero it is only right to the square root of
+        # Not squared_distances: near zero it is only right to the square root of
         # the rounding error, and this kernel, unlike the Gaussian, is not flat there.
-        r = DistanceMetric.get_metric("euclidean").pairwise(X, Z)
+        r = distances(X, Z)
         r *= np.sqrt(2.0 * self.nu)
         return r
 
