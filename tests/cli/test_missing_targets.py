@@ -39,7 +39,7 @@ def test_regression(okl, holed, related, tmp_path, suffix):
         holed.to_parquet(path)
     result = okl(
         *("fit", path, "--target", "y_*", "--out", tmp_path / "out", *FEWER_ALPHAS),
-        *("--kernel", "rbf"),
+        *("--kernel", "rbf", "--cv", "3"),
     )
     assert result.exit_code == 0, result.stderr
     empty = holed[TARGETS].isna().sum()

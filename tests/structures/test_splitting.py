@@ -33,7 +33,7 @@ def test_it_finds_the_sparse_step(mu, seed):
 
 def test_without_a_penalty_on_entries_it_finds_the_root():
     Q = psd(M, 1) + np.eye(M)
-    found = last(Q, Sparse(1.0).prox, 2000)
+    found = last(Q, Sparse(1.0).prox, 500)
     assert_allclose(found @ found, Q, atol=1e-8)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from okl.kernels._checks import positive_per_feature
+from okl.kernels._pairs import checked
 from okl.kernels._scaling import column_variances
 from okl.kernels.differentiable import Matrix
 from okl.parameters.component import Component
@@ -65,7 +65,7 @@ def feature_parameter(
     own, shared : float, default=0.6, 1.5
         Standard deviations of `LogNormal`, the second alone for a single value.
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = checked(X)
     n_features = X.shape[1]
     value = positive_per_feature(kernel, name, n_features)
     variances = column_variances(X, weights)

@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import DistanceMetric
 from sklearn.metrics.pairwise import check_pairwise_arrays, manhattan_distances
+from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 
@@ -42,6 +43,11 @@ def pairs(X: Any, Z: Any = None) -> tuple[Any, Any]:
     elif _is_plain(X) and _is_plain(Z) and X.shape[1] == Z.shape[1]:
         return X, Z
     return check_pairwise_arrays(X, Z, dtype=np.float64)
+
+
+def checked(X: Any) -> Any:
+    """Return one set of rows after the checks of `check_array`, float64."""
+    return X if _is_plain(X) else check_array(X, accept_sparse="csr", dtype=np.float64)
 
 
 def inner_products(X: Any, Z: Any) -> np.ndarray:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl.kernels._checks import is_scale, positive_per_feature
-from okl.kernels._pairs import pairs
+from okl.kernels._pairs import checked, pairs
 
 # So many rows tell where most of them are.
 _LOOKED_AT = 100
@@ -32,7 +32,7 @@ def resolved_gamma(
     ``"scale"`` is 1 / (n_features * X.var()), as in `sklearn.svm.SVC`, or 1 where
     all entries of X are equal; with weights, a row of weight two counts as two rows.
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = checked(X)
     if not is_scale(kernel.gamma):
         return positive_per_feature(kernel, "gamma", X.shape[1])
     variance = _variance(X, weights)
@@ -48,7 +48,7 @@ def resolved_length_scale(
     the squared distance of two rows is this number squared on average. It is 1 where no
     column varies; with weights, a row of weight two counts as two rows.
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = checked(X)
     if not is_scale(kernel.length_scale):
         return positive_per_feature(kernel, "length_scale", X.shape[1])
     total = float(column_variances(X, weights).sum())
