@@ -3,8 +3,6 @@
 import ast
 import importlib
 import inspect
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -313,25 +311,6 @@ def test_classes_are_small():
             if isinstance(node, ast.ClassDef):
                 methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
                 assert len(methods) <= 15, f"{path.name}: {node.name}"
-
-
-def test_import_is_light():
-    # scikit-learn imports pandas and rich where they are installed; we add nothing.
-    # Displays import matplotlib and networkx in plot (tests/plotting hides the two)
-    code = (
-        "import sys, sklearn.callback, sklearn.metrics, sklearn.model_selection\n"
-        "before = set(sys.modules)\n"
-        "import okl\n"
-        "heavy = {'matplotlib', 'pandas', 'polars', 'typer', 'networkx', 'cvxpy',"
-        " 'rich', 'pyarrow', 'skops', 'okl.plotting', 'okl.cli'}\n"
-        "print(sorted(heavy & (set(sys.modules) - before)))\n"
-        "import okl.plotting\n"
-        "print(sorted(heavy & (set(sys.modules) - before)))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.split("\n")[:2] == ["[]", "['okl.plotting']"]
 
 
 def test_the_public_names_exist():
