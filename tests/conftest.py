@@ -6,7 +6,8 @@ asks for two threads, with which sums are added up in another order.
 
 Python looks through all objects for cycles to free each time that many more are alive.
 While modules and cases are collected there are none to free, and it takes a third of
-that time.
+that time. Afterwards it looks each time that some thousand more are alive, not some
+hundred.
 
 What distributes the tests to workers reads this file as well, and starts them once it
 has: it imports nothing that takes long.
@@ -58,6 +59,7 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """Look for cycles again, but not among what was collected, which stays."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 

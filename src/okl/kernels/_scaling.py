@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from okl.kernels._checks import is_scale, positive_per_feature
@@ -143,11 +142,12 @@ def symmetrized(K: np.ndarray) -> np.ndarray:
 
     Strip by strip: NumPy would copy all of K' for ``K += K.T``.
     """
-    for rows in gen_batches(K.shape[0], 128):
-        strip = K[rows, rows.start :] + K[rows.start :, rows].T
+    for start in range(0, K.shape[0], 128):
+        rows = slice(start, start + 128)
+        strip = K[rows, start:] + K[start:, rows].T
         strip *= 0.5
-        K[rows, rows.start :] = strip
-        K[rows.start :, rows] = strip.T
+        K[rows, start:] = strip
+        K[start:, rows] = strip.T
     return K
 
 
