@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from inspect import signature
+from functools import cache
+from inspect import Signature, signature
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -68,7 +69,7 @@ class ComponentParameters(ListedParameters):
         """
         if args or kwargs:
             try:
-                signature(cls.__init__).bind(None, *args, **kwargs)
+                _constructor(cls).bind(None, *args, **kwargs)  # type: ignore[arg-type]
             except TypeError as error:
                 unknown = [k for k in kwargs if k not in cls._get_param_names()]
                 advice = _advice(cls, unknown[0], kwargs[unknown[0]]) if unknown else ""
@@ -143,6 +144,12 @@ class ComponentParameters(ListedParameters):
                 f"{name}_ of a fitted estimator."
             )
         )
+
+
+@cache
+def _constructor(cls: type[BaseEstimator]) -> Signature:
+    """Read the signature of a constructor once: searches make many estimators."""
+    return signature(cls.__init__)
 
 
 def _with_kernel_objects(component: Any, parameters: dict[str, Any]) -> Any:
