@@ -1,6 +1,7 @@
 """kernel="auto": the kernel is learned, and nothing but the data moves it."""
 
 import re
+from copy import deepcopy
 from functools import cache
 
 import numpy as np
@@ -221,7 +222,7 @@ def test_one_kernel_of_several():
 
 
 def test_relevances_of_an_earlier_fit_are_forgotten():
-    model = clone(fitted()).fit(X, Y)
+    model = deepcopy(fitted())
     model.set_params(kernel="linear").fit(X, Y)
     assert not hasattr(model, "feature_relevances_")
 

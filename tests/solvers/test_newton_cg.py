@@ -288,7 +288,7 @@ def test_many_classes_begin_from_plausible_scores(monkeypatch):
 
 
 def test_a_far_smaller_alpha_is_come_to_by_way_of_larger_ones(monkeypatch):
-    X, y, tree = make_text_tree(200, (8, 30, 120), n_words=600, random_state=0)
+    X, y, tree = make_text_tree(150, (6, 20, 60), n_words=400, random_state=0)
 
     def products():
         model = OutputKernelClassifier(
