@@ -612,3 +612,13 @@ def test_what_certifies_nothing_is_refused(changes, message):
     given = {"K": K, "Y": Y, "dual_coef": 0.1 * Y, "alpha": 1.0} | changes
     with pytest.raises(ValueError, match=message):
         certify(**given, structure="identity")
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_targets_of_another_number_of_outputs_are_refused(n_outputs):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(8, 2)), rng.normal(size=(8, 3))
+    model = OutputKernelRegressor().fit(X, Y[:, :2])
+    message = f"had 2 outputs; these have {n_outputs}"
+    with pytest.raises(ValueError, match=message):
+        certify(model, X, Y[:, :n_outputs])

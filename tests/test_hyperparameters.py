@@ -233,6 +233,11 @@ class TestSpace:
         with pytest.raises(ValueError, match=message):
             HyperparameterSpace(listed(), parameters)
 
+    @pytest.mark.parametrize("parameters", [True, 3.0, object()])
+    def test_what_is_no_list_of_names(self, parameters):
+        with pytest.raises(TypeError, match="parameters must be None, names, or a map"):
+            HyperparameterSpace(listed(), parameters)
+
     @pytest.mark.parametrize("way", ["free", 3.0, object()])
     def test_unknown_ways(self, way):
         message = r"parameters\['alpha'\] must be None, 'fixed', 'tied', a pair"

@@ -226,6 +226,8 @@ SEARCH = [
     ({"alphas": [1.0, np.nan]}, "alpha must be a finite number > 0, got nan"),
     ({"eps": 0.0}, "eps must be a finite number > 0, got 0.0"),
     ({"eps": 1.0}, "eps must be below 1, got 1.0"),
+    ({"eps": 1e-320}, "eps is .*, which is not between"),
+    ({"tol": 10**400}, "tol must be a finite number > 0"),
     ({"eps": np.nan}, "eps must be a finite number > 0"),
     ({"tol": 0.0}, "tol must be a finite number > 0"),
     ({"kernel": "gauss"}, "Unknown kernel 'gauss'"),
@@ -253,6 +255,9 @@ def never(rows, others):
         ({"structures": ["frobenius", "lowrank"]}, "Unknown structure 'lowrank'"),
         ({"cv": 11}, "Cannot have number of splits n_splits=11"),
         ({"cv": 1}, "n_splits=1|at least one train/test split"),
+        ({"cv": []}, "cv must be a number of folds, a splitter, or pairs.*no folds"),
+        ({"cv": [1, 2]}, "cv must be a number of folds.*got the fold 1"),
+        ({"cv": np.ones((2, 2))}, "cv must be a number of folds.*pairs of row numbers"),
         (
             {"structures": ["identity", Cluster(4)]},
             "n_clusters must be at most.*got 4",

@@ -67,3 +67,23 @@ def test_other_errors_stay_as_they_are():
     # numbers written as text are read, as scikit-learn reads them
     written = FRAME[["age"]].astype(str)
     np.testing.assert_allclose(model.predict(written), model.predict(FRAME[["age"]]))
+
+
+@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+def test_arrays_of_dates_are_no_numbers(fit):
+    X = FRAME[["day"]].to_numpy()
+    with pytest.raises(ValueError, match="X must be numbers, and there are dates"):
+        fit(X)
+
+
+@pytest.mark.parametrize("polars", [False, True], ids=["pandas", "polars"])
+def test_targets_are_no_dates(polars):
+    X, series, frame = np.ones((12, 1)), FRAME["day"], FRAME[["day"]]
+    if polars:
+        library = pytest.importorskip("polars")
+        series, frame = library.from_pandas(series), library.from_pandas(frame)
+    for y in (series, series.to_numpy()):
+        with pytest.raises(ValueError, match="y must be numbers, and there are dates"):
+            OutputKernelRegressor().fit(X, y)
+    with pytest.raises(ValueError, match=r"dates.* in the column 'day'"):
+        OutputKernelRegressor().fit(X, frame)

@@ -289,3 +289,10 @@ def test_an_output_of_few_rows_is_not_filled_in_farther_each_time(seed, own):
     filled = OutputKernelImputer(regressor).fit_transform(holed, X=inputs)
     error = np.mean((filled - table)[hidden, 0] ** 2)
     assert error < table[:, 0].var()
+
+
+@pytest.mark.parametrize("estimator", ["ridge", 3, RidgeCV()])
+def test_a_wrong_estimator_is_refused_without_inputs_too(estimator):
+    imputer = OutputKernelImputer(estimator)
+    with pytest.raises(TypeError, match="estimator must be a regressor of okl"):
+        imputer.fit([[1.0, np.nan], [2.0, 3.0], [0.0, 1.0]])

@@ -493,6 +493,9 @@ def test_what_cannot_be_used():
         regressor.fit(X, y, task=ids[1:])
     with pytest.raises(ValueError, match="task is missing in some rows"):
         regressor.fit(X, y, task=np.where(ids == "a", np.nan, 1.0))
+    for one in (1, "a", {}, 1j * np.ones(N)):
+        with pytest.raises(ValueError, match="task must have one id for each row"):
+            regressor.fit(X, y, task=one)
     with pytest.raises(ValueError, match="mixes strings with other ids"):
         regressor.fit(X, y, task=np.array([1, "a"] * (N // 2), dtype=object))
     with pytest.raises(ValueError, match="has no observed target whose sample_weight"):

@@ -85,8 +85,8 @@ def certify_model(
     # checks set attributes, those of a copy
     seen = copy(model)
     X, _, targets = seen._enter(X, y, loss, sample_weight, task)
-    _check_same(model, seen, X)
     observed = targets.observed
+    _check_same(model, seen, X, observed.n_outputs)
     chosen = "alpha_" if "alpha_" in vars(model) else "alpha"
     alphas = OutputAlphas.of(getattr(model, chosen), observed)
     observed = alphas.weighted(observed)
@@ -194,7 +194,9 @@ class _OfFeatures(NamedTuple):
         return self.features @ inside - self.means @ inside
 
 
-def _check_same(model: OutputKernelModel, seen: OutputKernelModel, X: Any) -> None:
+def _check_same(
+    model: OutputKernelModel, seen: OutputKernelModel, X: Any, n_outputs: int
+) -> None:
     """Raise ValueError if data are not those of the fit."""
     rows = model.X_fit_
     same = X.shape[0] == model._theta.shape[0]
@@ -212,3 +214,9 @@ def _check_same(model: OutputKernelModel, seen: OutputKernelModel, X: Any) -> No
                 f"certify needs the targets of the fit: {name} was {was}, and of these "
                 f"targets it is {now}."
             )
+    fitted = int(np.prod(model._theta.shape[1:]))
+    if n_outputs != fitted:
+        raise ValueError(
+            f"certify needs the targets of the fit, which had {fitted} outputs; these "
+            f"have {n_outputs}."
+        )

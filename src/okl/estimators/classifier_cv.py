@@ -19,7 +19,7 @@ from okl.estimators.search.trial import Trial
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
-from okl.numerics.validation import check_positive
+from okl.numerics.validation import check_magnitude, check_positive
 from okl.structures import Frobenius, Identity, Structure
 
 
@@ -188,7 +188,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
                 f"temperature must be 'auto' or a number > 0, got {given!r}."
             )
         if not isinstance(given, str):
-            check_positive(given, "temperature")
+            number = check_positive(given, "temperature")
+            remedy = "Choose another temperature."
+            check_magnitude(np.asarray(number), "temperature is", remedy)
         return Softmax() if self.loss is None else super()._loss_for_the_task()
 
     def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:

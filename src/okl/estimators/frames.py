@@ -32,10 +32,10 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     except (TypeError, ValueError) as error:
         # columns of other names are not yet the ones to be looked at
         if "feature names" not in str(error):
-            _refuse_dates(X, error)
+            refuse_dates(X, "X", error)
             _refuse_cells(X, error)
         raise
-    _refuse_dates(X, None)
+    refuse_dates(X, "X")
     return found
 
 
@@ -48,14 +48,23 @@ def _columns(X: Any) -> list[tuple[str, Any, Any]]:
     return [(str(name), kind, cells[:, i]) for i, (name, kind) in enumerate(types)]
 
 
-def _refuse_dates(X: Any, error: Exception | None) -> None:
-    dates = [repr(name) for name, kind, _ in _columns(X) if _is_temporal(kind)]
-    if dates:
-        raise ValueError(
-            "Columns must be numbers, and there are dates, times or durations in "
-            f"{_listed(dates)}. Write what counts of them as numbers: the days since a "
-            "date, the month, the day of the week; or leave them out."
-        ) from error
+def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
+    """Refuse dates, times and durations, which NumPy takes for numbers of some unit.
+
+    Raises
+    ------
+    ValueError
+        That names the columns of a data frame, and says what to write instead.
+    """
+    dates = [repr(column) for column, kind, _ in _columns(X) if _is_temporal(kind)]
+    if not dates and not _is_temporal(getattr(X, "dtype", None)):
+        return
+    what, where = ("Columns", f" in {_listed(dates)}") if dates else (name, "")
+    raise ValueError(
+        f"{what} must be numbers, and there are dates, times or durations{where}. "
+        "Write what counts of them as numbers: the days since a date, the month, the "
+        "day of the week; or leave them out."
+    ) from error
 
 
 def _refuse_cells(X: Any, error: Exception) -> None:

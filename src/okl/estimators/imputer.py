@@ -72,6 +72,14 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"transform_y must be one of {list(WAYS)}, got {self.transform_y!r}."
             )
+        estimator: Any = OutputKernelRegressorCV(structures="identity")
+        if self.estimator is not None:
+            estimator = self.estimator
+        if not isinstance(estimator, RegressionMixin):
+            raise TypeError(
+                "estimator must be a regressor of okl with the squared loss, got "
+                f"{estimator!r}."
+            )
         table = self._validated(Y, reset=True)
         nowhere = np.flatnonzero(np.isnan(table).all(axis=0))
         if len(nowhere):
@@ -91,15 +99,8 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.distribution_ = RowDistribution.of(values) if X is None else None
         if X is None:
             return self
-        estimator: Any = OutputKernelRegressorCV(structures="identity")
-        if self.estimator is not None:
-            estimator = clone(self.estimator)
-        if not isinstance(estimator, RegressionMixin):
-            raise TypeError(
-                "estimator must be a regressor of okl with the squared loss, got "
-                f"{estimator!r}."
-            )
-        self.estimator_ = completed(estimator.fit(X, values), X, values, self.n_iter)
+        first = clone(estimator).fit(X, values)
+        self.estimator_ = completed(first, X, values, self.n_iter)
         return self
 
     def transform(self, Y: Any, X: Any, return_std: bool) -> Any:

@@ -58,11 +58,11 @@ def checked_ids(task: Any, rows: Any) -> np.ndarray:
         For ids of another shape, missing ones, or some that cannot be sorted.
     """
     ids = np.asarray(task)
-    if ids.ndim > 1 and ids.shape[1:] != (1,):
+    if ids.shape[1:] not in ((), (1,)) or ids.ndim == 0 or ids.dtype.kind == "c":
         raise ValueError(
             "task must have one id for each row, a number or a text; got an array of "
-            f"shape {ids.shape}. Join ids of several parts, for instance as "
-            "f'{school}/{year}'."
+            f"{ids.dtype} of shape {ids.shape}. Join ids of several parts, for "
+            "instance as f'{school}/{year}'."
         )
     ids = column_or_1d(ids, input_name="task")
     check_consistent_length(rows, ids)

@@ -26,18 +26,28 @@ _ROUNDING = 1e-12
 
 def check_positive(value: Any, name: str) -> float:
     """Return a finite number > 0, else raise ValueError."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 < value < float("inf"):
+    number = _number(value)
+    if not 0 < number < float("inf"):
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}.")
-    return float(value)
+    return number
 
 
 def check_not_negative(value: Any, name: str) -> float:
     """Return a finite number >= 0, else raise ValueError."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= value < float("inf"):
+    number = _number(value)
+    if not 0 <= number < float("inf"):
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
-    return float(value)
+    return number
+
+
+def _number(value: Any) -> float:
+    """Return a real number, infinity if it is beyond floating point, else NaN."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:

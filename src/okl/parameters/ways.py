@@ -59,6 +59,11 @@ def read_ways(
     if parameters is None or isinstance(parameters, Mapping):
         given = parameters or {}
         names = list(known)
+    elif not isinstance(parameters, Iterable):
+        raise TypeError(
+            "parameters must be None, names, or a mapping from names to how they are "
+            f"learned; got {parameters!r}."
+        )
     else:
         names = [parameters] if isinstance(parameters, str) else list(parameters)
         given = dict.fromkeys(names)

@@ -8,6 +8,7 @@ those of the table best. So the default folds are shuffled, with a seed.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,31 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
             ) from error
 
 
+def _pairs(folds: Iterable[Any]) -> list[Any]:
+    """Return folds as a list, if they are pairs of row numbers.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or one is no such pair.
+    """
+    found = list(folds)
+    wrong = [fold for fold in found if not _is_pair(fold)]
+    if wrong or not found:
+        got = f"the fold {wrong[0]!r}" if wrong else "no folds"
+        raise ValueError(
+            "cv must be a number of folds, a splitter, or pairs of row numbers, those "
+            f"to train on and those to test; got {got}."
+        )
+    return found
+
+
+def _is_pair(fold: Any) -> bool:
+    """Tell whether a fold is two arrays of row numbers, or of truth values."""
+    pair = isinstance(fold, tuple | list | np.ndarray) and len(fold) == 2
+    return pair and all(np.asarray(rows).dtype.kind in "iub" for rows in fold)
+
+
 def splitter_of(
     cv: Any, y: np.ndarray | None = None, *, stratify: bool = False, random_state: Any
 ) -> Any:
@@ -92,6 +118,8 @@ def splitter_of(
         Of the shuffling.
     """
     if cv is not None:
+        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+            cv = _pairs(cv)
         return check_cv(cv, y, classifier=stratify)
     n_folds = N_FOLDS
     if y is not None:

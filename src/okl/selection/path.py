@@ -9,7 +9,12 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from okl.numerics.arrays import Array, eigh, namespace, symmetric
-from okl.numerics.validation import check_alpha, check_count, check_positive
+from okl.numerics.validation import (
+    check_alpha,
+    check_count,
+    check_magnitude,
+    check_positive,
+)
 from okl.problems import Problem
 
 # The smallest alpha relative to the largest, where nobody says.
@@ -95,6 +100,7 @@ def check_alphas(alphas: int | Sequence[float], eps: float | None) -> Array | in
             check_positive(eps, "eps")
             if eps >= 1 and n_alphas > 1:
                 raise ValueError(f"eps must be below 1, got {eps!r}.")
+            check_magnitude(np.asarray(float(eps)), "eps is", "Choose another eps.")
         return n_alphas
     try:
         given = np.asarray(alphas, dtype=np.float64)
