@@ -255,3 +255,12 @@ def test_search_over_alpha_and_structure():
     assert search.dual_point_.shape == (80, 4)
     assert search.best_score_ > 0.9
     assert not hasattr(search, "predict_proba")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("seed", "n"), [(1, 10), (5, 12)])
+def test_a_model_in_the_output_kernel_that_falls_without_end(seed, n):
+    # where all dual variables are at a bound nothing bends it: L became 1e158
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    model = OutputKernelClassifier("rbf", "sparse", loss="hinge", alpha=2.0)
+    assert model.fit(X, np.arange(n) % 2).certificate_.status == "optimal"

@@ -18,6 +18,8 @@ from okl.optimization.regions import Decomposed, Iterate, WithBarrier
 # The minimum of a model is found where so many steps in a row lower it by less than
 # this part of all that it has fallen, or after the most.
 _SETTLED, _LITTLE, _MOST_STEPS = 2, 1e-3, 60
+# How many times as large as before L may become where a model falls without end.
+_FARTHEST = 1e3
 # What rounding hides of the value of a model, as a part of it.
 _UNSEEN = 1e-14
 
@@ -130,7 +132,11 @@ class QuadraticModel(NamedTuple):
         assert start is not None  # an L of this very problem is near
         best, lowest, settled = here, first, 0
         unseen = _UNSEEN * abs(first)
+        # a model without curvature may fall without end
+        farthest = _FARTHEST * float(start[1].values[-1])
         for n_steps, iterate in enumerate(newton(self, *start)):
+            if float(iterate.kernel.values[-1]) > farthest:
+                break
             value = iterate.point.value + held.value(iterate)
             # what falls by less than is seen goes on, to the end of Newton's method
             little = abs(lowest - value) <= _LITTLE * (first - value - unseen)
