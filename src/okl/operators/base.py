@@ -228,7 +228,9 @@ class KernelOperator(Operator):
     def block(self, rows: Any, output: int | None = None) -> Array:
         """Return K[rows, rows] (k, k) as an array, for few rows."""
         xp = namespace(self.diagonal())
-        return self.cross(rows, rows) @ xp.eye(rows.shape[0])
+        once, places = xp.unique_inverse(rows)
+        block = self.cross(once, once) @ xp.eye(once.shape[0])
+        return xp.take(xp.take(block, places, axis=0), places, axis=1)
 
     def by_task(self, tasks: Tasks, block: tuple[Any, Any] | None = None) -> ByTask:
         """Return what multiplies matrices (n_samples, n_tasks) with one entry a row.

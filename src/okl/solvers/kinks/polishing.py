@@ -14,7 +14,8 @@ kink, and on one side of a kink the loss grows in proportion to the distance: an
 objective that is right to eight digits needs scores that are. So the equations are
 solved, and solved again for what is left of them, until rounding alone is left
 (iterative refinement). An entry that a solution takes beyond a bound is put there, and
-is free no longer. Solvers of quadratic programs end alike: Stellato, Banjac, Goulart,
+is free no longer. Where free entries come and go in turns, as far from the optimum they
+may, it ends. Solvers of quadratic programs end alike: Stellato, Banjac, Goulart,
 Bemporad & Boyd (2020), OSQP, section 4.
 """
 
@@ -44,7 +45,8 @@ def polished(
     loss, targets, weights = problem.loss, problem.targets, problem.weights
     xp = namespace(multipliers)
     kinks = loss.scores_of(targets, multipliers, weights)
-    best, smallest, count = multipliers, float("inf"), 0
+    best, smallest = multipliers, float("inf")
+    met: list[Array] = []  # those that the free entries have had
     for _ in range(_MOST):
         # the envelope moved by a: its negative gradient at the kinks is the point of
         # the domain next to a, and it has curvature where that is strictly inside
@@ -59,11 +61,15 @@ def polished(
             off = off - free * problem.entries.spread(
                 problem.entries.sums(off) / counts
             )
-        residual, n_free = float(xp.max(xp.abs(off))), int(xp.sum(free))
-        if n_free == count and residual > _FALLS * smallest:
+        residual = float(xp.max(xp.abs(off)))
+        again = [bool(xp.all(curvature == one)) for one in met]
+        if any(again) and residual > _FALLS * smallest:
             break
-        best, smallest, count = multipliers, residual, n_free
-        system = ActiveSystem(prepared, DiagonalCurvature.of(_KINK * curvature), alpha)
+        best, smallest = multipliers, residual
+        if not (again and again[-1]):
+            steep = DiagonalCurvature.of(_KINK * curvature)
+            system = ActiveSystem(prepared, steep, alpha)
+        met.append(curvature)
         sums = -problem.entries.sums(multipliers) / alpha
         multipliers = multipliers + alpha * system.solve(off, sums, rtol=_RTOL)
     return best

@@ -7,7 +7,6 @@ K_q; where entries are few, the matrix of J + M is written out.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,58 +102,43 @@ class Answering(JointSum):
         )
 
     def block(self, rows: Array, outputs: Any) -> Array:
-        """Return the part of J + M of some entries (k, k).
-
-        M is found by the response to each matrix with one entry, or two that mirror it;
-        or to each change of one entry of C, if these are fewer.
-        """
+        """Return the part of J + M of some entries (k, k)."""
         block = super().block(rows, outputs)
-        point, xp = self._point, namespace(block)
-        n_terms, m, _ = point.grams.shape
-        by_entries = rows.shape[0] < n_terms * m * (m + 1) // 2
-        find = self._answers_to_entries if by_entries else self._answers_to_pairs
-        answer = find(rows, outputs + xp.zeros_like(rows))
-        return block + symmetric(answer)
+        xp, (one, two, weights) = namespace(block), self._pairs
+        outputs = (outputs + xp.zeros_like(rows))[:, None]
+        for product, second in zip(self._point.products, self._second, strict=True):
+            # what an entry of C makes of S
+            own = xp.take(product, rows, axis=0)
+            moved = xp.where(outputs == two, xp.take(own, one, axis=1), 0.0)
+            moved = moved + xp.where(outputs == one, xp.take(own, two, axis=1), 0.0)
+            moved = moved * weights / 2
+            block = block + moved @ second @ moved.T
+        return block
 
-    def _answers_to_entries(self, rows: Array, outputs: Array) -> Array:
-        point, xp = self._point, namespace(self._point.grams)
+    @cached_property
+    def _pairs(self) -> tuple[Array, Array, Array]:
+        """Entries on and above the diagonal of L, scaled to keep inner products."""
+        like = self._point.dual
+        xp, numbers = namespace(like), namespace(like).arange(like.shape[1])
+        one, two = xp.nonzero(numbers[:, None] <= numbers)
+        ones = xp.ones(one.shape, dtype=like.dtype)
+        return one, two, xp.where(one == two, ones, 2**0.5 * ones)
+
+    @cached_property
+    def _second(self) -> list[Array]:
+        """The second derivative of each R_q*, as a matrix of these entries."""
+        point, (one, two, weights) = self._point, self._pairs
+        xp, (n_terms, m, _) = namespace(weights), point.grams.shape
+        identity = xp.eye(m, dtype=weights.dtype)
+        rows, columns = (xp.take(identity, of, axis=0) for of in (one, two))
         answers = []
-        for entry in range(rows.shape[0]):
-            row, output = int(rows[entry]), int(outputs[entry])
-            change = xp.zeros_like(point.grams)
-            for q, product in enumerate(point.products):
-                change[q, :, output] = product[row, :]
-            change = (change + xp.matrix_transpose(change)) / 2
-            answers.append(self._moved(change, rows, outputs))
-        return xp.stack(answers, axis=1)
-
-    def _answers_to_pairs(self, rows: Array, outputs: Array) -> Array:
-        point, xp = self._point, namespace(self._point.grams)
-        m, answers, changes = point.grams.shape[1], [], []
-        for r, product in enumerate(point.products):
-            for d, e in itertools.combinations_with_replacement(range(m), 2):
-                change = xp.zeros_like(point.grams)
-                change[r, d, e] += 0.5
-                change[r, e, d] += 0.5
-                answers.append(self._moved(change, rows, outputs))
-                moves = xp.where(outputs == e, product[rows, d], 0.0)
-                if d != e:
-                    moves = moves + xp.where(outputs == d, product[rows, e], 0.0)
-                changes.append(moves)
-        return xp.stack(answers, axis=1) @ xp.stack(changes)
-
-    def _moved(self, change: Array, rows: Array, outputs: Array) -> Array:
-        """Return how the predictions of some entries answer to a change of the S_q."""
-        point, xp = self._point, namespace(change)
-        moved = point.response.derivative(change)
-        return sum(
-            xp.sum(
-                xp.take(product, rows, axis=0)
-                * xp.take(moved[q, ...].T, outputs, axis=0),
-                axis=1,
-            )
-            for q, product in enumerate(point.products)
-        )
+        for pair in range(weights.shape[0]):
+            unit = symmetric(rows[pair, :][:, None] * columns[pair, :])
+            change = xp.stack([weights[pair] * unit] * n_terms)
+            moved = xp.reshape(point.response.derivative(change), (n_terms, m * m))
+            answers.append(weights * xp.take(moved, one * m + two, axis=1))
+        both = xp.stack(answers, axis=1)
+        return [symmetric(both[q, ...]) for q in range(n_terms)]
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:
