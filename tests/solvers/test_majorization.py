@@ -9,7 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.solvers import NewtonCG
+from okl.operators import Dense
+from okl.problems import Inputs, formulate
+from okl.solvers import Majorization, NewtonCG, Request
+from okl.solvers.smooth.rounds import _Rounds
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.samples import draw_classes, gaussian, solve, targets_for
 from tests.solvers.test_newton_cg import weights_for
@@ -46,6 +49,29 @@ def test_any_array_namespace(loss, setting):
     one, two = here.solution.certificate, there.solution.certificate
     assert one.status == two.status
     assert_allclose(two.primal, one.primal, rtol=2e-5)
+
+
+@structures
+@intercepts
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(), SquaredHinge()], ids=repr)
+def test_a_round_begins_below_where_the_last_one_ended(loss, structure, intercept):
+    # at the f of a model that is nowhere below the objective
+    K, Y = targets_for(loss, 30, 4)
+    problem = formulate(
+        Inputs.of(Dense(K), fit_intercept=intercept), Y, loss, structure
+    )
+    problem, alpha = problem.problem, 0.01
+    turns = _Rounds(Majorization().prepare(problem), Request(alpha, 1e-9, 50))
+    turns.turn()
+    last = turns._accepted[-1]
+    found = turns.model.minimise(turns.bound, alpha, tol=1e-9, start=None)
+    dual = turns.prepared.dual_of(turns._near(found))
+    fitted = K @ dual @ found.kernel.matrix()
+    if intercept:
+        fitted = fitted - fitted.mean(axis=0)
+    scores, _ = problem.at_best_intercept(fitted)
+    cost = np.sum(dual * fitted) / 2 + structure.penalty(found.kernel.matrix())
+    assert problem.loss_at(scores) + alpha * cost <= last * (1 + 1e-9)
 
 
 @each

@@ -394,6 +394,34 @@ def test_a_path_profits_from_that_of_another_output_kernel():
     assert given - lowest < 0.5 * (begun - lowest)
 
 
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=lambda one: one.name)
+def test_a_start_that_is_worse_than_zero_is_none(loss):
+    K, Y = targets_for(loss, 30, 4)
+    problem = formulate(Inputs.of(Dense(K), fit_intercept=True), Y, loss, Identity())
+    solver = NewtonCG()
+    prepared = solver.prepare(problem.problem)
+    cold = solver.solve(prepared, Request(1e-3, 1e-6, 200))
+    wild = 1e3 * np.random.default_rng(0).normal(size=cold.start.dual.shape)
+    wild = cold.start._replace(dual=wild - wild.mean(axis=0))
+    found = solver.solve(prepared, Request(1e-3, 1e-6, 200, wild))
+    assert_array_equal(found.dual_coef, cold.dual_coef)
+
+
+def test_steps_that_lead_nowhere_from_another_output_kernel_begin_afresh(monkeypatch):
+    K, Y = targets_for(Logistic(), 30, 4)
+    solver, one, two = NewtonCG(), Fixed(psd(4, 0)), Fixed(1e3 * psd(4, 1))
+    inputs = Inputs.of(Dense(K), fit_intercept=True)
+    first, last = (
+        solver.prepare(formulate(inputs, Y, Logistic(), structure).problem)
+        for structure in (one, two)
+    )
+    there, cold = (solver.solve(of, Request(1e-3, 1e-6, 200)) for of in (first, last))
+    monkeypatch.setattr(newton_cg, "_FOREIGN", 2)
+    found = solver.solve(last, Request(1e-3, 1e-6, 200, there.start))
+    assert found.certificate.status == "optimal"
+    assert_array_equal(found.dual_coef, cold.dual_coef)
+
+
 def test_ends_of_another_solver_are_no_start():
     solver = NewtonCG()
     assert solver.start_with(None, object(), None) is None

@@ -1,16 +1,21 @@
 """Newton's method in L over the region of a structure, for losses of labels."""
 
+from dataclasses import replace
+
 import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Envelope, Hinge, Logistic, SquaredHinge
+from okl.numerics.arrays import symmetric
 from okl.operators import Dense
+from okl.optimization.regions import Decomposed, Iterate
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
 from okl.solvers.smooth import factor_newton, region_newton
+from okl.solvers.smooth.quadratic_model import QuadraticModel
 from okl.solvers.smooth.region_newton import takes
 from okl.solvers.smooth.rounds import rounds
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
@@ -86,6 +91,32 @@ def test_a_step_leads_on_from_a_singular_kernel():
     moved = steps.lower(model, 1.0)
     assert moved is not None
     assert moved.objective < model.objective
+
+
+def test_the_least_of_a_model_is_the_same_wherever_it_is_expanded():
+    # at an L that is all but singular as well
+    rng = np.random.default_rng(0)
+    k = 6
+    rotation = np.linalg.qr(rng.normal(size=(k, k)))[0]
+    root = rng.normal(size=(20, k, k))
+    root = np.reshape(root + np.swapaxes(root, 1, 2), (20, k * k))
+    second = root.T @ root / 100
+    middle = psd(k, 1) * 1e3
+    values, falls = [], []
+    for sizes in (np.full(k, 1e3), 10.0 ** np.array([-4, -3, -3, 0, 2, 4])):
+        centre = symmetric((rotation * sizes) @ rotation.T)
+        away = np.reshape(centre - middle, -1)
+        moment = -2 * np.reshape(second @ away, (k, k))
+        value = away @ second @ away / 2
+        model = QuadraticModel(value, centre, moment, second)
+        region = Sparse(0.9).region(k)
+        held = replace(region, barrier=region.inverse)
+        here = Decomposed(*np.linalg.eigh(centre), centre)
+        first = held.value(Iterate(here, model.at(*here[:2]))) + value
+        _, fall = model.least(region)
+        values.append(first - fall)
+        falls.append(fall)
+    assert_allclose(values[1], values[0], atol=5e-3 * max(falls))
 
 
 def test_few_steps_where_rounds_are_many():

@@ -18,8 +18,8 @@ from okl.structures import Structure
 from okl.structures.base import DualBound
 
 # A relative gap above this is looked at again from other dual points: for a quadratic
-# loss from one, else from so many.
-_DOUBTFUL, _DOUBTFUL_TURN, _TURNS = 1e-7, 1e-10, 8
+# loss from one, else from so many, until one closes no more than this part of the gap.
+_DOUBTFUL, _DOUBTFUL_TURN, _TURNS, _LITTLE = 1e-7, 1e-10, 8, 0.05
 # What rounding may leave of the sum of entries of a dual point that share an
 # intercept, relative to these entries.
 _UNBALANCED = 1e-8
@@ -142,7 +142,8 @@ def _turned(
             break
         implied, last = moved, dual
         dual = max(dual, point.value(implied))
-        if dual == last or primal - dual <= _DOUBTFUL_TURN * abs(primal):
+        little = dual - last <= _LITTLE * (primal - last)
+        if little or primal - dual <= _DOUBTFUL_TURN * abs(primal):
             break
     return dual
 

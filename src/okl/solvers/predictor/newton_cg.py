@@ -45,6 +45,8 @@ from okl.solvers.solution import Solution, certified
 
 # How much smaller the promise of steps that are not seen in the objective must get.
 _SMALLER = 0.5
+# Most iterations from what another L made of C; where more are needed others begin anew.
+_FOREIGN = 20
 # Iterations without progress after which rounding is in the way.
 _STAGNATION = 10
 
@@ -80,10 +82,16 @@ class NewtonCG(Solver):
         return Prepared.of(problem, known, self.columns)
 
     def solve(self, prepared: Prepared, request: Request) -> Solution:
-        """Iterate from the model of a neighbouring alpha or L, or from zero."""
+        """Iterate from the model of a neighbouring alpha or L, or from zero.
+
+        From zero as well where that has a lower objective than a start, and where not
+        many steps from the C of another L do not lead to the end.
+        """
         alpha, tol, max_iter, start = request
-        problem, cold = prepared.problem, start is None
-        zero = zero_point(prepared)
+        problem, zero = prepared.problem, zero_point(prepared)
+        if start is not None and first_point(prepared, alpha, start, zero) is zero:
+            start = None
+        cold = start is None
         if start is None:
             zero = zero._replace(norm=zero.norm_by(prepared.joint))
             for larger in alphas_before(prepared, alpha, zero):
@@ -91,9 +99,12 @@ class NewtonCG(Solver):
                 there, _, easy = _iterate(prepared, rough, zero)
                 found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
                 start = found.after(start)
-        asked = Request(alpha, SAFETY * tol, max_iter, start)
+        foreign = not cold and start.kernel is not prepared.kernel
+        most = min(max_iter, _FOREIGN) if foreign else max_iter
+        asked = Request(alpha, SAFETY * tol, most, start)
         point, monitor, easy = _iterate(prepared, asked, zero)
-        if not cold and monitor.n_iter < max_iter and monitor.astray:
+        short = monitor.n_iter == most and monitor.smallest > asked.tol
+        if not cold and monitor.n_iter < max_iter and (monitor.astray or short):
             # no step leads on from what another L made of C
             return self.solve(prepared, request._replace(start=None))
         end = NewtonStart(point.dual, prepared.kernel, alpha, easy=easy)

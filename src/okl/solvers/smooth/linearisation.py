@@ -127,6 +127,8 @@ class AllColumns:
 
     Attributes
     ----------
+    of_all_rows : bool
+        Whether a model has an f of the rows of the problem.
     first, most : float
         The first h, and the largest, relative to a bound on the second derivative of
         the loss: with the bound a model is above phi everywhere.
@@ -140,6 +142,7 @@ class AllColumns:
         What h is raised by where it does.
     """
 
+    of_all_rows: ClassVar[bool] = True
     first: ClassVar[float] = 1.0
     most: ClassVar[float] = 1.0
     order: ClassVar[int] = 2
@@ -170,7 +173,7 @@ class SomeColumns:
 
     Attributes
     ----------
-    first, most, order, loosest, memory, steeper
+    of_all_rows, first, most, order, loosest, memory, steeper
         As with all; a closer f, whose products are the work here, saves too few rounds.
     columns : array (n_samples, k)
         R U.
@@ -184,6 +187,7 @@ class SomeColumns:
     columns: Array
     values: Array
     rest: float
+    of_all_rows: ClassVar[bool] = False
     most: ClassVar[float] = _STEEPEST
     order: ClassVar[int] = 1
     loosest: ClassVar[float] = 1e-3

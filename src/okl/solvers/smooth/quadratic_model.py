@@ -127,8 +127,8 @@ class QuadraticModel(NamedTuple):
             *eigh(self.centre), self.centre if region.by_entries else None
         )
         first = held.value(Iterate(here, self.at(*here[:2]))) + self.value
-        # entries may start as they are: they have no bounds to keep off
-        start = (held, here) if region.by_entries else region.warm(here)
+        # from a barrier, as an L that is all but singular keeps steps short
+        start = region.warm(here)
         assert start is not None  # an L of this very problem is near
         best, lowest, settled = here, first, 0
         unseen = _UNSEEN * abs(first)

@@ -43,7 +43,7 @@ _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 _STAGNATION, _TRIALS = 10, 12
 # Rounds before the first step, without a start: where L has the right scale by then,
 # few steps are left, and an easy problem may need none.
-_ROUNDS = 3
+_ROUNDS = 8
 
 
 def takes(prepared: PreparedRounds) -> bool:
@@ -127,7 +127,9 @@ class _Steps:
 
         def at(share: float) -> FactorIterate:
             there = SpectralKernel.from_matrix(L + share * change)
-            start = self.prepared.inside_of(dual + share * turned, there, self.alpha)
+            start = self.prepared.inside_of(
+                dual + share * turned, model.kernel, self.alpha
+            )
             return self.model(there, start)
 
         best, _ = first_lower(model, at, self.alpha * fall, trials=_TRIALS)

@@ -35,7 +35,12 @@ from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
 from okl.solvers.request import Request
-from okl.solvers.smooth.linearisation import AllColumns, Linearisation, SomeColumns
+from okl.solvers.smooth.linearisation import (
+    AllColumns,
+    Linearisation,
+    Minimiser,
+    SomeColumns,
+)
 from okl.solvers.smooth.scores import Scores, largest_curvature
 from okl.solvers.solution import Solution, certified
 
@@ -213,7 +218,7 @@ class _Rounds:
         found = self.model.minimise(
             self.h, self.alpha, tol=self._share(2), start=self._inner_start
         )
-        fit = self._fit(found.kernel, self._inside)
+        fit = self._fit(found.kernel, self._near(found))
         self._judge(fit, found.kernel, rank_limited=found.rank_limited)
         # no h makes a round go down: a local minimum, under a bound on the rank
         flat = not self.monitor.falls and self.h >= self.bound
@@ -235,6 +240,14 @@ class _Rounds:
         else:
             h = self._least = self.models.steeper * self.h
         self.h = min(max(h, _FLATTEST * self.bound), most)
+
+    def _near(self, found: Minimiser) -> Any:
+        """Return where f may start: at that of a model, if it has one of all rows."""
+        if self._inside is None or self.prepared.imputes or not self.models.of_all_rows:
+            return self._inside
+        zero = 0 * self.prepared.problem.targets
+        dual = found.kernel.solve(found.coefficients, zero)
+        return self.prepared.inside_of(dual, self.model.kernel, self.alpha)
 
     def _accept(self, fit: Solution, model: Linearisation) -> None:
         """Take the next model at an L."""
