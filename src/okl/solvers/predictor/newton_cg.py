@@ -45,7 +45,7 @@ from okl.solvers.solution import Solution, certified
 
 # How much smaller the promise of steps that are not seen in the objective must get.
 _SMALLER = 0.5
-# Most iterations from what another L made of C; where more are needed others begin anew.
+# Most iterations from what another L made of C; where it takes more others begin anew.
 _FOREIGN = 20
 # Iterations without progress after which rounding is in the way.
 _STAGNATION = 10
