@@ -93,6 +93,19 @@ def test_more_outputs_allow_fewer_columns():
     assert ranks[-1] * 100 < 4000
 
 
+def test_of_an_output_kernel_that_is_too_much_work_nothing_is_made(monkeypatch):
+    # the weights of a row are not those of its mean, which took more products
+    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 0)
+    monkeypatch.setattr(low_rank_preconditioner, "_SMALL", 0)
+    loss = Logistic()
+    targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
+    known, operator = Fixed(psd(M, 5)).known(targets), shared()
+    curvature = loss.curvature(targets, SCORES)
+    joint = Kronecker(operator, known)
+    apply = preconditioner(joint, operator.low_rank(N), curvature, 0.1)
+    assert_allclose(apply(RIGHT), RIGHT / 0.1)
+
+
 def test_in_long_form_the_columns_are_those_of_the_output_kernel():
     # found for one L and kept for another they stand for nothing: products then took
     # several times as many steps, to the same end

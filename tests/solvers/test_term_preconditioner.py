@@ -1,0 +1,145 @@
+"""With all columns, and where its directions are exact, it is the inverse."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl import OutputKernelClassifier, OutputKernelRegressor
+from okl.kernels import Gaussian, Linear
+from okl.losses import Logistic, Softmax, Squared
+from okl.operators import (
+    Dense,
+    DiagonalOperator,
+    OperatorTerms,
+    counted_products,
+)
+from okl.operators.joint_sum import JointSum
+from okl.operators.terms import RowOperator
+from okl.output_kernels import OutputKernelTerms, SpectralKernel
+from okl.solvers.predictor import low_rank_preconditioner, term_preconditioner
+from okl.solvers.predictor.low_rank_preconditioner import preconditioner
+from okl.structures import Fixed
+from tests.samples import gaussian, psd
+
+N, M = 30, 3
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(N, 2))
+RIGHT = rng.normal(size=(N, M))
+WEIGHTS = 1.0 + np.arange(N)[:, None] % 3
+# with the same eigenvectors
+ONE = psd(M, 1)
+SQUARE = ONE @ ONE + 0.5 * ONE
+KERNELS = Dense(gaussian(ROWS)), Dense(ROWS @ ROWS.T)
+ROW = RowOperator(np.ones(N))
+UNEVEN = DiagonalOperator(1.0 + np.arange(N) % 4)
+
+
+def joint(operators, matrices):
+    kernels = tuple(SpectralKernel.from_matrix(matrix) for matrix in matrices)
+    return JointSum(OperatorTerms(operators), OutputKernelTerms(kernels))
+
+
+def error(joint, curvature, alpha=0.1):
+    """Return by how much the approximate inverse misses what the system came from."""
+    apply = preconditioner(joint, joint.low_rank(N), curvature, alpha)
+    right = curvature.project(RIGHT)
+    inside = joint @ curvature.factor(right)
+    back = apply(alpha * right + curvature.adjoint(inside))
+    return np.abs(back - right).max()
+
+
+def curvature(loss, weights=None):
+    targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
+    return loss.curvature(targets, 3 * RIGHT, weights)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax()], ids=repr)
+@pytest.mark.parametrize("row", [False, True], ids=["kernels", "row"])
+def test_few_equations_are_solved(loss, row):
+    terms = (*KERNELS, ROW) if row else KERNELS
+    matrices = (ONE, psd(M, 2, rank=2), psd(M, 3))[: len(terms)]
+    assert error(joint(terms, matrices), curvature(loss)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("terms", "matrices", "weights"),
+    [
+        # all that couples is one kernel, or has the same eigenvectors
+        ((KERNELS[0], ROW), (ONE, psd(M, 3)), None),
+        (KERNELS, (ONE, SQUARE), None),
+        (KERNELS, (ONE, SQUARE), WEIGHTS),
+        ((*KERNELS, ROW), (ONE, SQUARE, np.eye(M)), None),
+        # diagonal, one of them the identity
+        ((UNEVEN, ROW), (ONE, psd(M, 3)), None),
+        ((ROW, UNEVEN), (psd(M, 4), ONE), None),
+    ],
+)
+def test_directions_of_many_equations(terms, matrices, weights, monkeypatch):
+    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+    # all outputs of a row have the same weight
+    assert error(joint(terms, matrices), curvature(Squared(), weights)) < 1e-6
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+@pytest.mark.parametrize("rank", [1, M], ids=["few", "all"])
+def test_all_columns_where_weights_differ(loss, rank, monkeypatch):
+    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
+    terms = joint(KERNELS, (ONE, psd(M, 2, rank=rank)))
+    assert error(terms, curvature(loss)) < 1e-5
+
+
+def test_the_term_of_a_row_is_in_the_diagonal(monkeypatch):
+    # exact where the L of that term couples nothing, whatever the weights
+    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
+    terms = joint((KERNELS[0], UNEVEN), (ONE, np.diag([1.0, 2.0, 3.0])))
+    assert error(terms, curvature(Logistic())) < 1e-5
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+@pytest.mark.parametrize("matrix", [np.zeros((M, M)), ONE], ids=["zero", "one"])
+def test_output_kernels_may_be_zero(loss, matrix, monkeypatch):
+    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+    terms = joint(KERNELS, (np.zeros((M, M)), matrix))
+    assert error(terms, curvature(loss)) < 1e-5
+
+
+def test_nothing_is_made_where_columns_would_cost_too_much(monkeypatch):
+    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 0)
+    monkeypatch.setattr(low_rank_preconditioner, "_SMALL", 0)
+    terms, W = joint(KERNELS, (ONE, SQUARE)), curvature(Logistic())
+    apply = preconditioner(terms, terms.low_rank(N), W, 0.1)
+    assert_allclose(apply(RIGHT), RIGHT / 0.1)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "logistic", "huber"])
+def test_fits_take_a_fraction_of_the_products(loss, monkeypatch):
+    # with the weights of each row replaced by their mean they took many times those
+    # that nothing preconditions take
+    n, m = 300, 5
+    rng = np.random.default_rng(0)
+    X, directions = rng.normal(size=(n, 6)), rng.normal(size=(2, 6, m))
+    scores = np.sin(X @ directions[0]) + 0.5 * X @ directions[1]
+    structures = [Fixed(psd(m, 1)), Fixed(psd(m, 2, rank=2))]
+
+    def products():
+        if loss == "huber":
+            estimator, y = OutputKernelRegressor, scores + rng.standard_t(2, (n, m))
+        else:
+            estimator, y = OutputKernelClassifier, scores.argmax(axis=1)
+        kernels = [Gaussian(0.1), Linear()]
+        model = estimator(kernels, structures, 1e-3, loss=loss, tol=1e-4)
+        with counted_products() as count, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # scales of columns
+            model.fit(X, y)
+        assert model.certificate_.status == "optimal"
+        return count.total
+
+    fewer = products()
+    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 0)
+    monkeypatch.setattr(low_rank_preconditioner, "_SMALL", 0)
+    assert fewer < 0.6 * products()
