@@ -17,6 +17,7 @@ from okl.problems import Inputs, formulate
 from okl.solvers import AugmentedLagrangian, Request
 from okl.solvers.kinks import polishing
 from okl.solvers.predictor import active_system
+from okl.solvers.terms import term_point
 from okl.solvers.terms.proximal_points import Centred
 from okl.solvers.terms.term_point import Answering, TermPoint
 from okl.structures import Cluster, Identity, Sparse, TraceBall
@@ -131,9 +132,23 @@ def test_the_answer_of_some_entries(structures, n_entries):
     change[rows, outputs] = rng.normal(size=n_entries)
     image = joint @ change
     block = joint.block(rows, outputs)
-    assert_allclose(block @ change[rows, outputs], image[rows, outputs], rtol=1e-8)
-    assert_allclose(block, block.T, rtol=1e-12, atol=1e-12 * np.abs(block).max())
+    assert_allclose(block @ change[rows, outputs], image[rows, outputs], rtol=1e-9)
+    assert_allclose(block, block.T, rtol=1e-12)
     assert np.linalg.eigvalsh(block)[0] > -1e-10 * np.linalg.eigvalsh(block)[-1]
+
+
+def test_many_outputs_have_no_matrix_of_all_pairs(monkeypatch):
+    problem = two_kernels(SquaredHinge())
+    n, m = problem.targets.shape
+    point = TermPoint.at(problem, np.random.default_rng(1).normal(size=(n, m)))
+    joint = Answering(problem, point)
+    expected = joint.block(*np.nonzero(point.dual > 0))
+    assert "_second" in vars(joint)
+    monkeypatch.setattr(term_point, "_MOST_PAIRS", m)
+    joint = Answering(problem, point)
+    block = joint.block(*np.nonzero(point.dual > 0))
+    assert "_second" not in vars(joint)
+    assert_allclose(block, expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_no_system_of_polishing_is_factorised_twice(monkeypatch):

@@ -17,6 +17,10 @@ from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
 from okl.structures.base import Response
 
+# Pairs of outputs up to this number have a matrix of their own, which then is no
+# larger than the systems that are factorised (`active_system.DIRECT`).
+_MOST_PAIRS = 3000
+
 
 @dataclass(frozen=True)
 class TermPoint:
@@ -80,6 +84,7 @@ class Answering(JointSum):
         operator: Any = problem.operator
         super().__init__(operator, point.kernel)
         self._point = point
+        self._n_asked = 0
 
     def __matmul__(self, change: Array) -> Array:
         """Return sum_q K_q (D L_q + C dL_q)."""
@@ -102,43 +107,82 @@ class Answering(JointSum):
         )
 
     def block(self, rows: Array, outputs: Any) -> Array:
-        """Return the part of J + M of some entries (k, k)."""
-        block = super().block(rows, outputs)
-        xp, (one, two, weights) = namespace(block), self._pairs
-        outputs = (outputs + xp.zeros_like(rows))[:, None]
-        for product, second in zip(self._point.products, self._second, strict=True):
-            # what an entry of C makes of S
-            own = xp.take(product, rows, axis=0)
-            moved = xp.where(outputs == two, xp.take(own, one, axis=1), 0.0)
-            moved = moved + xp.where(outputs == one, xp.take(own, two, axis=1), 0.0)
-            moved = moved * weights / 2
-            block = block + moved @ second @ moved.T
-        return block
+        """Return the part of J + M of some entries (k, k).
 
-    @cached_property
-    def _pairs(self) -> tuple[Array, Array, Array]:
-        """Entries on and above the diagonal of L, scaled to keep inner products."""
-        like = self._point.dual
-        xp, numbers = namespace(like), namespace(like).arange(like.shape[1])
-        one, two = xp.nonzero(numbers[:, None] <= numbers)
-        ones = xp.ones(one.shape, dtype=like.dtype)
-        return one, two, xp.where(one == two, ones, 2**0.5 * ones)
+        M is found by how the L_q answer to a change of each entry of C; and once more
+        entries were asked for than there are pairs of outputs, by how they answer to
+        each pair, which is kept.
+        """
+        block = super().block(rows, outputs)
+        if rows.shape[0] == 0:
+            return block
+        outputs = outputs + namespace(block).zeros_like(rows)
+        self._n_asked += rows.shape[0]
+        m = self._point.grams.shape[1]
+        n_pairs = m * (m + 1) // 2
+        by_entries = n_pairs > min(self._n_asked, _MOST_PAIRS)
+        find = self._answers_to_entries if by_entries else self._answers_to_pairs
+        return block + symmetric(find(rows, outputs))
+
+    def _answers_to_entries(self, rows: Array, outputs: Array) -> Array:
+        point, xp = self._point, namespace(self._point.grams)
+        own = [xp.take(product, rows, axis=0) for product in point.products]
+        answers = []
+        for entry in range(rows.shape[0]):
+            output = int(outputs[entry])
+            change = xp.zeros_like(point.grams)
+            for q, product in enumerate(own):
+                change[q, :, output] = product[entry, :]
+            change = (change + xp.matrix_transpose(change)) / 2
+            moved = point.response.derivative(change)
+            parts = (
+                xp.sum(product * xp.take(moved[q, ...].T, outputs, axis=0), axis=1)
+                for q, product in enumerate(own)
+            )
+            answers.append(sum(parts))
+        return xp.stack(answers, axis=1)
+
+    def _answers_to_pairs(self, rows: Array, outputs: Array) -> Array:
+        point, xp = self._point, namespace(self._point.grams)
+        m, numbers = point.grams.shape[1], xp.arange(point.grams.shape[1])
+        numbers = _pair(numbers[:, None], numbers, m)
+        pairs = [numbers[output, :] for output in range(m)]
+        groups = [rows[outputs == output] for output in range(m)]
+        answer = 0.0
+        for product, second in zip(point.products, self._second, strict=True):
+            # an entry of C in an output changes the pairs with this output
+            own = [xp.take(product, group, axis=0) for group in groups]
+            both = list(zip(own, pairs, strict=True))
+            half = [part @ xp.take(second, of, axis=0) for part, of in both]
+            half = xp.concat(half, axis=0)
+            whole = [xp.take(half, of, axis=1) @ part.T for part, of in both]
+            answer = answer + xp.concat(whole, axis=1)
+        back = xp.argsort(xp.argsort(outputs, stable=True))
+        return xp.take(xp.take(answer, back, axis=0), back, axis=1)
 
     @cached_property
     def _second(self) -> list[Array]:
-        """The second derivative of each R_q*, as a matrix of these entries."""
-        point, (one, two, weights) = self._point, self._pairs
-        xp, (n_terms, m, _) = namespace(weights), point.grams.shape
-        identity = xp.eye(m, dtype=weights.dtype)
-        rows, columns = (xp.take(identity, of, axis=0) for of in (one, two))
+        """How each pair of outputs of each L_q answers to each of S_q."""
+        point, xp = self._point, namespace(self._point.grams)
+        n_terms, m, _ = point.grams.shape
+        numbers, identity = xp.arange(m), xp.eye(m, dtype=point.grams.dtype)
+        one, two = xp.nonzero(numbers[:, None] <= numbers)
         answers = []
-        for pair in range(weights.shape[0]):
-            unit = symmetric(rows[pair, :][:, None] * columns[pair, :])
-            change = xp.stack([weights[pair] * unit] * n_terms)
-            moved = xp.reshape(point.response.derivative(change), (n_terms, m * m))
-            answers.append(weights * xp.take(moved, one * m + two, axis=1))
+        for pair in range(one.shape[0]):
+            d, e = int(one[pair]), int(two[pair])
+            unit = symmetric(identity[:, d][:, None] * identity[e, :])
+            moved = point.response.derivative(xp.stack([unit] * n_terms))
+            moved = xp.reshape(moved, (n_terms, m * m))
+            answers.append(xp.take(moved, one * m + two, axis=1))
         both = xp.stack(answers, axis=1)
-        return [symmetric(both[q, ...]) for q in range(n_terms)]
+        return [both[q, ...] for q in range(n_terms)]
+
+
+def _pair(one: Array, two: Array, m: int) -> Array:
+    """Return the number of a pair among those on and above the diagonal, row by row."""
+    xp = namespace(one)
+    least, most = xp.minimum(one, two), xp.maximum(one, two)
+    return least * m - least * (least - 1) // 2 + most - least
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:
