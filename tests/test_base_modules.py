@@ -1,9 +1,12 @@
 """Arrays, components, checks and memory: what everything else stands on."""
 
+import inspect
+
 import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from okl.numerics import arrays, memory
 from okl.numerics.validation import (
@@ -113,6 +116,24 @@ class TestComponent:
         assert Base().get_params() == {"a": 1}
         assert Further().get_params() == {"a": 1, "b": 2}
         assert Base(3).get_params() == {"a": 3}
+
+    def test_a_constructor_is_read_once(self, monkeypatch):
+        # the method that scikit-learn asks for names is not public: it may be another
+        class Base(Component):
+            def __init__(self, a=1):
+                self.a = a
+
+        Base().get_params()
+        monkeypatch.setattr(inspect, "signature", None)
+        assert clone(Base(2)).set_params(a=3).get_params() == {"a": 3}
+
+    def test_names_of_parameters_may_be_changed(self):
+        class Base(Component):
+            def __init__(self, a=1, b=2):
+                self.a, self.b = a, b
+
+        Base._get_param_names().remove("a")
+        assert Base().get_params() == {"a": 1, "b": 2}
 
 
 class TestNumbers:

@@ -63,7 +63,8 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     """
     X, Z = pairs(X, Z)
     norms = row_norms(X, squared=True)
-    squares = -2.0 * safe_sparse_dot(X, Z.T, dense_output=True)
+    squares = safe_sparse_dot(X, Z.T, dense_output=True)
+    squares *= -2.0
     squares += norms[:, np.newaxis]
     squares += norms if Z is X else row_norms(Z, squared=True)
     np.maximum(squares, 0.0, out=squares)

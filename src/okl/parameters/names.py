@@ -16,6 +16,11 @@ class NamedParameters(BaseEstimator):
     """Base of what has the parameters of its constructor."""
 
     @classmethod
-    @cache
     def _get_param_names(cls) -> list[str]:
-        return super()._get_param_names()
+        # scikit-learn has no public method to override, and changes such lists
+        return list(cls._names())
+
+    @classmethod
+    @cache
+    def _names(cls) -> tuple[str, ...]:
+        return tuple(super()._get_param_names())
