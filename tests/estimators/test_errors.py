@@ -258,6 +258,8 @@ def never(rows, others):
         ({"cv": []}, "cv must be a number of folds, a splitter, or pairs.*no folds"),
         ({"cv": [1, 2]}, "cv must be a number of folds.*got the fold 1"),
         ({"cv": np.ones((2, 2))}, "cv must be a number of folds.*pairs of row numbers"),
+        ({"cv": [([0, 1], [[2], [3, 4]])]}, "pairs of row numbers.*got the fold"),
+        ({"cv": [([True, False], [False, True])]}, "pairs of row numbers.*got the"),
         (
             {"structures": ["identity", Cluster(4)]},
             "n_clusters must be at most.*got 4",

@@ -6,6 +6,7 @@ import pytest
 from okl import (
     KernelAutoencoder,
     OutputKernelClassifierCV,
+    OutputKernelExtension,
     OutputKernelImputer,
     OutputKernelRegressor,
     ReducedRankRegression,
@@ -87,3 +88,21 @@ def test_targets_are_no_dates(polars):
             OutputKernelRegressor().fit(X, y)
     with pytest.raises(ValueError, match=r"dates.* in the column 'day'"):
         OutputKernelRegressor().fit(X, frame)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "given"])
+def test_dates_are_no_weights_and_no_given_targets(name):
+    X, dates = np.ones((12, 1)), FRAME[["day", "day"]].to_numpy()
+    dates = dates[:, 0] if name == "sample_weight" else dates
+    model = OutputKernelRegressor("linear", "identity").fit(X, Y)
+    use = model.predict if name == "given" else lambda X, **by: model.fit(X, Y, **by)
+    with pytest.raises(ValueError, match=f"{name} must be numbers, and there are d"):
+        use(X, **{name: dates})
+
+
+def test_targets_that_are_dates_are_refused_wherever_they_are_fitted():
+    X, dates = np.ones((12, 1)), FRAME[["day"]].to_numpy()
+    model = OutputKernelRegressor("linear").fit(X, Y)
+    for fit in (ReducedRankRegression(1).fit, OutputKernelExtension(model).fit):
+        with pytest.raises(ValueError, match="y must be numbers, and there are dates"):
+            fit(X, dates)

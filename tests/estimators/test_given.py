@@ -282,3 +282,11 @@ def test_a_constant_output_tells_nothing(structure):
     mean, alone = model.predict(NEW, return_std=True)
     assert_allclose(found[:, 1:], mean[:, 1:], rtol=1e-6)
     assert_allclose(std[:, 1:], alone[:, 1:], rtol=1e-2)
+
+
+def test_a_constant_output_that_is_not_fitted_has_noise():
+    X, Y, _ = draw(20, 3)
+    Y[:, 0] = 0.1
+    options = {"normalize_y": False, "fit_intercept": False}
+    model = OutputKernelRegressor(KERNEL, "identity", **options).fit(X, Y)
+    assert model.noise_variance_[0] > 0.0

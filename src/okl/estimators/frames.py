@@ -1,7 +1,8 @@
-"""Rows that are a data frame: columns that hold no numbers are named.
+"""What holds no numbers: the columns of a data frame that do not are named.
 
 scikit-learn's checks turn a data frame into an array, and what NumPy says of a cell
-that is no number has no column. Dates alone it takes for nanoseconds.
+that is no number has no column. Dates alone it takes for nanoseconds, in arrays as in
+data frames, be they rows, targets or weights.
 """
 
 from __future__ import annotations

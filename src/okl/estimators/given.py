@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from okl.estimators.frames import refuse_dates
 from okl.numerics.missing import refuse_masked
 
 
@@ -39,6 +40,7 @@ def given_targets(
                 f"given has the column {twice!r} more than once; give each output once."
             )
     refuse_masked(given, "given")
+    refuse_dates(given, "given")
     values = check_array(
         given,
         dtype=np.float64,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from okl.estimators.frames import refuse_dates
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
@@ -58,6 +59,7 @@ class NewTargets(NamedTuple):
             check_alpha_or_alphas(alpha)
         X = kept.rows(X)
         refuse_masked(y, "y")
+        refuse_dates(y, "y")
         y = check_array(
             y,
             dtype=np.float64,

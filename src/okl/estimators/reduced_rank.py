@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from okl.estimators.frames import validated
+from okl.estimators.frames import refuse_dates, validated
 from okl.estimators.targets import regression_targets, set_output_names
 from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_count, check_flag, check_not_negative
@@ -132,6 +132,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_flag(self.fit_intercept, "fit_intercept")
         names = y
         refuse_masked(y, "y")
+        refuse_dates(y, "y")
         X, y = validated(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
         )

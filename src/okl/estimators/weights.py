@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from okl.coding.labels import Kind
+from okl.estimators.frames import refuse_dates
 from okl.numerics.missing import refuse_masked
 
 
@@ -39,6 +40,7 @@ def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | 
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, float(sample_weight))
     refuse_masked(sample_weight, "sample_weight")
+    refuse_dates(sample_weight, "sample_weight")
     # a copy: uncertainty is computed later, from the weights of the fit
     weights = check_array(
         sample_weight,

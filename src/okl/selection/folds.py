@@ -93,9 +93,14 @@ def _pairs(folds: Iterable[Any]) -> list[Any]:
 
 
 def _is_pair(fold: Any) -> bool:
-    """Tell whether a fold is two arrays of row numbers, or of truth values."""
-    pair = isinstance(fold, tuple | list | np.ndarray) and len(fold) == 2
-    return pair and all(np.asarray(rows).dtype.kind in "iub" for rows in fold)
+    """Tell whether a fold is two arrays of row numbers."""
+    if not isinstance(fold, tuple | list | np.ndarray) or len(fold) != 2:
+        return False
+    try:
+        both = [np.asarray(rows) for rows in fold]
+    except ValueError:  # of lists of different lengths
+        return False
+    return all(rows.ndim == 1 and rows.dtype.kind in "iu" for rows in both)
 
 
 def splitter_of(
