@@ -89,20 +89,21 @@ class NewtonCG(Solver):
         """
         alpha, tol, max_iter, start = request
         problem, zero = prepared.problem, zero_point(prepared)
-        if start is not None and first_point(prepared, alpha, start, zero) is zero:
-            start = None
-        cold = start is None
-        if start is None:
-            zero = zero._replace(norm=zero.norm_by(prepared.joint))
+        point = first_point(prepared, alpha, start, zero)
+        cold = point is zero
+        if cold:
+            start, zero = None, zero._replace(norm=zero.norm_by(prepared.joint))
             for larger in alphas_before(prepared, alpha, zero):
                 rough = Request(larger, ROUGH, max_iter, start)
-                there, _, easy = _iterate(prepared, rough, zero)
+                point = first_point(prepared, larger, start, zero)
+                there, _, easy = _iterate(prepared, rough, point)
                 found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
                 start = found.after(start)
+            point = first_point(prepared, alpha, start, zero)
         foreign = not cold and start.kernel is not prepared.kernel
         most = min(max_iter, _FOREIGN) if foreign else max_iter
         asked = Request(alpha, SAFETY * tol, most, start)
-        point, monitor, easy = _iterate(prepared, asked, zero)
+        point, monitor, easy = _iterate(prepared, asked, point)
         short = monitor.n_iter == most and monitor.smallest > asked.tol
         if not cold and monitor.n_iter < max_iter and (monitor.astray or short):
             # no step leads on from what another L made of C
@@ -127,9 +128,9 @@ class NewtonCG(Solver):
 
 
 def _iterate(
-    prepared: Prepared, request: Request, zero: NewtonPoint
+    prepared: Prepared, request: Request, point: NewtonPoint
 ) -> tuple[NewtonPoint, Monitor, bool]:
-    """Return where the steps lead, what was seen, and whether they were easy."""
+    """Return where steps from a point lead, what was seen, and if they were easy."""
     alpha, tol, max_iter, start = request
     monitor = Monitor(
         prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
@@ -137,7 +138,6 @@ def _iterate(
     foreign = start is not None and start.kernel is not prepared.kernel
     easy = start is None or start.easy
     steps = NewtonSteps(prepared, alpha, foreign=foreign, easy=easy)
-    point = first_point(prepared, alpha, start, zero)
     while True:
         gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
         if monitor.done:
