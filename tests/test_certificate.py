@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from okl import Certificate, OutputKernelRegressor, certify
-from okl.certificates import relative_gap
+from okl.certificates import bounds, relative_gap
 from okl.losses import Huber
 from okl.structures import LowRank
 from tests import reference
@@ -622,3 +622,21 @@ def test_targets_of_another_number_of_outputs_are_refused(n_outputs):
     message = f"had 2 outputs; these have {n_outputs}"
     with pytest.raises(ValueError, match=message):
         certify(model, X, Y[:, :n_outputs])
+
+
+def test_dual_points_are_turned_while_that_closes_the_gap(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 3))
+    model = OutputKernelRegressor("rbf", "trace_ball", 0.1, loss="huber", tol=0.1)
+    model.fit(X, Y)
+    turned, turns = bounds._DualPoint.turned, []
+
+    def counted(self, *args):
+        turns.append(args)
+        return turned(self, *args)
+
+    monkeypatch.setattr(bounds._DualPoint, "turned", counted)
+    found = certify(model, X, Y)
+    assert 1 < len(turns) < bounds._TURNS
+    monkeypatch.setattr(bounds, "_TURNS", 1)
+    assert found.relative_gap < 0.7 * certify(model, X, Y).relative_gap

@@ -57,6 +57,26 @@ def test_steps_go_down_and_do_not_turn_the_factor(rank):
     assert_allclose(inside, inside.T, atol=1e-9 * np.abs(inside).max())
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+def test_steps_solve_the_equations_of_newton(rank):
+    # along what does not only turn the factor; one column is multiplied otherwise
+    d, Y, point = drawn(rank)
+    direction, _ = point.newton_step(ALPHA, rtol=1e-8)
+    size, h, m = np.abs(direction).max(), 1e-3, len(point.weights)
+    roots = np.sqrt(point.weights[:rank])
+    for i in range(m):
+        for j in range(rank):
+            change = np.zeros((m, rank))
+            change[i, j] = 1.0
+            if i < rank:
+                change[i, j], change[j, i] = roots[j], roots[i]
+            ahead = along(d, Y, point, direction / size + change)
+            behind = along(d, Y, point, direction / size - change)
+            both = ahead(h) - behind(h) - behind(-h) + ahead(-h)
+            slope = ALPHA * np.sum(point.gradient * change)
+            assert_allclose(size * both / (4 * h**2), -slope, rtol=1e-3, atol=1e-6)
+
+
 def test_a_saddle_is_left_downwards():
     """Above one, I - S has negative eigenvalues; with UU' added it has none."""
     rng = np.random.default_rng(0)
