@@ -127,9 +127,7 @@ class _Steps:
 
         def at(share: float) -> FactorIterate:
             there = SpectralKernel.from_matrix(L + share * change)
-            start = self.prepared.inside_of(
-                dual + share * turned, model.kernel, self.alpha
-            )
+            start = self.prepared.inside_of(dual + share * turned, there, self.alpha)
             return self.model(there, start)
 
         best, _ = first_lower(model, at, self.alpha * fall, trials=_TRIALS)
