@@ -46,8 +46,13 @@ class Diagonal(Given):
         return np.diag(np.asarray(self.variances, dtype=np.float64))
 
     def known(self, like: Array) -> OutputKernel:
-        """Return the outputs that have a variance, as columns of the identity."""
+        """Return the outputs that have a variance, as columns of the identity.
+
+        Where all have one these are the coordinate axes, which couple nothing.
+        """
         variances = np.asarray(self.variances, dtype=np.float64)
+        if np.all(variances > 0):
+            return SpectralKernel(namespace(like).asarray(variances, dtype=like.dtype))
         order = np.argsort(-variances, kind="stable")
         order = order[variances[order] > 0]
         xp = namespace(like)

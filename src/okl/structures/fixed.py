@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from okl.numerics.arrays import Array
+from okl.output_kernels import OutputKernel
+from okl.structures.diagonal import Diagonal
 from okl.structures.given import Given
 
 _TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a PSD matrix
@@ -54,3 +57,11 @@ class Fixed(Given):
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return the given matrix as float64."""
         return np.asarray(self.output_kernel, dtype=np.float64)
+
+    def known(self, like: Array) -> OutputKernel:
+        """Return the matrix, decomposed; a diagonal one as that of `Diagonal`."""
+        matrix = self.matrix(like.shape[1])
+        variances = np.diagonal(matrix)
+        if np.any(matrix != np.diag(variances)) or not np.all(variances > 0):
+            return super().known(like)
+        return Diagonal(variances).known(like)

@@ -13,7 +13,7 @@ from okl.selection.criteria import (
     LeaveOneOutLikelihood,
     RestrictedLikelihood,
 )
-from okl.structures import Fixed, Frobenius, Identity, Mean
+from okl.structures import Diagonal, Fixed, Frobenius, Graph, Identity, Mean
 from tests.samples import draw, psd
 from tests.selection.criteria.differences import (
     OBSERVED,
@@ -140,6 +140,25 @@ def test_equal_eigenvalues_of_a_coupled_structure_are_the_identity(make):
     b = criterion.evaluate(Dense(K.copy()), ALPHA, almost)
     assert_allclose(a.term.along(change), b.term.along(change), rtol=1e-7)
     assert_allclose(a.log_alpha, b.log_alpha, rtol=1e-7)
+
+
+@every
+@pytest.mark.parametrize(
+    "structure",
+    [Diagonal(np.ones(M)), Graph(np.eye(M)), Fixed(np.eye(M))],
+    ids=["diagonal", "graph", "fixed"],
+)
+@pytest.mark.parametrize("weights", [None, OBSERVED], ids=["", "observed"])
+def test_what_couples_nothing_is_judged_as_the_identity(make, structure, weights):
+    # each output has noise of its own, and the rows that it has
+    Y, K = sample()
+    criterion = made(make, Y * [1.0, 1.0, 9.0], weights)
+    found, expected = (
+        criterion.evaluate(Dense(K.copy()), ALPHA, one)
+        for one in (structure, Identity())
+    )
+    assert_allclose(found.value, expected.value, rtol=1e-12)
+    assert_allclose(found.log_alpha, expected.log_alpha, rtol=1e-9)
 
 
 @every
