@@ -22,7 +22,7 @@ from okl import (
     certify,
     output_kernel_path,
 )
-from okl.kernels import Gaussian
+from okl.kernels import Gaussian, Polynomial
 from okl.losses import Huber
 from okl.metrics import r2_score
 from okl.operators import Dense, Features
@@ -134,6 +134,20 @@ def test_the_certificate_is_that_of_the_target_matrix(structure, loss):
         assert_allclose(again.dual, model.certificate_.dual, rtol=1e-6)
     # one product on the way differs in rounding, where L is nearly singular
     assert again.gap >= -1e-9 * again.primal
+
+
+def test_certify_proves_no_less_than_the_fit():
+    # L is singular: of the many C with C L = Theta, only one has an entry a row
+    X = np.array([-0.18, -0.97, 0.13, -1.6, 0.87])[:, None]
+    labels = np.repeat([[0], [1], [0], [1], [0]], 4, axis=1)
+    labels[[2, 3, 4], 2] = [1, 0, 1]
+    rows, ids = np.nonzero(labels >= 0)
+    model = OutputKernelClassifier(Polynomial(2, gamma=1.35), alpha=0.0143)
+    model.fit(X[rows], labels[rows, ids], task=ids)
+    assert model.rank_ < 4
+    again = certify(model, X[rows], labels[rows, ids], task=ids)
+    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-12)
+    assert again.status == model.certificate_.status == "optimal"
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])

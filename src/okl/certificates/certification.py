@@ -143,7 +143,7 @@ def certify(
     else:
         products = _columns(scores, "scores") - offset
     return judge(
-        _operator([seen for _, seen in pairs]),
+        EntryMatrix(_operator([seen for _, seen in pairs])),
         Y,
         dual_coef,
         learned,
@@ -160,7 +160,7 @@ def certify(
 
 
 def judge(
-    operator: Any,
+    entries: EntryMatrix,
     targets: Array,
     dual_coef: Array,
     output_kernel: OutputKernel,
@@ -171,14 +171,13 @@ def judge(
     intercept: Array | float,
     free_intercept: bool,
     tol: float,
-    entries: type[EntryMatrix] = EntryMatrix,
     **options: Any,
 ) -> Certificate:
     """Return the certificate of arrays that were checked.
 
-    The operator is K, centred if the intercept is free, where dual points sum to zero;
-    the products are K Theta of the model; entries say how arrays are arranged. Options
-    are those of `okl.certificates.bounds.bounds`.
+    Entries say how arrays are arranged, and have K, centred if the intercept is free,
+    where dual points sum to zero; the products are K Theta of the model. Options are
+    those of `okl.certificates.bounds.bounds`.
     """
     given = targets
     if free_intercept and "location" in loss.capabilities:
@@ -186,7 +185,7 @@ def judge(
         shift = loss.best_intercept(targets, 0.0 * targets, weights)
         targets, intercept = targets - shift, intercept - shift
     primal, dual = bounds(
-        entries(operator),
+        entries,
         targets,
         dual_coef,
         output_kernel,

@@ -161,6 +161,33 @@ class EntryMatrix(Entries):
         return (dual @ vectors * scales) @ vectors.T
 
 
+class OneEntryPerRow(EntryMatrix):
+    """A target matrix in which each row has the entry of its task: C has no others.
+
+    Parameters
+    ----------
+    operator : object
+        K.
+    tasks : Tasks
+        The output of each row.
+    """
+
+    def __init__(self, operator: Any, tasks: Tasks) -> None:
+        super().__init__(operator)
+        self.tasks = tasks
+
+    def implied(
+        self, theta: Any, outside: Array, kernel: OutputKernel, alpha: float
+    ) -> Array:
+        """Return alpha C of Theta = C L, whose rows are c_i times those of L."""
+        xp = namespace(theta)
+        own = kernel.rows(xp.asarray(self.tasks.codes))
+        squares = xp.sum(own * own, axis=1, keepdims=True)
+        safe = xp.where(squares > 0, squares, xp.ones_like(squares))
+        column = xp.sum(theta * own, axis=1, keepdims=True) / safe
+        return alpha * self.tasks.scatter(column)
+
+
 class EntryColumn(Entries):
     """The entry of the one output that each row names: columns (n_samples, 1).
 

@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from okl.certificates import Certificate
 from okl.certificates.certification import certify as certify_arrays
 from okl.certificates.certification import judge, output_kernel_of
+from okl.certificates.entries import EntryMatrix, OneEntryPerRow
 from okl.certificates.matrices import MatrixPerOutput, MatrixTerms, positive_gram
 from okl.certificates.terms import EntryTerms, StructureTerms
+from okl.coding.tasks import Tasks
 from okl.estimators.base import OutputKernelModel
 from okl.estimators.extension import OutputKernelExtension
 from okl.estimators.extension_certificates import certify_extension
@@ -104,6 +106,7 @@ def certify_model(
         intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]
     several = isinstance(model._function.kernel, KernelTerms)
     given = _of_several(model, X, Y, units) if several else _of_one(model, X, Y, units)
+    given["entries"] = _entries(several, given.pop("operator"), tasks)
     if targets.candidates is not None:
         Y, _ = loss.expected(targets.candidates, given["scores"], weights)
     certificate = judge(
@@ -162,8 +165,14 @@ def _of_several(
         "output_kernel": OutputKernelTerms(tuple(found)),
         "structure": StructureTerms(tuple(model.structure_)),
         "scores": units.scores(scores),
-        "entries": EntryTerms,
     }
+
+
+def _entries(several: bool, operator: Any, tasks: Tasks | None) -> EntryMatrix:
+    """Return how the arrays are arranged: in long form each row has one entry."""
+    if several:
+        return EntryTerms(operator)
+    return EntryMatrix(operator) if tasks is None else OneEntryPerRow(operator, tasks)
 
 
 def _operator(model: OutputKernelModel, X: Any) -> Any:
