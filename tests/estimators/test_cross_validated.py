@@ -223,6 +223,24 @@ def test_given_folds_and_a_generator_of_them():
     assert_array_equal(lazy.fit(X, Y).scores_, expected)
 
 
+@pytest.mark.parametrize("part", ["train on", "test"])
+@pytest.mark.parametrize("lacking", ["targets", "weights", "rows"])
+def test_a_fold_without_rows_that_count_is_named(part, lacking):
+    X, Y, _ = draw(15, 2)
+    some, others, weights = np.arange(5), np.arange(5, 15), np.ones(15)
+    if lacking == "targets":
+        Y[some] = np.nan
+    elif lacking == "weights":
+        weights[some] = 0.0
+    else:
+        some = some[:0]
+    fold = (some, others) if part == "train on" else (others, some)
+    cv = [(np.arange(3, 15, 2), np.arange(4, 15, 2)), fold]
+    search = OutputKernelRegressorCV("linear", "identity", cv=cv)
+    with pytest.raises(ValueError, match=f"Fold 1 of cv has no row to {part} with"):
+        search.fit(X, Y, sample_weight=weights)
+
+
 def test_leaving_one_out_with_a_score_that_allows_it():
     X, Y, _ = draw(10, 2)
     model = OutputKernelRegressorCV(

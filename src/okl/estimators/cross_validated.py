@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.fold_notes import check_rows
 from okl.estimators.known_classes import structures_for
 from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import (
@@ -240,6 +241,7 @@ class CrossValidated(OutputKernelModel):
                 random_state=self.random_state,
                 metadata=splitting,
             )
+            check_rows(observed, folds)
             judge = one_out.judge.of_folds(folds)
             second = replace(one_out, folds=folds, judge=judge)
             first = one_out if in_closed_form else second
