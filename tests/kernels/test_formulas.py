@@ -178,3 +178,19 @@ def test_a_row_far_away_leaves_the_others_as_they_are(kernel):
     rows = np.vstack([X, np.full(4, 1e9)])
     assert_allclose(kernel(rows)[:-1, :-1], kernel(X), rtol=1e-12)
     assert_allclose(kernel(Z, rows)[:, :-1], kernel(Z, X), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(0.3), Gaussian([5.0, 0.1]), Laplacian([5.0, 0.1])]
+    + [Matern(0.2, nu) for nu in (0.5, 1.5, 2.5)],
+    ids=repr,
+)
+@pytest.mark.parametrize("size", [1e100, 1e155, 1e200, 1.7e308])
+def test_rows_out_of_range_have_nothing_in_common_with_others(kernel, size):
+    near = np.array([[0.0, 1.0], [1.0, -1.0], [0.5, 0.3]])
+    far = np.array([[size, 0.0], [-size, size]])
+    assert np.all(kernel(far, near) == 0)
+    # but with rows that are the same
+    assert_allclose(kernel(np.vstack([near, far[:1], far[:1]]))[3:, 3:], 1.0)

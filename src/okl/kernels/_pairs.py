@@ -18,6 +18,9 @@ from sklearn.metrics.pairwise import check_pairwise_arrays, manhattan_distances
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+# Squared norms up to this have inner products, twice, that are finite.
+_LARGEST_SQUARE = 1e307
+
 
 def pairs(X: Any, Z: Any = None) -> tuple[Any, Any]:
     """Return two sets of rows after the checks of `check_pairwise_arrays`.
@@ -59,14 +62,19 @@ def inner_products(X: Any, Z: Any) -> np.ndarray:
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
     """Return those of `sklearn.metrics.pairwise.euclidean_distances`, squared.
 
-    They are right up to the rounding of the squared norms of the rows.
+    They are right up to the rounding of the squared norms of the rows; infinite, and
+    without a warning, where they leave the range of floating point numbers.
     """
     X, Z = pairs(X, Z)
     norms = row_norms(X, squared=True)
+    others = norms if Z is X else row_norms(Z, squared=True)
+    dense = not (issparse(X) or issparse(Z))
+    if dense and not max(norms.max(), others.max()) < _LARGEST_SQUARE:
+        return cdist(X, Z, "sqeuclidean")
     squares = safe_sparse_dot(X, Z.T, dense_output=True)
     squares *= -2.0
     squares += norms[:, np.newaxis]
-    squares += norms if Z is X else row_norms(Z, squared=True)
+    squares += others
     np.maximum(squares, 0.0, out=squares)
     if Z is X:
         np.fill_diagonal(squares, 0.0)

@@ -21,6 +21,7 @@ from okl.kernels._pairs import checked, pairs
 
 # So many rows tell where most of them are.
 _LOOKED_AT = 100
+_LARGEST = np.finfo(np.float64).max
 
 
 def resolved_gamma(
@@ -126,15 +127,24 @@ def rescaled_differences(
     Parameters and result are those of `rescaled`. For kernels that see no more than
     the differences of rows: scikit-learn takes distances from norms and products,
     which leave no digits for rows that are far from the origin, and rows of a column
-    of dates in seconds are. Sparse rows stay where they are.
+    of dates in seconds are. Sparse rows stay where they are. A difference beyond the
+    range of floating point numbers is the largest of these.
     """
     X, Z = pairs(X, Z)
     if sparse.issparse(X) or sparse.issparse(Z):
         return rescaled(kernel, name, power, X, None if Z is X else Z)
     origin = midst(Z)
     factors = positive_per_feature(kernel, name, X.shape[1]) ** power
-    first = times(X - origin, factors)
-    return first, first if Z is X else times(Z - origin, factors)
+    first = _moved(X, origin, factors)
+    return first, first if Z is X else _moved(Z, origin, factors)
+
+
+def _moved(X: np.ndarray, origin: np.ndarray, factors: float | np.ndarray) -> Any:
+    """Return (X - origin) * factors, finite."""
+    with np.errstate(over="ignore"):
+        moved = (X - origin) * factors
+    np.minimum(moved, _LARGEST, out=moved)
+    return np.maximum(moved, -_LARGEST, out=moved)
 
 
 def symmetrized(K: np.ndarray) -> np.ndarray:

@@ -20,6 +20,9 @@ from okl.parameters.hyperparameter import Hyperparameter
 # Coefficients of p_nu, constant term first.
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}
 
+# Beyond this distance exp(-r) is zero, whatever multiplies it.
+_FAR = 1e3
+
 # Those of (p_nu(r) - p_nu'(r)) / r; for nu = 1/2 it is 1 / r.
 SLOPES = {1.5: (1.0,), 2.5: (1.0 / 3.0, 1.0 / 3.0)}
 
@@ -98,6 +101,7 @@ class Matern(Kernel):
         # Not squared_distances: near zero it is only right to the square root of
         # the rounding error, and this kernel, unlike the Gaussian, is not flat there.
         r = distances(X, Z)
+        np.minimum(r, _FAR, out=r)  # an infinite polynomial times zero is no number
         r *= np.sqrt(2.0 * self.nu)
         return r
 
