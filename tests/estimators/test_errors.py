@@ -22,6 +22,7 @@ from okl import (
     output_kernel_path,
 )
 from okl.kernels import Gaussian
+from okl.metrics import ClassTreeScorer, r2_score
 from okl.model_selection import GradientSearchCV
 from okl.structures import Cluster, Fixed, Sparse, Tree
 from tests.samples import draw
@@ -280,6 +281,37 @@ def test_searches(change, message):
 def test_structures_that_are_none(given):
     with pytest.raises(TypeError, match="The structure must be a name"):
         OutputKernelRegressorCV(never, given).fit(X, Y)
+
+
+WORDS = np.array(["staged", "auto"])
+WORD = WORDS[0, ...]  # an array without axes
+CLASSES = ClassTree.from_paths([["a", "b"], ["a", "c"]])
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        (lambda: OutputKernelRegressorCV(search=WORDS).fit(X, Y), "search"),
+        (
+            lambda: OutputKernelRegressorCV(structures=WORD).fit(X, Y),
+            "'staged'",
+        ),
+        (lambda: OutputKernelRegressorCV(cv=WORD).fit(X, Y), "cv"),
+        (lambda: OutputKernelImputer(transform_y=WORDS).fit(Y), "transform_y"),
+        (
+            lambda: GradientSearchCV(
+                OutputKernelRegressor("linear"), np.array(1.0)
+            ).fit(X, Y),
+            "parameters",
+        ),
+        (lambda: r2_score(Y, Y, multioutput=WORDS), "multioutput"),
+        (lambda: ClassTreeScorer(CLASSES, WORDS), "metric"),
+        (lambda: Tree(CLASSES, [1.0] * 3, tied=WORDS).validate(2), "tied"),
+    ],
+)
+def test_an_array_in_the_place_of_a_word(use, name):
+    with pytest.raises((ValueError, TypeError), match=name):
+        use()
 
 
 def test_scores_that_are_not_numbers_are_refused():

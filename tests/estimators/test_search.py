@@ -285,7 +285,7 @@ def test_long_form():
         (
             {"search": "fast"},
             ValueError,
-            "search must be 'staged', 'compare' or 'full'",
+            "search must be one of 'staged', 'compare', 'full'; got",
         ),
     ],
 )

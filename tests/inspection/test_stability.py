@@ -328,7 +328,7 @@ def test_refits_above_the_tolerance_are_counted():
 
 X, Y, _ = draw(10, 2)
 REFUSED = {
-    "method must be one of ('jackknife', 'bootstrap'), got 'boot'": {"method": "boot"},
+    "method must be one of 'jackknife', 'bootstrap'; got 'boot'": {"method": "boot"},
     "n_resamples must be an integer >= 2, got 1": {"n_resamples": 1},
     "n_resamples=11 is more than the 10 rows that can be left out": {"n_resamples": 11},
     "n_resamples=20 is more than the 5 groups": {"groups": np.arange(10) % 5},

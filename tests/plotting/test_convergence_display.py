@@ -69,7 +69,7 @@ def test_structured_array():
 def test_errors(fitted):
     with pytest.raises(ValueError, match="history is empty"):
         ConvergenceDisplay([])
-    with pytest.raises(ValueError, match="x is 'time'; expected 'iteration'"):
+    with pytest.raises(ValueError, match=r"x must be one of .*; got 'time'"):
         ConvergenceDisplay(HISTORY).plot(x="time")
     with pytest.raises(ValueError, match="no 'seconds'; expected rows"):
         ConvergenceDisplay([{"relative_gap": 1.0}]).plot(x="seconds")

@@ -17,7 +17,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from okl.estimators.best_estimator import ByBestEstimator
 from okl.estimators.gradient_starts import starts_of, trace_table, warn_of_end
 from okl.estimators.single_fit import SingleFit
-from okl.numerics.validation import check_count, check_flag, check_positive
+from okl.numerics.validation import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_positive,
+)
 from okl.selection.criteria import NAMES
 from okl.selection.folds import splitter_of
 from okl.selection.learning import Learned, Record
@@ -270,11 +275,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
                 f"OutputKernelClassifier, got {self.estimator!r}. For others use "
                 "scikit-learn's searches."
             )
-        if not isinstance(self.criterion, str) or self.criterion not in NAMES:
-            raise ValueError(
-                f"criterion must be one of {', '.join(map(repr, NAMES))}; got "
-                f"{self.criterion!r}."
-            )
+        check_choice(self.criterion, "criterion", NAMES)
         check_flag(self.priors, "priors")
         check_flag(self.alpha_per_output, "alpha_per_output")
         n = self.n_restarts

@@ -24,7 +24,7 @@ from okl.estimators.completion import completed
 from okl.estimators.frames import validated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
-from okl.numerics.validation import check_count
+from okl.numerics.validation import check_choice, check_count
 from okl.posterior import RowDistribution
 
 
@@ -68,10 +68,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             used.
         """
         check_count(self.n_iter, "n_iter", least=0)
-        if self.transform_y not in WAYS:
-            raise ValueError(
-                f"transform_y must be one of {list(WAYS)}, got {self.transform_y!r}."
-            )
+        check_choice(self.transform_y, "transform_y", WAYS)
         estimator: Any = OutputKernelRegressorCV(structures="identity")
         if self.estimator is not None:
             estimator = self.estimator

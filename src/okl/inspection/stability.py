@@ -21,7 +21,7 @@ from okl.inspection.relations import OutputKernelStability
 from okl.inspection.resampling import METHODS, Sampling
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
-from okl.numerics.validation import check_count
+from okl.numerics.validation import check_choice, check_count
 
 
 def output_kernel_stability(
@@ -130,8 +130,7 @@ def output_kernel_stability(
     >>> sure.stable[0]
     array([ True,  True, False])
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {tuple(METHODS)}, got {method!r}.")
+    check_choice(method, "method", METHODS)
     check_count(n_resamples, "n_resamples", 2)
     if not isinstance(level, float) or not 0 < level < 1:
         raise ValueError(f"level must be a float between 0 and 1, got {level!r}.")

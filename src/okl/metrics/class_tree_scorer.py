@@ -18,6 +18,7 @@ from okl.metrics.class_tree import (
     taxo_loss,
 )
 from okl.metrics.ranking import mean_reciprocal_rank, reject_curve_area
+from okl.numerics.validation import check_choice
 from okl.trees import ClassTree, check_class_tree
 from okl.trees.relatives import are_below
 
@@ -150,11 +151,7 @@ class ClassTreeScorer:
     def __post_init__(self) -> None:
         """Check the tree and the name."""
         check_class_tree(self.tree, "tree")
-        if self.metric is not None and self.metric not in _SCORES:
-            raise ValueError(
-                f"metric must be one of {', '.join(map(repr, _SCORES))}, or None for "
-                f"all; got {self.metric!r}."
-            )
+        check_choice(self.metric, "metric", (*_SCORES, None))
 
     def __call__(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any = None

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.numerics.missing import refuse_masked
+from okl.numerics.validation import check_choice
 
 
 def r2_score(
@@ -215,11 +216,7 @@ def averaged(
     targets, predictions = (a.reshape(len(a), -1) for a in (targets, predictions))
     if targets.shape != predictions.shape:
         raise ValueError(f"y_true and y_pred must have the same shape; got {shapes}.")
-    if multioutput not in (None, "raw_values", "uniform_average"):
-        raise ValueError(
-            "multioutput must be 'raw_values' or 'uniform_average'; got "
-            f"{multioutput!r}."
-        )
+    check_choice(multioutput, "multioutput", ("raw_values", "uniform_average", None))
     observed = ~np.isnan(targets)
     weights = None
     if sample_weight is not None:

@@ -64,6 +64,16 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> str | None:
+    """Return one of a few words, or None among them, else raise ValueError."""
+    choices = tuple(choices)
+    # an array is equal to no word, but has no truth value either
+    if not isinstance(value, str | None) or value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
+
+
 def check_alpha(value: Any) -> float:
     """Return the regularisation strength."""
     alpha = check_positive(value, "alpha")

@@ -59,7 +59,7 @@ def read_ways(
     if parameters is None or isinstance(parameters, Mapping):
         given = parameters or {}
         names = list(known)
-    elif not isinstance(parameters, Iterable):
+    elif not np.iterable(parameters):
         raise TypeError(
             "parameters must be None, names, or a mapping from names to how they are "
             f"learned; got {parameters!r}."

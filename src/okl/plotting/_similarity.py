@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from okl.numerics.correlation import correlation, without_rounding
+from okl.numerics.validation import check_choice
 
 ASYMMETRY = 1e-5  # what rounding may do, relative to the largest entry
 KINDS = ("correlation", "covariance")
@@ -77,6 +78,5 @@ def similarity(L: np.ndarray, kind: str) -> np.ndarray:
     ndarray of shape (n_outputs, n_outputs)
         The similarities.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; expected one of {KINDS}.")
+    check_choice(kind, "kind", KINDS)
     return correlation(L) if kind == "correlation" else without_rounding(L)

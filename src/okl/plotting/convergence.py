@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from okl.numerics.validation import check_choice
 from okl.plotting._drawing import axes_or_new
 from okl.plotting._fitted import fitted_model
 
@@ -116,8 +117,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
             This display.
         """
-        if x not in ("iteration", "seconds"):
-            raise ValueError(f"x is {x!r}; expected 'iteration' or 'seconds'.")
+        check_choice(x, "x", ("iteration", "seconds"))
         gaps = np.maximum(self._column("relative_gap"), FLOOR)
         iterations = np.arange(1, len(gaps) + 1)
         abscissa = iterations if x == "iteration" else self._column(x)

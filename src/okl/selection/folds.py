@@ -81,7 +81,7 @@ def _pairs(folds: Iterable[Any]) -> list[Any]:
     ValueError
         If there are none, or one is no such pair.
     """
-    found = list(folds)
+    found = list(folds) if np.iterable(folds) else []
     wrong = [fold for fold in found if not _is_pair(fold)]
     if wrong or not found:
         got = f"the fold {wrong[0]!r}" if wrong else "no folds"

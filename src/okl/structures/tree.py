@@ -256,7 +256,7 @@ def _is_leaves(variances: Any) -> bool:
 
 
 def _checked_tie(tie: str, name: str) -> str:
-    if tie not in TIES:
+    if not isinstance(tie, str) or tie not in TIES:
         raise ValueError(
             f"{name} must be one of {', '.join(map(repr, TIES))}"
             + (", 'leaves' or an array" if name == "variances" else "")

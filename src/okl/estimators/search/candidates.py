@@ -9,7 +9,7 @@ most part, have the linear kernel, whose products cost no more than their entrie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from okl.estimators.search.to_be_learned import AUTO, is_auto, learns_one, marke
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
+from okl.numerics.validation import check_choice
 from okl.structures import Structure, as_structure
 
 # How thoroughly structures, kernels and alphas are tried.
@@ -94,10 +95,7 @@ def is_open(kernel: Any, kernels: Any) -> bool:
 
 def check_search(search: Any) -> None:
     """Raise ValueError for what is not a way to search."""
-    if search not in WAYS:
-        raise ValueError(
-            f"search must be 'staged', 'compare' or 'full', got {search!r}."
-        )
+    check_choice(search, "search", WAYS)
 
 
 def check_candidates(kernel: Any, kernels: Any) -> None:
@@ -197,7 +195,7 @@ def given_structures(given: Any, kernel: Any = None) -> list[Structure]:
     """
     if isinstance(kernel, list | tuple):
         return structures_to_try(marked(list(kernel)), given)
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not np.iterable(given):
         given = [given]
     structures = [clone(as_structure(structure)) for structure in given]
     if not structures:
