@@ -8,7 +8,14 @@ from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from okl import OutputKernelClassifier, OutputKernelRegressor, OutputKernelRegressorCV
+from okl import (
+    OutputKernelClassifier,
+    OutputKernelExtension,
+    OutputKernelImputer,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+    ReducedRankRegression,
+)
 from okl.plotting import (
     ConvergenceDisplay,
     OutputGraphDisplay,
@@ -72,6 +79,28 @@ def test_names_are_those_of_the_model_inside():
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
+def test_what_a_fitted_imputer_has_is_said(display):
+    imputer = OutputKernelImputer().fit(Y)
+    with pytest.raises(ValueError, match=r"is fitted, and .*\.covariance\)\.plot\(\)"):
+        display.from_estimator(imputer)
+    drawn = OutputKernelDisplay(imputer.distribution_.covariance).plot()
+    assert drawn.output_kernel.shape == (4, 4)
+    with pytest.raises(NotFittedError, match="call fit before"):
+        display.from_estimator(OutputKernelImputer())
+
+
+def test_what_a_fitted_extension_has_is_said():
+    extension = OutputKernelExtension(OutputKernelRegressor().fit(X, Y[:, :3]))
+    extension.fit(X, Y[:, 3])
+    assert OutputKernelDisplay.from_estimator(extension).output_kernel.shape == (4, 4)
+    with pytest.raises(ValueError, match=r"no history_ to draw; draw its estimator"):
+        ConvergenceDisplay.from_estimator(extension)
+    ConvergenceDisplay.from_estimator(extension.estimator)
+    with pytest.raises(ValueError, match=r"no output_kernel_ to draw\.$"):
+        OutputKernelDisplay.from_estimator(ReducedRankRegression(1).fit(X, Y))
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
 def test_what_is_not_fitted_inside_is_named(display):
     pipeline = make_pipeline(StandardScaler(), OutputKernelRegressor())
     with pytest.raises(NotFittedError, match=r"This OutputKernelRegressor has no .*_:"):
@@ -80,3 +109,5 @@ def test_what_is_not_fitted_inside_is_named(display):
         display.from_estimator(search(pipeline))
     with pytest.raises(NotFittedError, match="Regressor has no alphas_ and"):
         RegularizationPathDisplay.from_estimator(pipeline.fit(X, Y))
+    with pytest.raises(TypeError, match="3 is not an estimator"):
+        OutputKernelDisplay.from_estimator(3)

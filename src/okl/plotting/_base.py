@@ -62,8 +62,7 @@ class OutputDisplay(ABC):
         display
             The display, drawn.
         """
-        advice = "call fit before drawing it."
-        estimator = fitted_model(estimator, "output_kernel_", advice)
+        estimator = fitted_model(estimator, "output_kernel_")
         L = _of_normalised_outputs(estimator)
         if output_names is None:
             output_names = output_names_of(estimator, len(L))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 # What wrapping estimators call the one that they fitted: searches, transformed targets,
@@ -16,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 _INNER = ("best_estimator_", "regressor_", "estimator_")
 
 
-def fitted_model(estimator: Any, attributes: str | Sequence[str], advice: str) -> Any:
+def fitted_model(
+    estimator: Any, attributes: str | Sequence[str], advice: str | None = None
+) -> Any:
     """Return the innermost estimator, which must have been fitted.
 
     Parameters
@@ -26,26 +29,57 @@ def fitted_model(estimator: Any, attributes: str | Sequence[str], advice: str) -
         such as `GridSearchCV`, a `TransformedTargetRegressor`, to any depth.
     attributes : str or sequence of str
         The fitted attributes that are wanted of it.
-    advice : str
-        What to do if it does not have them.
+    advice : str, optional
+        What to do if it does not have them; None to fit it.
 
     Raises
     ------
     NotFittedError
         If it has not.
+    ValueError
+        If it has not, and a fit, the advice, would not help.
     """
     inner = _inner(estimator)
     while inner is not None:
         estimator = inner
         inner = _inner(estimator)
     names = [attributes] if isinstance(attributes, str) else attributes
-    message = f"This %(name)s has no {' and '.join(names)}: {advice}"
-    check_is_fitted(estimator, attributes, msg=message)
+    lacks = f"has no {' and '.join(names)}"
+    if advice is None:
+        advice = "call fit before drawing it."
+        if _is_fitted(estimator) and not _is_fitted(estimator, attributes):
+            raise ValueError(
+                f"This {type(estimator).__name__} is fitted, and {lacks} to draw"
+                f"{_instead(estimator, attributes)}."
+            )
+    check_is_fitted(estimator, attributes, msg=f"This %(name)s {lacks}: {advice}")
     return estimator
+
+
+def _instead(estimator: Any, attributes: str | Sequence[str]) -> str:
+    """Return what can be drawn in its place, if anything."""
+    extended = getattr(estimator, "estimator", None)
+    if hasattr(extended, "fit") and _is_fitted(extended, attributes):
+        return "; draw its estimator, which has it"
+    if getattr(estimator, "distribution_", None) is not None:  # of an imputer
+        return (
+            "; without inputs it is a covariance, which "
+            "OutputKernelDisplay(imputer.distribution_.covariance).plot() draws"
+        )
+    return ""
+
+
+def _is_fitted(estimator: Any, attributes: str | Sequence[str] | None = None) -> bool:
+    try:
+        check_is_fitted(estimator, attributes)
+    except (NotFittedError, TypeError):  # or no estimator at all
+        return False
+    return True
 
 
 def _inner(estimator: Any) -> Any:
     steps = getattr(estimator, "steps", None)
     if steps:
         return steps[-1][1]
-    return next((vars(estimator)[n] for n in _INNER if n in vars(estimator)), None)
+    own = getattr(estimator, "__dict__", {})
+    return next((own[name] for name in _INNER if name in own), None)

@@ -99,8 +99,7 @@ class ClassTreeDisplay:
         ValueError
             If the structure of the estimator has no tree.
         """
-        advice = "call fit before drawing it."
-        model = fitted_model(estimator, "structure_", advice)
+        model = fitted_model(estimator, "structure_")
         given = model.structure_
         structures = given if isinstance(given, list) else [given]
         of_trees = [s for s in structures if s.class_tree is not None]

@@ -94,8 +94,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
             The display, drawn.
         """
-        advice = "call fit before drawing it."
-        estimator = fitted_model(estimator, "history_", advice)
+        estimator = fitted_model(estimator, "history_")
         name = type(estimator).__name__ if name is None else name
         tol = getattr(estimator, "tol", None)
         return cls(estimator.history_, tol=tol, name=name).plot(ax, **params)

@@ -198,8 +198,7 @@ class OutputKernelDisplay(OutputDisplay):
             The display, drawn; of several kernels that of the first, and ``panels_``
             has all.
         """
-        advice = "call fit before drawing it."
-        model = fitted_model(estimator, "output_kernel_", advice)
+        model = fitted_model(estimator, "output_kernel_")
         kernels = getattr(model, "output_kernels_", [])
         if len(kernels) > 1:
             if output_names is None:
