@@ -19,12 +19,13 @@ from okl import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
     ReducedRankRegression,
+    certify,
     output_kernel_path,
 )
 from okl.kernels import Gaussian
 from okl.metrics import ClassTreeScorer, r2_score
 from okl.model_selection import GradientSearchCV
-from okl.structures import Cluster, Fixed, Sparse, Tree
+from okl.structures import Cluster, Fixed, Graph, Mixing, Sparse, Tree
 from tests.samples import draw
 
 X, Y, K = draw(10, 3)
@@ -314,6 +315,88 @@ def test_an_array_in_the_place_of_a_word(use, name):
         use()
 
 
+MODEL = OutputKernelRegressor().fit(X, Y)
+LONG = OutputKernelRegressor("linear").fit(X, Y[:, 0], task=np.arange(10) % 2)
+ADDED = OutputKernelExtension(MODEL).fit(X, X[:, 0])
+NAMED = pd.DataFrame(Y, columns=["b", "c", "d"])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: OutputKernelExtension(MODEL).fit(X, None), "y is None; give the"),
+        (
+            lambda: OutputKernelExtension(MODEL).fit(X, 1e200 * X[:, 0]),
+            "y has entries up to .*Rescale the targets",
+        ),
+        (
+            lambda: OutputKernelExtension(MODEL).fit(X, X[:, 0], np.full(10, 1e200)),
+            "Weights are up to",
+        ),
+        (lambda: certify(ADDED, X, 1e-250 * X[:, 0]), "y has entries up to"),
+        (lambda: certify(MODEL, X, Y, np.full(10, 1e200)), "Weights are up to"),
+        (
+            lambda: certify(
+                OutputKernelRegressor("linear", Sparse()).fit(X, Y), X, 1e-250 * Y
+            ),
+            "y has a standard deviation up to .*Rescale the targets",
+        ),
+        (
+            lambda: certify(
+                OutputKernelRegressor("precomputed").fit(K, Y), 1e307 * K, Y
+            ),
+            "kernel matrix has entries up to",
+        ),
+        (
+            lambda: OutputKernelRegressor().fit(X, Y[:, 0], task=[{}] * 10),
+            r"task has ids that cannot be sorted, such as \{\}",
+        ),
+        (lambda: LONG.predict(X, task=[{}] * 10), "task has ids that cannot"),
+        (
+            lambda: OutputKernelRegressor(structure=Tree("b/c")).fit(X, NAMED),
+            r"class_tree must be an okl\.ClassTree",
+        ),
+        (
+            lambda: OutputKernelRegressor(
+                structure=Tree(CLASSES, np.full(2, 1e200))
+            ).fit(X, Y[:, :2]),
+            "variances of nodes are up to",
+        ),
+        (lambda: ClassTree.from_networkx({"a": "b"}), r"must be a networkx\.DiGraph"),
+        (
+            lambda: (
+                OutputKernelClassifier("linear", Tree(CLASSES), loss="softmax")
+                .fit(X, ["b", "c"] * 5)
+                .score(X, ["b", "c"])
+            ),
+            "inconsistent numbers of samples",
+        ),
+        (
+            lambda: OutputKernelRegressor(structure=Graph(np.full((3, 3), 1e200))).fit(
+                X, Y
+            ),
+            "gamma=1.0 is nothing beside the weights .* 1e\\+200",
+        ),
+        (
+            lambda: OutputKernelRegressor(structure=Fixed(np.full((3, 3), 1e308))).fit(
+                X, Y
+            ),
+            "The output kernel has entries up to",
+        ),
+        (
+            lambda: OutputKernelRegressor(
+                structure=Mixing(1, np.full((3, 1), 1e200))
+            ).fit(X, Y),
+            "mixing has entries up to",
+        ),
+    ],
+)
+def test_what_cannot_be_computed_with_is_named(use, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        use()
+
+
 def test_scores_that_are_not_numbers_are_refused():
     with pytest.raises(ValueError, match=r"Every mean score.*NaN"):
         OutputKernelRegressorCV(
@@ -332,7 +415,6 @@ def masked(array, index):
     return array
 
 
-MODEL = OutputKernelRegressor().fit(X, Y)
 LABELS = np.arange(10) % 2
 MASKED = [
     ("X", lambda X, Y: OutputKernelRegressor().fit(X, Y.data), None),

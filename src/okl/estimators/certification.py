@@ -23,8 +23,12 @@ from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.arrays import symmetric
+from okl.numerics.validation import check_magnitude
 from okl.output_kernels import OutputKernelTerms, SpectralKernel, TermCoefficients
 from okl.problems import OutputAlphas
+
+# Units of targets up to this size, and down to one over it, have squares.
+_LARGEST = 1e150
 
 
 @wraps(certify_arrays)
@@ -136,7 +140,7 @@ def _of_one(
         if "rotation_invariant" in structure.capabilities:
             factor = model.output_kernel_factor_ / units.scale[:, None]
         else:
-            matrix = model.output_kernel_ / np.outer(units.scale, units.scale)
+            matrix = model.output_kernel_ / _products(units)
     return {
         "operator": _operator(model, X),
         "dual_coef": model.dual_coef_.reshape(Y.shape) / units.scale,
@@ -153,7 +157,7 @@ def _of_several(
 
     The scores are those of `predict`, with the own terms of training rows.
     """
-    free, scales = model._free_intercept, np.outer(units.scale, units.scale)
+    free, scales = model._free_intercept, _products(units)
     kernels: Any = model.kernel_
     matrices = [positive_gram(one(X), centered=free)[1] for one in kernels]
     parts = [part.reshape(Y.shape) / units.scale for part in model.dual_coef_]
@@ -166,6 +170,13 @@ def _of_several(
         "structure": StructureTerms(tuple(model.structure_)),
         "scores": units.scores(scores),
     }
+
+
+def _products(units: Units) -> np.ndarray:
+    """Return those of the units of all pairs of outputs."""
+    what, remedy = "y has a standard deviation up to", "Rescale the targets."
+    check_magnitude(units.scale, what, remedy, largest_size=_LARGEST)
+    return np.outer(units.scale, units.scale)
 
 
 def _entries(several: bool, operator: Any, tasks: Tasks | None) -> EntryMatrix:
@@ -188,6 +199,8 @@ def _operator(model: OutputKernelModel, X: Any) -> Any:
     if features is not None:
         means = np.asarray(features.mean(axis=0)).ravel()
         return _OfFeatures(features, means if free else 0.0 * means)
+    if isinstance(kernel, str):
+        check_magnitude(X, "The kernel matrix has entries up to", "Scale the kernel.")
     K = symmetric(X) if isinstance(kernel, str) else kernel(X)
     return positive_gram(K, centered=free)[1]
 

@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from okl.decisions import DecisionRule, node_probabilities
 from okl.decisions.nodes import numbers_of
@@ -61,6 +65,7 @@ def reached(model: Any, labels: Any, predicted: np.ndarray) -> tuple[Any, Any]:
     tree = known_tree(model)
     if tree is None or model._coder.kind == "multilabel":
         return labels, predicted
+    check_consistent_length(labels, predicted)
     true, found = tree.node_numbers(column_or_1d(labels)), tree.node_numbers(predicted)
     return true, np.where(are_below(tree, found, true), true, found)
 

@@ -77,6 +77,14 @@ def checked_ids(task: Any, rows: Any) -> np.ndarray:
             "task mixes strings with other ids, which cannot be sorted; convert all of "
             "them to strings."
         )
+    if ids.dtype.kind == "O":
+        try:
+            np.unique(ids)
+        except TypeError as error:
+            raise ValueError(
+                "task has ids that cannot be sorted, such as "
+                f"{ids[0]!r}; make strings or numbers of them."
+            ) from error
     return ids
 
 

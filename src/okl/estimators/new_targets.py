@@ -13,6 +13,10 @@ from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
 from okl.estimators.units import Units
 from okl.numerics.missing import refuse_masked
+from okl.numerics.validation import check_magnitude
+
+# Targets up to this size, and down to one over it, have variances.
+_LARGEST = 1e150
 
 
 class NewTargets(NamedTuple):
@@ -58,6 +62,8 @@ class NewTargets(NamedTuple):
         if alpha is not None:
             check_alpha_or_alphas(alpha)
         X = kept.rows(X)
+        if y is None:
+            raise ValueError("y is None; give the targets of the new outputs.")
         refuse_masked(y, "y")
         refuse_dates(y, "y")
         y = check_array(
@@ -69,6 +75,8 @@ class NewTargets(NamedTuple):
         )
         check_consistent_length(X, y)
         targets, weights = observed_targets(y, sample_weight, names=names)
+        what, remedy = "y has entries up to", "Rescale the targets."
+        check_magnitude(targets, what, remedy, largest_size=_LARGEST)
         n_outputs = targets.shape[1]
         alphas = np.asarray(kept.alpha if alpha is None else alpha, float)
         if alphas.ndim and alphas.shape != (n_outputs,):

@@ -18,6 +18,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from okl.coding.labels import Kind
 from okl.estimators.frames import refuse_dates
 from okl.numerics.missing import refuse_masked
+from okl.numerics.validation import check_magnitude
 
 
 def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -32,7 +33,8 @@ def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | 
     Raises
     ------
     ValueError
-        For weights that are negative, not finite, all zero or of another shape.
+        For weights that are negative, not finite, all zero or of another shape, or of a
+        size that cannot be computed with.
     """
     if sample_weight is None:
         return None
@@ -63,6 +65,7 @@ def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | 
         raise ValueError(
             "sample_weight is zero everywhere: at least one weight must not be zero."
         )
+    check_magnitude(weights, "Weights are up to", "Rescale the weights.")
     return weights.reshape(n_samples, -1)
 
 

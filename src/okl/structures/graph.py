@@ -94,7 +94,14 @@ class Graph(Given):
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return the inverse of the shifted Laplacian."""
         delta = laplacian(_dense(self.adjacency))
-        inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
+        try:
+            inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"gamma={self.gamma!r} is nothing beside the weights of the graph, up "
+                f"to {np.max(_dense(self.adjacency)):.3g}: the Laplacian plus gamma is "
+                "singular. Choose a larger gamma, or divide the weights."
+            ) from error
         return (inverse + inverse.T) / 2
 
     def known(self, like: Array) -> OutputKernel:

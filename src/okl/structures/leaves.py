@@ -12,6 +12,7 @@ from abc import abstractmethod
 import numpy as np
 
 from okl.numerics.arrays import Array, namespace
+from okl.numerics.validation import check_magnitude
 from okl.output_kernels import TreeKernel
 from okl.structures.given import Given
 from okl.trees import ClassTree, check_class_tree
@@ -48,10 +49,11 @@ class OfLeaves(Given):
                 f"The variances of nodes must be finite and not negative; that of "
                 f"{self._name(worst)} is {variances[worst]}."
             )
+        check_magnitude(variances, "The variances of nodes are up to", "Scale them.")
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the names of all leaves as labels call them, and labels by these."""
-        tree = self.class_tree.called_as(labels)
+        tree = check_class_tree(self.class_tree).called_as(labels)
         return tree.classes_, tree.classes_[tree.class_numbers(labels)]
 
     def _in_order_of(self, names: np.ndarray | None) -> ClassTree:
@@ -59,7 +61,7 @@ class OfLeaves(Given):
 
         Unchanged if none is that of a leaf: the leaves are then as they are sorted.
         """
-        tree = self.class_tree
+        tree = check_class_tree(self.class_tree)
         if names is None or not tree.node_names.known(names).any():
             return tree
         return tree.ordered_as(names)

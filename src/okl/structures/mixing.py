@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from okl.numerics.arrays import Array, namespace
-from okl.numerics.validation import check_not_negative
+from okl.numerics.validation import check_magnitude, check_not_negative
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.parameters.priors import Normal
@@ -88,6 +88,7 @@ class Mixing(Given):
             )
         if not np.all(np.isfinite(mixing)):
             raise ValueError("mixing has NaN or infinite entries; replace them.")
+        check_magnitude(mixing, "mixing has entries up to", "Scale it.")
 
     def max_rank(self, n_outputs: int) -> int:
         """Return the number of functions, or of outputs if these have their own."""

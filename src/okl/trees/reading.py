@@ -52,9 +52,13 @@ def edges_of(graph: Any) -> dict[Any, Any]:
 
     Raises
     ------
+    TypeError
+        If it is no graph.
     ValueError
         If edges have no direction, or a node has two parents.
     """
+    if not hasattr(graph, "is_directed"):
+        raise TypeError(f"graph must be a networkx.DiGraph, got {graph!r}.")
     if not graph.is_directed():
         raise ValueError(
             "The graph has no directions; pass a networkx.DiGraph with edges from "
