@@ -325,6 +325,15 @@ NAMED = pd.DataFrame(Y, columns=["b", "c", "d"])
 @pytest.mark.parametrize(
     ("use", "message"),
     [
+        (
+            lambda: OutputKernelRegressorCV("auto").fit(1e200 * X, Y),
+            "X has entries up to .*Rescale X",
+        ),
+        (
+            lambda: OutputKernelClassifierCV().fit(1e307 * X, np.arange(10) % 2),
+            "X has entries up to .*Rescale X",
+        ),
+        (lambda: OutputKernelImputer().fit(1e200 * X), "The table has entries up to"),
         (lambda: OutputKernelExtension(MODEL).fit(X, None), "y is None; give the"),
         (
             lambda: OutputKernelExtension(MODEL).fit(X, 1e200 * X[:, 0]),

@@ -24,8 +24,11 @@ from okl.estimators.completion import completed
 from okl.estimators.frames import validated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
-from okl.numerics.validation import check_choice, check_count
+from okl.numerics.validation import check_choice, check_count, check_magnitude
 from okl.posterior import RowDistribution
+
+# Entries up to this size have variances.
+_LARGEST = 1e150
 
 
 class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -86,6 +89,8 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "columns out."
             )
         low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
+        ends, what = np.concatenate([low, high]), "The table has entries up to"
+        check_magnitude(ends, what, "Rescale it.", largest_size=_LARGEST)
         self._constants = np.where(low == high, low, np.nan)
         way = self.transform_y
         if way == "auto" and X is not None:

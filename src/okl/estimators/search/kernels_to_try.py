@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from okl.estimators.search.candidates import candidates, has_auto
 from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
 from okl.estimators.targets import TrainingTargets
+from okl.estimators.training import check_rows
 
 
 class KernelsToTry(NamedTuple):
@@ -39,6 +40,7 @@ class KernelsToTry(NamedTuple):
         ValueError, TypeError
             If a kernel does not fit the columns of X.
         """
+        check_rows(X)
         given = model.kernel, model.kernels
         learning = unlearned = None
         if has_auto(*given):
