@@ -16,6 +16,14 @@ from tests.instances import ring
 from tests.samples import draw
 
 
+def test_a_graph_without_edges_is_diagonal_and_stays_as_it_was_given():
+    given = np.diag([2.0, 3.0])
+    known = Graph(given, 0.5).known(np.zeros((1, 2)))
+    assert not known.couples
+    assert_array_equal(known.matrix(), 2 * np.eye(2))
+    assert_array_equal(given, np.diag([2.0, 3.0]))
+
+
 def test_graph_from_a_sparse_matrix_and_its_diagonal():
     dense = Graph(ring(5), 0.5).matrix(5)
     assert_allclose(Graph(sp.csr_matrix(ring(5)), 0.5).matrix(5), dense)

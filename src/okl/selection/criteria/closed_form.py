@@ -118,8 +118,8 @@ class ClosedFormCriterion(Criterion):
         if known.couples and self._weights.shape[1] > 1:
             raise ValueError(
                 f"With missing targets or weights of single entries "
-                f"{type(self).__name__} has no closed form for {structure}, unless "
-                "that is the identity. Use the likelihood of folds."
+                f"{type(self).__name__} has no closed form for {structure}, which "
+                "relates outputs. Use the likelihood of folds."
             )
         n = operator.n_samples
         basis, scales, overall = None, np.ones(known.n_outputs), 1.0
