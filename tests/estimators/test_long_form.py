@@ -28,6 +28,7 @@ from okl.metrics import r2_score
 from okl.operators import Dense, Features
 from okl.structures import (
     Cluster,
+    Diagonal,
     Fixed,
     LowRank,
     Sparse,
@@ -148,6 +149,16 @@ def test_certify_proves_no_less_than_the_fit():
     again = certify(model, X[rows], labels[rows, ids], task=ids)
     assert_allclose(again.dual, model.certificate_.dual, rtol=1e-12)
     assert again.status == model.certificate_.status == "optimal"
+
+
+def test_certify_proves_no_less_of_a_task_without_variance():
+    # its coefficients are zero, and tell nothing of its dual variables
+    X, y, ids = sample()
+    structure = Diagonal([1.0, 0.0, 2.0, 1.0])
+    model = OutputKernelRegressor(Gaussian(0.2), structure, alpha=1e-3, tol=1e-4)
+    model.fit(X, y, task=ids)
+    again = certify(model, X, y, task=ids)
+    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-10)
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])

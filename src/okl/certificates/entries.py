@@ -179,13 +179,18 @@ class OneEntryPerRow(EntryMatrix):
     def implied(
         self, theta: Any, outside: Array, kernel: OutputKernel, alpha: float
     ) -> Array:
-        """Return alpha C of Theta = C L, whose rows are c_i times those of L."""
+        """Return alpha C of Theta = C L, whose rows are c_i times those of L.
+
+        Of a task whose row of L is zero it is the array given.
+        """
         xp = namespace(theta)
         own = kernel.rows(xp.asarray(self.tasks.codes))
         squares = xp.sum(own * own, axis=1, keepdims=True)
-        safe = xp.where(squares > 0, squares, xp.ones_like(squares))
-        column = xp.sum(theta * own, axis=1, keepdims=True) / safe
-        return alpha * self.tasks.scatter(column)
+        ones = xp.ones_like(squares)
+        safe = xp.where(squares > 0, squares, ones)
+        column = alpha * xp.sum(theta * own, axis=1, keepdims=True) / safe
+        given = xp.sum(self.tasks.scatter(ones) * outside, axis=1, keepdims=True)
+        return self.tasks.scatter(xp.where(squares > 0, column, given))
 
 
 class EntryColumn(Entries):
