@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl.losses import Envelope, Hinge
+from okl.losses import Envelope, Hinge, SquaredHinge
 from okl.losses.separable import DiagonalCurvature
 from okl.operators import Dense, Features
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG
+from okl.solvers import NewtonCG, Request, SemismoothNewton
 from okl.solvers.predictor import active_system
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.root_system import RootSystem
 from okl.structures import Fixed
-from tests.samples import targets_for
+from tests.samples import psd, targets_for
 
 N, M, RANK, ALPHA = 60, 8, 2, 0.3
 
@@ -111,3 +111,23 @@ def test_a_curvature_near_that_of_a_kink():
         image[active],
         atol=1e-6 * np.abs(image).max(),
     )
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_steps_stay_close_at_a_small_alpha(alpha, monkeypatch):
+    # conjugate gradients that end too early, or where they did at first, took three
+    # to four times as many steps
+    monkeypatch.setattr(active_system, "DIRECT", 0)
+    monkeypatch.setattr(active_system, "_MILD", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    scores = np.sin(X @ rng.normal(size=(6, 6))) + 0.5 * rng.normal(size=(120, 6))
+    inputs = Inputs.of(gaussian(0.7 * X), fit_intercept=True)
+    structure = Fixed(100 * np.eye(6) + 50 * psd(6, 1))
+    targets = np.where(scores > 0.5, 1.0, -1.0)
+    problem = formulate(inputs, targets, SquaredHinge(), structure).problem
+    solver = SemismoothNewton()
+    request = Request(alpha, tol=1e-4, max_iter=300)
+    solution = solver.solve(solver.prepare(problem), request)
+    assert solution.certificate.status == "optimal"
+    assert solution.n_iter <= 30

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 
-_MAX_ITER = 200
+MAX_ITER = 200
 # How many roundings of the largest curvature one that is not there may seem to have.
 _ROUNDINGS = 16
 
@@ -40,7 +40,7 @@ def conjugate_gradient(
     precondition: Callable[[Array], Array],
     *,
     rtol: float,
-    max_iter: int = _MAX_ITER,
+    max_iter: int = MAX_ITER,
 ) -> Array:
     """Solve ``product(x) = right`` for a symmetric operator, from x = 0.
 
@@ -78,7 +78,7 @@ def conjugate_steps(
     right: Array,
     precondition: Callable[[Array], Array],
     *,
-    max_iter: int = _MAX_ITER,
+    max_iter: int = MAX_ITER,
 ) -> Iterator[Step]:
     """Yield the steps of conjugate gradients, whose sum is the solution.
 

@@ -28,6 +28,9 @@ DIRECT = 3000
 # The same, where conjugate gradients are quick: where the diagonal of J times the
 # curvature is at most so many alphas.
 _MILD, _ALPHAS = 1000, 30.0
+# Of larger ones conjugate gradients may take so many products: with steps that are not
+# close enough Newton's method takes hundreds of short ones at a small alpha.
+_MOST_PRODUCTS = 1000
 # Systems up to this size are taken as they are; larger ones by way of another that is
 # at most this part of them. Where an entry counts more than so many alphas it is to be
 # refined, and beyond the last number it has too few digits.
@@ -154,7 +157,8 @@ class ActiveSystem:
             shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
             right = right - joint @ first - alpha * curvature.solve_total(sums)
-        solved = system.solve(curvature.adjoint(right), rtol=rtol)
+        adjoint = curvature.adjoint(right)
+        solved = system.solve(adjoint, rtol=rtol, max_iter=_MOST_PRODUCTS)
         return first + curvature.factor(solved)
 
 

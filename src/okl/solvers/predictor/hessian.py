@@ -25,6 +25,7 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace
 from okl.operators import NystroemFactor
 from okl.optimization.conjugate_gradient import (
+    MAX_ITER,
     Step,
     conjugate_gradient,
     conjugate_steps,
@@ -108,13 +109,14 @@ class HessianSystem:
         """Yield the steps of conjugate gradients, with their J V g."""
         return conjugate_steps(self.product, right, self.precondition)
 
-    def solve(self, right: Array, *, rtol: float) -> Array:
+    def solve(self, right: Array, *, rtol: float, max_iter: int = MAX_ITER) -> Array:
         """Return g (n_samples, n_outputs) to a relative residual."""
         return conjugate_gradient(
             lambda direction: self.product(direction)[0],
             self.project(right),
             self.precondition,
             rtol=rtol,
+            max_iter=max_iter,
         )
 
 

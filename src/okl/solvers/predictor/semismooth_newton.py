@@ -32,7 +32,8 @@ from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 
 # Systems are solved to a relative residual of the root of the gap, within bounds; and
-# closer by a factor after a step shorter than this.
+# closer by a factor from a step shorter than this on: the next ones are short as well
+# if they are not.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
 # What is left of the slope at the end of a step, and a step so short is none.
 _FLAT, _NONE = 1e-3, 1e-9
@@ -121,7 +122,8 @@ def semismooth_newton(prepared: Prepared, request: Request) -> Found:
         longest = float(xp.max(length))
         if longest <= _NONE:  # rounding is in the way
             break
-        closer = _CLOSER * closer if longest < _SHORT else 1.0
+        if longest < _SHORT:
+            closer *= _CLOSER
         dual = dual + length * direction.change
         predictions = predictions + length * direction.predictions
         intercept = point.intercept + length * direction.intercept
