@@ -20,9 +20,9 @@ Array = Any  # an array of any namespace that follows the standard
 # Divide and conquer is faster, by a tenth at a thousand rows, but needs a workspace of
 # two more matrices; relatively robust representations take one matrix for the vectors.
 _DIVIDE_AND_CONQUER_UP_TO = 1024
-# Up to so many rows LAPACK needs no workspace beyond the least, and what SciPy checks
-# first takes as long as the decomposition.
-_SMALL = 32
+# Up to so many rows LAPACK gains nothing by a workspace beyond the least, and what
+# SciPy checks first takes as long as the decomposition of a few.
+_SMALL = 128
 
 
 def namespace(array: Array) -> Any:
