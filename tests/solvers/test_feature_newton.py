@@ -6,9 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelClassifier, OutputKernelRegressor
-from okl.datasets import make_text_tree
 from okl.losses import Huber, Logistic, Softmax, SquaredHinge
-from okl.operators import Features, SparseFeatures, counted_products
+from okl.operators import Features, SparseFeatures
 from okl.operators.centred_rows import CentredRows
 from okl.operators.dense_rows import DenseRows
 from okl.operators.feature_rows import FeatureRows
@@ -255,23 +254,3 @@ def test_weights_of_rows_beyond_single_precision():
     point, monitor, _ = feature_steps.fitted(prepared, Request(alpha, 1e-8, 50, None))
     assert monitor.gap <= 1e-8
     assert_allclose(point.objective / weight, expected.certificate.primal, rtol=1e-7)
-
-
-def test_many_classes_begin_from_plausible_scores(monkeypatch):
-    # steps from zero are far too long, and take many products each
-    X, y, tree = make_text_tree(400, (8, 30, 120), n_words=300, random_state=0)
-
-    def products():
-        model = OutputKernelClassifier(
-            "linear", Tree(tree), 0.1, loss="softmax", fit_intercept=False, tol=1e-4
-        )
-        with counted_products() as count:
-            model.fit(X, y)
-        assert model.certificate_.status == "optimal"
-        return count.total, model.certificate_.primal
-
-    fewer, objective = products()
-    monkeypatch.setattr(Softmax, "plausible_scores", lambda *_: None)
-    more, same = products()
-    assert fewer < 0.9 * more
-    assert_allclose(objective, same, rtol=2e-4)

@@ -12,8 +12,7 @@ by the softmax loss is in it. A free intercept is one more column of R, constant
 Where nothing couples the outputs, there is a small matrix for each of them. Where the
 one for all would be more work than it saves, a loss that couples them is replaced by
 its diagonal, if kernels differ, and of an L that does nothing is made: with the weights
-of a row replaced by their mean Huber losses took up to three times as long, and
-logistic ones ended without a proof.
+of a row replaced by their mean fits took longer, and some ended without a proof.
 
 Where L is that of a tree, its nodes are eliminated one by one
 (`okl.solvers.predictor.tree_preconditioner`): exactly so if nothing else couples the
