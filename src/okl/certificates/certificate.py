@@ -93,8 +93,8 @@ class Certificate:
     gap : float
         ``primal - dual``.
     relative_gap : float
-        The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0, or at
-        the best constant if there is an intercept).
+        The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0). With
+        an intercept and a loss of y - f, at the best constant in place of zero.
     status : {"optimal", "rank_limited", "stationary", "max_iter", "stalled", \
 "unproved"}
         Whether the relative gap is at most the tolerance; if not, whether a bound on

@@ -106,7 +106,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         Primal and dual value, gap and status. The gap is to the best L of *any*
         rank, so where ``n_components`` is what limits the rank the status is
         ``"rank_limited"``: stationary, and more components would reconstruct better.
-    history_, n_iter_, kernel_, structure_, X_fit_
+    history_, n_iter_, kernel_, structure_, loss_, X_fit_
         As in `OutputKernelRegressor`.
     n_features_in_, feature_names_in_
         As in scikit-learn.

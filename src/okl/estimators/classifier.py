@@ -58,12 +58,13 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     ----------
     classes_ : array (n_classes,)
         The classes; ``arange(n_labels)`` for label indicators.
-    dual_coef_, intercept_, output_kernel_, output_kernels_, residual_kernel_,
-    output_kernel_factor_, rank_
+    dual_coef_, intercept_, rank_, output_kernel_, output_kernels_
         As in `OutputKernelRegressor`, with one output per class or label; for two
         classes there is one output, ``dual_coef_`` is (n_samples,) and
         ``output_kernel_`` is (1, 1).
-    certificate_, history_, n_iter_, kernel_, structure_, X_fit_
+    output_kernel_factor_, residual_kernel_
+        As in `OutputKernelRegressor`.
+    certificate_, history_, n_iter_, kernel_, structure_, loss_, X_fit_
         As in `OutputKernelRegressor`.
     dual_point_ : array of the shape of ``dual_coef_``
         Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a

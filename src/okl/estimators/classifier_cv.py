@@ -117,9 +117,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
 
     Attributes
     ----------
-    alpha_, structure_, kernel_, alphas_, scores_, best_score_, cv_results_, \
-    feature_relevances_
+    alpha_, structure_, kernel_, feature_relevances_
         As in `OutputKernelRegressorCV`.
+    alphas_, scores_, best_score_, cv_results_
+        As there.
     loss_ : Loss
         The loss of the fit.
     temperature_ : float

@@ -42,8 +42,8 @@ class OutputKernelExtension(
 
     The function of a new output is b'f + h: a combination of the functions f of a
     fitted regressor and an own part h, which has the kernel of that regressor times a
-    variance s. With L its output kernel, r the penalty of the new output's part of
-    R(L), and y the targets of the new output, normalised as the regressor does it,
+    variance s. With L its output kernel, R(L) its penalty, and y the targets of the new
+    output, normalised as the regressor does it,
 
     .. math::
 

@@ -123,6 +123,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         As used, with data-dependent parameters resolved. With an intercept, linear
         kernels on dense rows are seen from the means of the training rows,
         ``kernel_.center``; so is ``intercept_``.
+    loss_ : Loss
+        As used.
     X_fit_ : array or sparse matrix (n_samples, n_features) or None
         The training rows; None for a precomputed kernel.
     output_names_ : array (n_outputs,)

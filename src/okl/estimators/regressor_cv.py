@@ -188,23 +188,25 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     column minimise the restricted likelihood of independent outputs, and the one of the
     two that predicts rows that are left out better is kept. With fewer than five rows
     for each column one width for all is a third candidate; above 500 columns it is all
-    there is. A loss that is not squared has a linear plus a Matern kernel with one
-    width, by the loss of five shuffled folds. Columns that are constant are left out.
-    It is learned from all training rows, at most 2000 of them (1000 where it takes
-    folds) and fewer where outputs were observed in different rows, then stays as it is
-    for structures and alphas: the rows that the search holds out have had a say in it,
-    so that all scores are a little optimistic, alike for all structures, but not beside
-    other ``kernels``. An evaluation takes the cube of the number of rows (and the
-    Laplacian kernel, which is not tried above 10^8, their square times the number of
-    columns). The candidates are learned by up to some 50 evaluations each, with 800
-    rows or more on 400 to 800 of them, and then the best one by 15 on all: 5 seconds
-    for 1000 rows, on a busy core.
+    there is. With another smooth loss it is the mean of a linear plus a Matern and a
+    linear plus a Laplacian kernel, each with one width, by the loss of five shuffled
+    folds. Columns that are constant are left out. It is learned from all training rows,
+    at most 2000 of them (1000 where it takes folds) and fewer where outputs were
+    observed in different rows, then stays as it is for structures and alphas: the rows
+    that the search holds out have had a say in it, so that all scores are a little
+    optimistic, alike for all structures, but not beside other ``kernels``.
 
-    Missing targets, weights and ``task`` are taken (of a row
-    with a larger weight the noise is smaller; only ratios of weights count, and copies
-    of a row, targets and all, are one row of so much more weight). Sparse rows have the
-    linear kernel. Where there is nothing to learn from (fewer than ten rows, constant
-    columns or targets) the short list is tried, with a warning that says why.
+    An evaluation takes the cube of the number of rows, and with the Laplacian kernel
+    also their square times the number of columns (above 10^8 it is not tried). The
+    candidates are learned by up to some 50 evaluations each, with 800 rows or more on
+    400 to 600 of them, and then the best one by 15 on all: some 4 seconds for 1000 rows
+    of 16 columns, on a busy core.
+
+    Missing targets, weights and ``task`` are taken: of a row with a larger weight the
+    noise is smaller, only ratios of weights count, and copies of a row, targets and
+    all, are one row of so much more weight. Sparse rows have the linear kernel. Where
+    there is nothing to learn from (fewer than ten rows, constant columns or targets)
+    the short list is tried, with a warning that says why.
 
     Examples
     --------

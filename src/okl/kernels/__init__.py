@@ -42,7 +42,8 @@ learned, with ``hyperparameters(X)``, those of its parts by names such as
 of sum_q left_q' K right_q, K the matrix ``kernel(X, Z)``. They are gamma, length_scale
 (one number, or one for each feature: automatic relevance determination, see
 `per_feature`), alpha, periodicity, coef0, scales, the weights of an `Average` and the
-values of `Constant`. `Gram`, `CallableKernel`, `Cosine` and `PerOutput` have none.
+values of `Constant`. `Gram`, `CallableKernel` and `Cosine` have none; those of
+`PerOutput` are its kernels'.
 """
 
 from __future__ import annotations

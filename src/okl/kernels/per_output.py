@@ -43,8 +43,8 @@ class PerOutput(KernelList):
     .. math:: K \text{ of the model } = \sum_j e_j e_j' \otimes K_j
 
     for independent outputs, ``structure="identity"``; a loss such as softmax couples
-    them all the same. Seeger (2006), *Cross-validation optimization for large scale
-    hierarchical classification kernel methods*, section 8.1 (mc-sep).
+    them all the same. Seeger (2006), *Cross-validation optimization for structured
+    Hessian kernel methods*, section 8.1 (mc-sep).
 
     It is not a kernel itself, it has no matrix, but estimators take it as one. Outputs
     with kernels of their own that are related besides are a list of two kernels,

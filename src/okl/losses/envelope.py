@@ -47,7 +47,7 @@ class Proximal(Separable):
 
 
 class Envelope(Separable):
-    """The Moreau envelope of a loss.
+    """The Moreau envelope of a loss, min_u V(y, u) + sigma (u - f + s)^2 / 2.
 
     Weights multiply the envelope, which is that of the weighted loss at a parameter
     multiplied as well: an entry of weight 2 counts as two.

@@ -31,8 +31,7 @@ class Softmax(Loss):
 
     with y coded 0 / 1, q in the probability simplex; two outputs for two classes.
     ``alpha`` is 1 / C of `sklearn.linear_model.LogisticRegression`. Seeger (2006),
-    *Cross-validation optimization for large scale hierarchical classification kernel
-    methods*, section 3.
+    *Cross-validation optimization for structured Hessian kernel methods*, section 3.
 
     The second derivative in a row, diag(p) - p p', is V V' with
     V = (I - p 1') diag(p)^(1/2) (section 6.1.1).

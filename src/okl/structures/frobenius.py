@@ -14,8 +14,8 @@ class Frobenius(Structure):
 
     R*(S) = ||S||_F^2 / 2 for PSD S, and the update is (P / 2)^(1/3). Dinuzzo, Ong,
     Gehler & Pillonetto (2011), *Learning output kernels with block coordinate
-    descent*, equation (1); the update printed there as Lemma 4.1 does not hold, and
-    is replaced by the update.
+    descent*, equation (1); the update of their Lemma 4.1 does not minimise it, and is
+    not this one.
     """
 
     name: ClassVar[str | None] = "frobenius"
