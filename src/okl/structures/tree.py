@@ -76,8 +76,8 @@ class Tree(ListedParameters, OfLeaves):
     .. math:: F = \sum_q K_q C L_q + 1 b', \qquad L_q = \Phi_q D_q \Phi_q',
 
     where Phi_q has the columns of the nodes whose kernel is k_q: ``kernel_`` and
-    ``structure_`` of the fit are lists, of kernels and of `TreeTerm`. Kernels that are
-    equal share a term.
+    ``structure_`` of the fit are lists, of kernels and of `TreeTerm`. Kernels of the
+    mapping that are equal share a term; that of the estimator has one of its own.
     """
 
     listed: ClassVar[tuple[str, ...]] = ("kernels",)
