@@ -48,7 +48,7 @@ reproduce: $(DEVELOPER)
 	$(BIN)/python -m reproductions
 
 docs: $(DEVELOPER)
-	$(BIN)/sphinx-build -q -b html docs docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 
 $(ENVIRONMENT):
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \

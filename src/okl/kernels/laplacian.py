@@ -18,7 +18,7 @@ from okl.parameters.hyperparameter import Hyperparameter
 
 
 class Laplacian(Kernel):
-    """Laplacian kernel, k(x, z) = exp(-sum_j gamma_j |x_j - z_j|).
+    """Laplacian kernel, k(x, z) = ``exp(-sum_j gamma_j |x_j - z_j|)``.
 
     With one gamma it is `sklearn.metrics.pairwise.laplacian_kernel`.
 
@@ -47,7 +47,7 @@ class Laplacian(Kernel):
         return [feature_parameter(self, "gamma", X, weights, of_variance=-0.5)]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Return K, and the inner products of W with -K gamma_k |x_k - z_k|.
+        """Return K, and the inner products of W with ``-K gamma_k |x_k - z_k|``.
 
         With a gamma for each feature these take as long as the matrix itself.
         """

@@ -38,12 +38,31 @@ def solve(
     max_iter : int, default=1000
         Most iterations.
 
+    Returns
+    -------
+    Solution
+        In the outputs of the problem; `okl.problems.Formulation` has the way back.
+
     Raises
     ------
     ValueError
         If alpha, tol or max_iter is out of range, or the solver does not fit.
     MemoryError
         If what the solver makes of the kernel matrix does not fit in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import okl
+    >>> from okl.losses import Squared
+    >>> from okl.operators import Dense
+    >>> from okl.problems import Inputs, formulate
+    >>> from okl.structures import Frobenius
+    >>> K, Y = np.eye(4), np.arange(8.0).reshape(4, 2)
+    >>> inputs = Inputs.of(Dense(K), fit_intercept=False)
+    >>> formulation = formulate(inputs, Y, Squared(), Frobenius())
+    >>> okl.solve(formulation.problem, alpha=1.0).certificate.status
+    'optimal'
     """
     check_fit_parameters(tol, max_iter, [alpha])
     (solution,) = solve_path(

@@ -52,7 +52,7 @@ _CONTINUATION_TOLERANCE = 1e-2
 
 
 class FactoredNewton(Solver):
-    """Newton in the factor B, its rank grown by the certificate."""
+    """Newton's method in B, L = B B', whose rank grows where the dual point asks."""
 
     name: ClassVar[str | None] = "factored_newton"
     regions: ClassVar[tuple[type[Region | None], ...]] = (HalfTrace,)
