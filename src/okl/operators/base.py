@@ -1,4 +1,4 @@
-"""The kernel matrix as something that multiplies, solves and decomposes.
+"""The interface of an operator: what solvers ask of a kernel matrix.
 
 A solver never asks how K is stored. An operator offers products, one
 eigendecomposition that is computed once and kept, solves with a shift, and the

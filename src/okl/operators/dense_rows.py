@@ -1,4 +1,4 @@
-"""Rows of few dense features, along axes of their own."""
+"""Rows of few dense features, along axes in which these are uncorrelated if wanted."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ r"""The sparse L near a given matrix.
           + \tfrac12 \operatorname{tr} L
           + \tfrac\lambda2 \sum_{i \ne j} |L_{ij}| + \tfrac w2 \|L - Z\|^2
 
-by Newton's method over the entries that are not zero (`okl.optimization.orthant`), from
-the L that has no absolute values in its penalty and more of a barrier.
+by Newton's method over the entries that are not zero (`okl.optimization.orthant`). It
+starts at the L that is least without the absolute values, with a larger epsilon where
+that is small: a barrier, which is lowered on the way.
 """
 
 from __future__ import annotations

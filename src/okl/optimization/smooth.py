@@ -1,10 +1,10 @@
 """Smooth convex functions g of an output kernel L, seen from its eigenbasis.
 
-Newton's method in L meets three of them: what the best predictor for L costs
-(`okl.solvers.output_kernel.value_function`), and those below, half of tr(L^-1 P) in a
-structure's step, and a quadratic in its conjugate and proximal points. In the
-eigenbasis L = V diag(l) V' their second derivatives are a few products of matrices, and
-their diagonal is a good preconditioner.
+Newton's method in L minimises g(L) + R(L) for three of them: what the best predictor
+for L costs (`okl.solvers.output_kernel.value_function`), half of tr(L^-1 P) in the
+update of a structure, and a quadratic in its conjugate and proximal points. The last
+two are here. In the eigenbasis L = V diag(l) V' their second derivatives are a few
+products of matrices, and their diagonal is a good preconditioner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Solvers: how a problem is minimised.
+"""The interface of a solver.
 
 Work is split in two, because paths and folds share the first part: ``prepare``
 looks at the problem alone, ``solve`` at one alpha. Each solver says which

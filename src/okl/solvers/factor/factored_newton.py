@@ -14,8 +14,7 @@ direction of negative curvature, and their last step before is far too long.
 fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
 minimised exactly, by a scalar equation. Eigenvectors of L span its range, those of
 S the rest, where an eigenvalue of S above one is a direction to add. This
-grows, rescales and prunes at once. (A projected gradient step in L with
-Barzilai-Borwein length was tried in its place, and was slower and longer.)
+grows, rescales and prunes at once.
 
 A bound on the rank makes the problem non-convex; once it is active the gap to the
 unbounded problem stays open, and the solver stops after a Newton step that promised

@@ -14,17 +14,16 @@ Where L is known and couples no outputs, libsvm has the multipliers faster
 (`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
 near enough.
 
-Several kernels, each with a learned L, are another matter: an envelope that is sharp
-bends where L goes as well. There the rounds are those of
-`okl.solvers.kinks.term_ascent`, and these take the half of the time with one kernel
-under the Frobenius norm as well. The squared hinge, smooth but curved in few entries,
-goes that way too where there are several kernels.
+With several kernels, each with a learned L, the rounds are those of
+`okl.solvers.kinks.term_ascent`, for the squared hinge as well, which is smooth but
+curved in few entries. They are also the faster ones for one kernel under the squared
+Frobenius norm.
 
-The model that is returned is the one of the dual point, alpha C = a, the entries of a
-between their bounds solved for (`okl.solvers.kinks.polishing`): its dual variables are
-zero, and at their bounds, exactly. The dense one of the last smooth problem stands in
-where that misses the tolerance and this does not: where L is learned, to a tolerance
-near to rounding or under a bound on its rank.
+The model that is returned is that of the dual point, alpha C = a, after the entries of
+a between their bounds were solved for (`okl.solvers.kinks.polishing`): its dual
+variables are exactly zero, or at their bounds. Where it misses the tolerance, as it may
+with a learned L and a tolerance near to rounding or a bound on the rank, the model of
+the last smooth problem is returned, which has no exact zeros.
 """
 
 from __future__ import annotations

@@ -12,16 +12,17 @@ F + (J + M)(C' - C) (`okl.solvers.terms.term_point`), and the squared distance t
 last a is subtracted, divided by twice a Moreau parameter. That is the problem of a
 Moreau envelope (`okl.losses.envelope`) and of one operator, for which there is a fast
 solver (`okl.solvers.predictor.semismooth_newton`). Its multipliers satisfy all bounds
-and sums, and so does what is on the straight way there. Of this so much is gone that
-the dual value rises enough, which takes no product to know.
+and sums, and so do all points on the straight line to them. The next a is the first of
+1, 1/2, 1/4, ... of this line where the dual value has risen enough, which takes no
+product to find out.
 
-So the dual value rises from round to round; and near the optimum, where whole ways are
-gone and the Moreau parameter grows, as fast as in Newton's method (proximal Newton
-methods: Lee, Sun & Saunders 2014). The model of a round is the best L_q for C, and
-Theta_q = C L_q with alpha C = a: its zeros are exact.
+So the dual value rises from round to round; and near the optimum, where steps are whole
+and the Moreau parameter grows, as fast as in Newton's method (proximal Newton methods:
+Lee, Sun & Saunders 2014). The model of a round is the best L_q for C, and Theta_q =
+C L_q with alpha C = a: its zeros are exact.
 
-Models of the squared hinge itself, flat beyond the margin, lead far behind it at a
-small alpha: they took up to a hundred times the products.
+The squared hinge is smooth and goes this way all the same: quadratic models of the loss
+itself are flat beyond the margin, and at a small alpha lead far behind it.
 """
 
 from __future__ import annotations

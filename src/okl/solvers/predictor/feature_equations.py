@@ -10,22 +10,20 @@ for D, which is what the left side is symmetric in, and keep E with it: so L is
 multiplied by, never divided by. A constant feature, the intercept, has no penalty and
 no row of E.
 
-*The preconditioner* takes features for unrelated: of Phi' H Phi what is left is one
-number for each feature and output, and the equations of a feature are those of L alone.
-Under a tree they are solved from the leaves to the root and back
-(`okl.solvers.predictor.tree_preconditioner` does the same with matrices for numbers).
-Where the loss does not see what all outputs have in common, the root has a variance
-that is as good as infinite, as there; classes that share nothing hang below a root
-too. Any other L, with such a variance for what all outputs have in common, has the mean
-of these numbers over the outputs, in its eigenbasis.
+*The preconditioner* takes features for uncorrelated: of Phi' H Phi it keeps one number
+for each feature and output, so that the equations of a feature are those of L alone.
+Under a tree these are solved from the leaves to the root and back
+(`okl.solvers.predictor.tree_preconditioner` does the same with matrices in the place of
+numbers), under any other L in its eigenbasis, with the mean of the numbers over the
+outputs. The softmax loss does not see what all classes have in common: as there, this
+gets a variance that is as good as infinite, at the root of the tree, or of one below
+which classes that share nothing stand side by side.
 
-Dense features are turned to axes in which they are unrelated
-(`DenseRows.uncorrelated`): of 80 columns of images, 63 classes, that took half of the
-iterations. One matrix for each class would take half of these again, but as long to
-make as thirty of them.
+Dense features are turned to axes in which they are uncorrelated
+(`DenseRows.uncorrelated`), which takes fewer iterations.
 
-*Products* in single precision take half as long. Where conjugate gradients end early
-they do: what is rounded is far below the residual that is left, and no more than the
+*Products* are in single precision, in half of the time, where conjugate gradients end
+early: what is rounded is far below the residual that is left, and no more than the
 direction of a step depends on it.
 """
 

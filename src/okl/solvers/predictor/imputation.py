@@ -10,8 +10,8 @@ cost least, which are those that the model predicts itself:
 dual variables that vanish where nothing was observed. Conjugate gradients solve this
 system, whose unknowns are the *missing* entries; a product with it is one complete
 spectral solve. Its eigenvalues lie at 1 / alpha but for as many as K (x) L has above
-alpha, so that few steps are enough; the system of the observed entries has no such
-luck, and needs ten times as many.
+alpha, so that few steps are enough; the system of the observed entries would take ten
+times as many.
 
 *The intercept* stays what it is for complete targets: centring, of K and of y.
 

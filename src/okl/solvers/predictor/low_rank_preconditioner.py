@@ -1,30 +1,33 @@
-r"""What is nearly the inverse of alpha I + V' (K (x) L) V, from a few columns of K.
+r"""An approximate inverse of alpha I + V' (K (x) L) V, from a few columns of K.
 
-With K ~ R R' by the Nystroem method and L = B B' the matrix is alpha I + Z Z',
-Z = V' (R (x) B), and its inverse, by Woodbury's identity, that of the small matrix
-alpha I + Z'Z, of as many rows as R has columns for each direction of L. Its blocks are
+With K ~ R R' by the Nystroem method and L = B B' the matrix is nearly alpha I + Z Z',
+Z = V' (R (x) B). By Woodbury's identity its inverse takes that of a small matrix,
+alpha I + Z'Z, of as many rows as R has columns for each direction of L. The blocks of
+Z'Z are
 
 .. math:: R' \operatorname{diag}_i\, (B' W_i B)_{ab}\, R,
 
-W_i = V_i V_i' the second derivative of the loss in row i: the coupling of the classes
-by the softmax loss is in it. A free intercept is one more column of R, constant.
+W_i = V_i V_i' the second derivative of the loss in row i: so the small matrix knows how
+the softmax loss couples the classes. A free intercept is one more column of R.
 
-Where nothing couples the outputs, there is a small matrix for each of them. Where the
-one for all would be more work than it saves, a loss that couples them is replaced by
-its diagonal, if kernels differ, and of an L that does nothing is made: with the weights
-of a row replaced by their mean fits took longer, and some ended without a proof.
+What is made depends on what couples the outputs, and on what it costs (`form_of`):
 
-Where L is that of a tree, its nodes are eliminated one by one
-(`okl.solvers.predictor.tree_preconditioner`): exactly so if nothing else couples the
-outputs. The softmax loss does, which one matrix for all knows and the nodes do not: it
-is preferred while it is small enough. Classes that the softmax loss alone couples, if
-they are too many for that, are eliminated side by side below a root, all at once and in
-fewer columns, where one matrix after another would take longer.
+- ``"joint"``: this small matrix, unless it takes longer than the products it saves.
+- ``"separate"``: a small matrix for each output, where nothing couples them; also where
+  each has a kernel of its own and the loss couples them, which is then replaced by its
+  diagonal.
+- ``"tree"``: the nodes of a tree, eliminated one by one
+  (`okl.solvers.predictor.tree_preconditioner`). That is exact but for the softmax loss,
+  whose coupling it does not know. Classes that nothing but the softmax loss couples are
+  eliminated so as well, side by side below a root.
+- ``"sum"`` and ``"columns"``: several kernels
+  (`okl.solvers.predictor.term_preconditioner`).
+- ``"nothing"``: where an L that is no tree's has too many directions. To replace the
+  weights of a row by their mean would be worse.
 
-With no columns it is the diagonal, the preconditioner of Seeger (2006), appendix A. Of
-a loss that couples the outputs D is not the diagonal of W, but large where the model is
-sure and W is nothing. Conjugate gradients took up to twice the products of those that
-nothing preconditions, and so nothing does then.
+Without columns it is the diagonal, the preconditioner of Seeger (2006), appendix A, and
+nothing for a loss that couples the outputs: of the softmax loss, W = D - p p', D is
+near one where the model is sure and W is nearly zero.
 """
 
 from __future__ import annotations

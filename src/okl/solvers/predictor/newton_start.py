@@ -19,8 +19,8 @@ would be too long, and take many more products each.
 
 At a smaller alpha no step leads near, whatever the loss, unless it is quadratic: full
 steps end where probabilities are 0 or 1 and wrong, and from there only small parts of
-steps lower the objective. Such an alpha is come to by way of larger ones, each fit
-roughly, from the C of the one before.
+steps lower the objective. Such an alpha is approached by way of larger
+ones, each fitted roughly, from the C of the one before.
 
 *Along a path* C changes much: where training rows can be told apart, the scores that
 they need grow with log(1 / alpha), and so does C. The line through C at the last two

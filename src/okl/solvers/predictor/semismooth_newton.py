@@ -5,13 +5,13 @@ support vector on the margin. With a the negative gradient at F = J C + 1 b', J 
 C -> K C L, and r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
 `okl.solvers.predictor.active_system` for R = -J r / alpha; the change of the intercept
 keeps 1'C = 0. A step costs two products with J, those for the gap included: at the best
-intercept the gap is <r, J r> / (2 alpha). The intercept of the iterations is another
-one: where the loss is flat in it the best one says nothing of the way to go.
+intercept the gap is <r, J r> / (2 alpha). Steps have an intercept of their own, which
+moves with C: where the loss is flat in it the best one says nothing of the way to go.
 
-Along the step the objective is piecewise quadratic, or nearly so, in one number, and
-minimised exactly: its derivative is increasing, made of straight lines, and zero where
-its values say. An output that no other depends on has a number of its own. Where the
-loss is piecewise quadratic the method ends after finitely many steps.
+Along a step the objective is piecewise quadratic, or nearly so, and its derivative
+increasing and piecewise linear, so that its zero is found exactly. An output that no
+other depends on has a step length of its own. Where the loss is piecewise quadratic the
+method ends after finitely many steps.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ of their sum they are nearly diagonal, and exactly so if there is only one: then
 direction j is a small system I + sum_q l_qj R_q'DR_q of its own.
 
 Where the weights of a row differ, as those of probabilities and of missing targets do,
-that is worse than nothing: conjugate gradients took many times the products. With
+their mean would be worse than nothing. With
 L_q = B_q B_q' the system is nearly D + Z Z', Z = V'(R_1 (x) B_1, R_2 (x) B_2, ...), D
 diagonal, whose inverse is that of the matrix I + Z'D^-1 Z by Woodbury's identity.
 """

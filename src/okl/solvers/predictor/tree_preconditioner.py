@@ -13,9 +13,9 @@ matrix for two nodes. With h_c = R' D_c^(1/2) r_c and G_c = R' D_c R at the leav
 over the children c of p, where M and g are G and h at a leaf.
 
 The softmax loss does not see what all classes have in common: V is D^(1/2) times a
-projection that takes it out of each row. To take it out of the functions, the root gets
-a variance that is as good as infinite, which changes nothing in the equations; without
-it D would say that nodes are known to which the likelihood is blind.
+projection that takes it out of each row. D alone would count it. So the root gets a
+variance that is as good as infinite, which changes nothing in the equations, and takes
+it out of the functions.
 """
 
 from __future__ import annotations

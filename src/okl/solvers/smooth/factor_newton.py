@@ -1,12 +1,16 @@
 """Labels or missing targets, a smooth penalty: Newton's method in a factor of L.
 
-Under the trace penalty the steps are those of `okl.solvers.smooth.joint_steps`, in f
-and a factor at once; under others, where targets are missing, and where those are all
-but nothing, those of `okl.solvers.smooth.factor_steps`, with the best f for each L. A
-few of `okl.solvers.smooth.rounds` lead to where they start, or under a bound on the
-rank larger alphas, if not rounds lead lower. Under the Frobenius norm rounds are most
-often all it takes, and faster than a few of Newton's: there they go on to the end, and
-are followed by others only where they would be many.
+It begins where a few of `okl.solvers.smooth.rounds` end.
+
+*Labels under the trace penalty* take steps in f and a factor at once
+(`okl.solvers.smooth.joint_steps`). With a bound on the rank there are many local
+minima: fits at larger alphas lead to where they begin, unless rounds soon lead lower.
+
+*Other penalties, and missing targets,* take steps in the factor, with the best f for
+each L (`okl.solvers.smooth.factor_steps`); so do labels under the trace penalty without
+a bound where steps in both end above the tolerance. Under the Frobenius norm rounds are
+most often all it takes, and faster: Newton's method follows only where a dozen are not
+enough.
 """
 
 from __future__ import annotations

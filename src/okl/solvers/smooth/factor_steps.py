@@ -16,8 +16,8 @@ alpha (G - S) B, and the product of the second derivative with X
 see `okl.solvers.smooth.factor_penalties` for the penalties, and what changes where the
 trace of L is one. The positive part makes a model that is convex: where G - S is
 negative L lacks a direction, which is added, and at the optimum it nowhere is. Steps
-that turn B and leave L as it is are projected out: along them the model is all but
-flat, and what is not a small turn takes B far away.
+that turn B and leave L as it is are projected out: along them the model is nearly flat,
+and a long straight step is no turn.
 
 *Missing targets* of the squared loss are unknowns beside B instead. The objective is
 jointly convex in them and L, f is the best for complete targets, a closed form, and

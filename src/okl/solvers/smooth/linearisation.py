@@ -19,10 +19,10 @@ predictions in the last round (Barzilai and Borwein; the geometric mean of their
 
 *Some columns*, where K is known by products or in long form: with K ~ R R', R'R =
 U diag(e) U', A = diag(e) and e^(1/2) Z = U'R'C; a few rows more, for K - R R', make the
-gradient exact. How far predictions give way when L changes is another matter: were all
-outputs observed in all rows, h would be the second derivative of the loss; with one
-output a row it is as much divided by the number of outputs. The best h is the last one
-times the change of C'KC along that of L over the change in the model.
+gradient exact. The right h depends on how many outputs are
+observed in a row: with all of them it would be the second derivative of the loss, with
+one that divided by the number of outputs. The best h is the last one times the change
+of C'KC along that of L over the change in the model.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
-r"""Any structure, smooth loss: models of what the best f costs, then Newton's method.
+"""Any structure, smooth loss: models of what the best f costs, then Newton's method.
 
 What the best f for an L costs is replaced by squared-loss problems, round by round
 (`okl.solvers.smooth.rounds`), for which there is a fast solver with every structure.
-Under a trace penalty such rounds take the longer, the more directions of L are all but
-zero: hundreds for the sharp envelopes of a hinge, for logistic losses, or where a small
-alpha meets few targets of many outputs. There they lead to where Newton's method in a
-factor of L starts (`okl.solvers.smooth.factor_newton`), which takes ten steps. Under
-the Frobenius norm they are most often enough, and else followed by that as well. Where
-a region says what L may be, and the loss is one of labels, a few lead to where Newton's
-method in L starts (`okl.solvers.smooth.region_newton`), which is the faster one under
-the trace ball, too, if outputs are few.
+Such rounds may be hundreds: where many directions of L are nearly zero, as under a
+trace penalty at a small alpha, and where the loss bends sharply, as logistic losses and
+the envelopes of a hinge do. So where targets are missing, or the loss is one of labels,
+a few rounds lead to where Newton's method starts, which takes some ten steps:
+
+- under the trace penalty, the Frobenius norm and a trace ball without eps that in a
+  factor of L (`okl.solvers.smooth.factor_newton`);
+- for labels, where a region says what L may be, that in L
+  (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
+  if outputs are few.
 """
 
 from __future__ import annotations

@@ -5,19 +5,19 @@ With f and b eliminated the problem is one in L (`okl.solvers.smooth.linearisati
 .. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
           \qquad S = C'KC.
 
-In each step phi is replaced by its second-order model at the last L, and R is not. On
-the way to where their sum is least in the region of the structure
-(`okl.optimization.regions`) the next L is looked for. What the second derivative makes
-of a change D of L is -alpha / 2 (E'KC + C'KE), E the solution of
+In each step phi, but not R, is replaced by its second-order model at the last L. The
+next L is on the line from there to where the sum of both is least in the region of the
+structure (`okl.optimization.regions`). What the second derivative makes of a change D
+of L is -alpha / 2 (E'KC + C'KE), E the solution of
 `okl.solvers.predictor.active_system` for -KCD on the right. One factorised system has
 the E of all entries of D at once, so that the model is a matrix
 (`okl.solvers.smooth.quadratic_model`), and its minimum costs no product with K.
 (Proximal Newton methods: Lee, Sun & Saunders 2014.)
 
-The models of `okl.solvers.smooth.rounds` have one curvature h for all entries. Where
-some probabilities are saturated and others are not, or under the sharp envelopes of a
-loss with kinks, these take hundreds of rounds in place of ten steps. A few of them lead
-to where the steps begin.
+The models of `okl.solvers.smooth.rounds` have one curvature h for all entries, and take
+hundreds of rounds, where this takes ten steps, if some probabilities are saturated and
+others are not, or under the sharp envelopes of a loss with kinks. A few rounds lead to
+where the steps begin.
 """
 
 from __future__ import annotations

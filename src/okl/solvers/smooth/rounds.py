@@ -8,12 +8,12 @@ with missing targets, else Newton's method) gives the best f and b in a few step
 is left to the rounds is L: a few numbers instead of all predictions, and ten rounds
 where proximal gradients alone, accelerated, need hundreds.
 
-*The curvature h* of a model is guessed from the last round, for no h is large enough
-for certain but the bound of the loss, which a saturated probability is far below. Where
-the objective rises the round is repeated with a larger h, below which the next guesses
-are not trusted at once. With some columns of K the guess is, like the step lengths of
-Barzilai and Borwein, best left alone: there a round stands unless the objective is
-above those of several rounds before (Grippo, Lampariello and Lucidi 1986).
+*The curvature h* of a model is guessed from the last round: the bound of the loss,
+which alone is large enough for certain, is far too large where probabilities are
+saturated. Where the objective rises the round is repeated with a larger h, and the next
+guesses may not fall below that at once. With some columns of K the guess is, like the
+step lengths of Barzilai and Borwein, best left alone: there a round stands unless the
+objective is above those of several rounds before (Grippo, Lampariello and Lucidi 1986).
 
 Where K can be decomposed a model has all its columns; else, and in long form, a few of
 them, and of K nothing is asked but products.

@@ -3,13 +3,14 @@ r"""Several kernels, penalties whose conjugate has kinks: the proximal point met
 The conjugate of a trace has no second derivative. With the squared distance from the
 last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has, and the rounds
 of `okl.solvers.terms.term_newton`, or for losses with kinks those of
-`okl.solvers.kinks.term_ascent`, solve the problem. Its solution is the next L_q.
-Every one lowers the objective, whatever the weights, and the lower they are the fewer
-there are, of more steps each (Rockafellar 1976): they are lowered from one to the next.
+`okl.solvers.kinks.term_ascent`, solve the problem. Its solution is the next L_q
+(Rockafellar 1976). Each lowers the objective, whatever the weights w_q. With lower
+weights fewer of these problems are enough, but each takes more steps: so the weights
+are lowered from one to the next.
 
-With a loss that has kinks the dual point is no function of the model, and that of one
-round may prove the model of another: the highest dual value goes with the lowest
-objective.
+With a loss that has kinks the dual point does not follow from the model, and that of
+one round may prove the model of another: the highest dual value is set against the
+lowest objective.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ Else it is Newton's method with a line search: along the straight line from the 
 interpolation, for they are convex, and only the loss is evaluated. A round that goes
 all the way ends in a model of one C, which is certified; near the optimum all do.
 
-Where the conjugate of a penalty has kinks, as that of a trace, these are the steps of
-another method around them, `okl.solvers.terms.proximal_points`.
+Where the conjugate of a penalty has kinks, as that of a trace, these rounds solve the
+problems of `okl.solvers.terms.proximal_points`, which have none.
 
 *Complete targets, one kernel and the term of a row.* K = U diag(d) U' and the identity
 have the same eigenvectors: in these coordinates both are diagonal, and after one

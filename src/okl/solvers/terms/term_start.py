@@ -1,9 +1,9 @@
 """Where to start from a C, and L_q, of another alpha or of other penalties.
 
-The functions of this C and these L_q are as good a model as ever. With the L_q that C
-itself asks for, which may be larger by far, they are not, and neither is alpha C a good
-dual point: but a part of it is. Which part has the highest dual value takes matrices
-(n_outputs, n_outputs) alone to know.
+The functions of C and these L_q are a good model there too. The best L_q for C at the
+new alpha may be far larger, and alpha C a poor dual point: but a part of it is a good
+one. Which of alpha C / 2^k has the highest dual value takes no more than matrices
+(n_outputs, n_outputs) to know.
 """
 
 from __future__ import annotations
