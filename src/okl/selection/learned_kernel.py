@@ -16,10 +16,9 @@ which is then learned on all of them.
 with one width for all standardised columns, and both weights, minimise the loss of the
 held-out rows of folds; so do a linear plus a Laplacian kernel, from there. The mean of
 the two is taken: which of them is better the folds tell badly, and it is better than
-either on most sets. A width for each column did not pay on most sets: where it did is
-told beside the peers of classes, among the reproductions. Of few rows that loss may
-have a second minimum, nearly linear: to search for the lower one made iris better and
-wine worse, by more (50 splits of each; with both kernels, 80 others).
+either on most sets. A width for each column does not pay on most sets, nor does a
+search for the second minimum that this loss may have with few rows, a nearly linear
+kernel (docs/reproductions/class_peers.md).
 
 The priors are those of the kernels. Rows are those of dense arrays.
 """
