@@ -79,6 +79,8 @@ def decide(
 
     Raises
     ------
+    TypeError
+        If the tree is none.
     ValueError
         If shapes do not match, rows do not add up to 1, a tree is needed and not there,
         or a class is no leaf.

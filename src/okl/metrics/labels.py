@@ -35,12 +35,13 @@ def roc_auc_score(
     Returns
     -------
     float or array (n_labels,)
+        NaN, with a warning, for rows of one class, as in scikit-learn.
 
     Raises
     ------
     ValueError
-        If shapes differ, there are more than two classes, or no label was observed
-        both present and absent.
+        If shapes differ, there are more than two classes, or no label indicator was
+        observed both present and absent.
     """
     if np.ndim(y_true) == 2:
         needs = "observed labels that differ"
