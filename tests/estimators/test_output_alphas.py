@@ -10,7 +10,15 @@ from sklearn.kernel_ridge import KernelRidge
 
 from okl import OutputKernelClassifier, OutputKernelRegressor, certify
 from okl.kernels import Gaussian, PerOutput
-from okl.structures import Cluster, Fixed, Frobenius, LowRank, Mean, Sparse
+from okl.structures import (
+    Cluster,
+    Fixed,
+    Frobenius,
+    LowRank,
+    Mean,
+    Scaled,
+    Sparse,
+)
 from tests import reference
 from tests.samples import draw, psd
 
@@ -125,6 +133,19 @@ def test_order_and_units_of_outputs_do_not_matter(structure, missing):
     again = certify(model, X, Y)
     assert_allclose(again.primal, model.certificate_.primal, rtol=1e-9)
     assert again.status == "optimal"
+
+
+def test_outputs_in_units_of_their_own_have_alphas_of_their_own():
+    X, Y, _ = draw(N, M)
+    scales = np.array([0.5, 2.0, 1.0])
+    model = OutputKernelRegressor("rbf", Scaled(Frobenius(), scales), ALPHAS).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    # the norm of D^-1 L D^-1, D the scales
+    L = model.output_kernel_ / np.outer(model.y_scale_, model.y_scale_)
+    K, residuals = model.kernel_(X), (Y - model.predict(X)) / model.y_scale_
+    C = residuals / ALPHAS
+    inside = scales[:, None] * (C.T @ K @ C / 2) * scales
+    assert_allclose(L / np.outer(scales, scales), inside, atol=1e-3 * np.max(inside))
 
 
 def test_alphas_of_rows_that_weigh_differently():

@@ -69,9 +69,11 @@ class Scaled(Structure):
 
     def region(self, n_outputs: int) -> Free | None:
         """Return all PSD matrices, with the norm of L."""
-        if "known" in self.capabilities:
+        inside = self.structure.region(n_outputs)
+        if not isinstance(inside, Free):
             return None
-        return Free(np.asarray(self.scales, dtype=np.float64))
+        scales = np.asarray(self.scales, dtype=np.float64)
+        return Free(scales if inside.scales is None else scales * inside.scales)
 
     def penalty(self, output_kernel: Array) -> float:
         """Return R(L)."""
