@@ -227,6 +227,25 @@ def test_noise_of_outputs_goes_together_where_half_of_the_targets_are_missing(
     assert R[~np.eye(3, dtype=bool)].max() < 0.9
 
 
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+def test_rows_that_say_nothing_of_two_outputs_do_not_matter_to_their_relations(
+    structure,
+):
+    rng = np.random.default_rng(0)
+    X, shared = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
+    Y = np.sin(X) + 0.6 * shared + 0.2 * rng.normal(size=(60, 2))
+    more, nothing = rng.normal(size=(1000, 2)), np.full((1000, 2), np.nan)
+    X_all, Y_all = np.vstack([X, more]), np.vstack([Y, nothing])
+    weights = np.repeat([1.0, 0.0], [60, 1000])
+    model = OutputKernelRegressor(KERNEL, structure, 0.3, tol=1e-10)
+    alone = model.fit(X, Y).residual_covariance_
+    for covariance in (
+        model.fit(X_all, Y_all).residual_covariance_,
+        model.fit(X_all, np.nan_to_num(Y_all), weights).residual_covariance_,
+    ):
+        assert_allclose(covariance, alone, rtol=1e-5)
+
+
 def test_a_kernel_per_output_and_long_form_have_noise():
     X, Y = sample(20, 3, True)
     kernels = [Gaussian(0.3), 5.0 * Gaussian(0.3), Linear()]

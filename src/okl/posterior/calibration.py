@@ -155,11 +155,15 @@ def _of_noise(
 ) -> np.ndarray:
     """Return the correlation of noise that rows (n, m) of covariance S + N speak for.
 
-    Where an entry was not seen it does not matter.
+    Where an entry was not seen it does not matter, nor does a row of fewer than two.
     """
     m = len(noise)
     varying = noise > 0
-    inside = (seen & varying).astype(np.float64)
+    seen = seen & varying
+    told = seen.sum(axis=1) > 1
+    if not told.any():
+        return np.eye(m)
+    rows, S, inside = rows[told], S[told], seen[told].astype(np.float64)
     both = inside[:, :, None] * inside[:, None]
     rows = np.where(inside > 0, rows, 0.0)
     deviations = np.sqrt(noise)

@@ -60,9 +60,12 @@ class RowDistribution:
     def of(cls, rows: np.ndarray, *, centre: bool = True) -> RowDistribution:
         """Find it for rows (n, m), NaN where an entry is missing.
 
-        Every column has an entry. Without ``centre`` the mean is zero.
+        Every column has an entry; a row without any does not matter. Without ``centre``
+        the mean is zero.
         """
         seen = ~np.isnan(rows)
+        told = seen.any(axis=1)
+        rows, seen = rows[told], seen[told]
         counts = seen.sum(axis=0)
         known = np.where(seen, rows, 0.0)
         start = known.sum(axis=0) / counts if centre else np.zeros(rows.shape[1])
