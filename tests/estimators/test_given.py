@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from sklearn import config_context
 
 from okl import OutputKernelClassifier, OutputKernelRegressor
-from okl.kernels import Gaussian, PerOutput, Row
-from okl.structures import Fixed
+from okl.kernels import Gaussian, Linear, PerOutput, Row
+from okl.structures import Diagonal, Fixed
 from tests.posterior.test_row_term import written_out
 from tests.samples import draw, psd
 
@@ -148,6 +148,23 @@ def test_the_term_of_a_row_is_the_covariance_of_noise(b):
         assert_allclose(mean[u], f[u] + gain @ (y - f)[o], atol=1e-4)
         rest = T[np.ix_(u, u)] - gain @ T[np.ix_(o, u)]
         assert_allclose(spread[np.ix_(u, u)], rest, atol=1e-6)
+
+
+@pytest.mark.parametrize("structure", ["identity", Diagonal([0.5, 2.0, 1.0])], ids=repr)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_independent_outputs_of_several_kernels_are_those_of_their_sum(
+    structure, missing
+):
+    X, Y, _ = draw(20, 3)
+    Y[np.random.default_rng(1).random(Y.shape) < missing] = np.nan
+    options = {"fit_intercept": True, "tol": 1e-12}
+    one = OutputKernelRegressor(KERNEL + Linear(), structure, 0.3, **options)
+    several = OutputKernelRegressor([KERNEL, Linear()], [structure] * 2, 0.3, **options)
+    given = partly(np.random.default_rng(2).normal(size=(8, 3)))
+    expected, covariance = one.fit(X, Y).predict(NEW, given=given, return_cov=True)
+    found, own = several.fit(X, Y).predict(NEW, given=given, return_cov=True)
+    assert_allclose(found, expected, atol=1e-5)
+    assert_allclose(own, covariance, atol=1e-5)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

@@ -70,8 +70,9 @@ class TermSumPosterior(Posterior):
     @property
     def couples(self) -> bool:
         """Whether a term has a covariance of outputs; that of a row may have one."""
-        known = any(L.couples for L in self.output_kernels)
-        return known or self.row_covariance is not None
+        matrices = [kernel.matrix() for kernel in self.output_kernels]
+        related = any(np.any(np.diag(np.diagonal(L)) != L) for L in matrices)
+        return related or self.row_covariance is not None
 
     def __call__(self, X: Any, tasks: Tasks | None = None) -> np.ndarray:
         """Return the variance at rows of X, (n, n_outputs).
