@@ -23,9 +23,8 @@ from okl.kernels import Columns, Laplacian, Linear, Matern, as_kernel
 from okl.losses import Huber
 from okl.metrics import log_loss
 from okl.operators import Dense
-from okl.parameters import HyperparameterSpace
-from okl.selection import learned_kernel
-from okl.selection.criteria import FoldsLikelihood, LeaveOneOutError
+from okl.selection import kernel_of_folds, likeliest_kernel
+from okl.selection.criteria import LeaveOneOutError
 from okl.selection.folds import splitter_of
 from okl.selection.learned_kernel import learn_kernel
 from okl.selection.sensitivity import shares_of_columns
@@ -63,8 +62,10 @@ def fitted():
 @pytest.fixture
 def briefly(monkeypatch):
     """Have searches end early, where not what they find is looked at."""
-    for name, number in (("_ITERATIONS", 8), ("_FIRST", 3), ("_OF_FOLDS", 2)):
-        monkeypatch.setattr(learned_kernel, name, number)
+    for name, number in (("_ITERATIONS", 8), ("_FIRST", 3)):
+        monkeypatch.setattr(likeliest_kernel, name, number)
+    for name in ("_ITERATIONS", "_TRIED"):
+        monkeypatch.setattr(kernel_of_folds, name, 2)
 
 
 def numbers(kernel):
@@ -401,9 +402,9 @@ def test_fewer_rows_where_outputs_have_rows_of_their_own(monkeypatch):
 
 def test_where_the_search_starts_does_not_matter(monkeypatch):
     expected = fitted().predict(NEW)
-    monkeypatch.setattr(learned_kernel, "SOME_ROWS", 24)
-    monkeypatch.setattr(learned_kernel, "_ITERATIONS", 100)
-    monkeypatch.setattr(learned_kernel, "_LAST", 100)
+    monkeypatch.setattr(likeliest_kernel, "SOME_ROWS", 24)
+    monkeypatch.setattr(likeliest_kernel, "_ITERATIONS", 100)
+    monkeypatch.setattr(likeliest_kernel, "_LAST", 100)
     model = regressor().fit(X, Y)
     assert_allclose(model.predict(NEW), expected, rtol=1e-3, atol=1e-3)
     rare = np.zeros(N)
@@ -418,7 +419,7 @@ def test_memory_bounds_the_rows():
 
 
 def test_one_width_for_many_columns(monkeypatch):
-    monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 2)
+    monkeypatch.setattr(likeliest_kernel, "MOST_WIDTHS", 2)
     kernel = learning_of(regressor(), X, Y).run().kernel
     widths = relative_widths(kernel.right.right, X)
     assert_allclose(widths, widths[0])
@@ -451,11 +452,11 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
         return criterion.evaluate(Dense(learned.kernel(wide)), noise, Identity()).value
 
     chosen = error(learning.run())
-    monkeypatch.setattr(learned_kernel, "_FIRST", learned_kernel._ITERATIONS)
+    monkeypatch.setattr(likeliest_kernel, "_FIRST", likeliest_kernel._ITERATIONS)
     others = []
-    monkeypatch.setattr(learned_kernel, "ROWS_PER_WIDTH", 0)
+    monkeypatch.setattr(likeliest_kernel, "ROWS_PER_WIDTH", 0)
     others.append(error(learning.run()))
-    monkeypatch.setattr(learned_kernel, "MOST_WIDTHS", 1)
+    monkeypatch.setattr(likeliest_kernel, "MOST_WIDTHS", 1)
     others.append(error(learning.run()))
     assert_allclose(chosen, min(others), rtol=1e-6)
 
@@ -465,62 +466,11 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
 def test_classes(loss):
     options = {"alphas": 2, "cv": 2, "temperature": 1.0}
     model = classifier(loss=loss, **options).fit(X, LABELS)
-    smooth, rough = model.kernel_.right.left, model.kernel_.right.right
-    assert min(smooth.left.value, rough.left.value) > 0
-    assert isinstance(smooth.right, Matern)
-    assert isinstance(rough.right, Laplacian)
-    for widths in (smooth.right.length_scale, 1 / rough.right.gamma):
-        assert_allclose(widths / X.std(axis=0), widths[0] / X[:, 0].std())
+    assert isinstance(model.kernel_.left, Linear)
     assert model.score(X, LABELS) > 0.7
     assert model.feature_relevances_.argmin() == 2
     again = OutputKernelClassifier(model.kernel_, "identity", model.alpha_, loss=loss)
     assert_array_equal(again.fit(X, LABELS).predict(NEW), model.predict(NEW))
-
-
-def test_the_kernel_of_classes_is_the_mean_of_two_best_for_held_out_rows(monkeypatch):
-    monkeypatch.setattr(learned_kernel, "_OF_FOLDS", 30)
-    learning = learning_of(classifier(loss="softmax", cv=2), X[FEW], LABELS[FEW])
-    Z = (learning.X - learning.X.mean(axis=0)) / learning.X.std(axis=0)
-    data = Z, learning.observed, learning.folds
-    found = learn_kernel(*data, fit_intercept=True).kernel
-    monkeypatch.setattr(learned_kernel, "_MOST_DISTANCES", 0)
-    smooth = learn_kernel(*data, fit_intercept=True).kernel
-    assert isinstance(smooth.right.right, Matern)
-    line, weight = found.left.scales[0], found.right.right.left.value
-    gamma = found.right.right.right.gamma[0]
-    rough = Linear(scales=2 * line - smooth.left.scales[0]) + (
-        2 * weight * Laplacian(gamma)
-    )
-    centred = 2 * found(Z) - smooth(Z)
-    assert_allclose(_centred(centred), _centred(rough(Z)), atol=1e-8 * weight)
-    criterion = FoldsLikelihood(learning.observed, learning.folds, fit_intercept=True)
-    parts = {
-        Matern: (
-            smooth,
-            lambda width: Matern(width * smooth.right.right.length_scale[0], 2.5),
-        ),
-        Laplacian: (rough, lambda width: Laplacian(width * gamma)),
-    }
-    for one, shape in parts.values():
-
-        def objective(weight, width, slope=1.0, one=one, shape=shape):
-            scale = np.mean(one.left.scales)
-            kernel = Linear(scales=slope * scale) + (
-                weight * one.right.left.value * shape(width)
-            )
-            space = HyperparameterSpace(kernel.hyperparameters(Z))
-            value = criterion.evaluate(Dense(kernel(Z)), 1.0, Identity()).value
-            return value - space.log_prior(space.start)[0]
-
-        best = objective(1.0, 1.0)
-        assert best < min(objective(1.5, 1.0), objective(1 / 1.5, 1.0))
-        assert best < min(objective(1.0, 1.3), objective(1.0, 1 / 1.3))
-        assert best < min(objective(1.0, 1.0, 2.0), objective(1.0, 1.0, 0.5))
-
-
-def _centred(K):
-    H = np.eye(len(K)) - 1 / len(K)
-    return H @ K @ H
 
 
 def test_rare_classes_are_left_out_of_learning():

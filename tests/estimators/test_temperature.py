@@ -16,7 +16,7 @@ from okl import OutputKernelClassifier, OutputKernelClassifierCV
 from okl.kernels import Gaussian
 from okl.losses import Logistic, Softmax
 from okl.problems import Observed
-from okl.selection import learned_kernel
+from okl.selection import kernel_of_folds
 from okl.selection.temperature import best_temperature
 from tests.samples import draw
 
@@ -170,7 +170,7 @@ def test_it_is_checked(temperature):
 def test_a_learned_kernel_has_alphas_far_below_its_noise(monkeypatch):
     # few alphas and folds: it is their largest and their smallest that counts, and the
     # kernel is the same for both
-    monkeypatch.setattr(learned_kernel, "_OF_FOLDS", 1)
+    monkeypatch.setattr(kernel_of_folds, "_ITERATIONS", 1)
     fits = [
         OutputKernelClassifierCV(
             structures="identity", alphas=2, cv=2, tol=1e-3, temperature=t

@@ -188,13 +188,13 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     column minimise the restricted likelihood of independent outputs, and the one of the
     two that predicts rows that are left out better is kept. With fewer than five rows
     for each column one width for all is a third candidate; above 500 columns it is all
-    there is. With another smooth loss it is the mean of a linear plus a Matern and a
-    linear plus a Laplacian kernel, each with one width, by the loss of five shuffled
-    folds. Columns that are constant are left out. It is learned from all training rows,
-    at most 2000 of them (1000 where it takes folds) and fewer where outputs were
-    observed in different rows, then stays as it is for structures and alphas: the rows
-    that the search holds out have had a say in it, so that all scores are a little
-    optimistic, alike for all structures, but not beside other ``kernels``.
+    there is. With another smooth loss it is what `OutputKernelClassifierCV` has, by the
+    loss of five shuffled folds. Columns that are constant are left out. It is learned
+    from all training rows, at most 2000 of them (1000 where it takes folds) and fewer
+    where outputs were observed in different rows, then stays as it is for structures
+    and alphas: the rows that the search holds out have had a say in it, so that all
+    scores are a little optimistic, alike for all structures, but not beside other
+    ``kernels``.
 
     An evaluation takes the cube of the number of rows, and with the Laplacian kernel
     also their square times the number of columns (above 10^8 it is not tried). The

@@ -23,7 +23,7 @@ from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
 from okl.kernels import Kernel, KernelTerms, PerOutput, entries_at_peak
 from okl.numerics.arrays import n_matrices_of_eigh
-from okl.selection.learned_kernel import ROWS_PER_WIDTH, SOME_ROWS
+from okl.selection.likeliest_kernel import ROWS_PER_WIDTH, SOME_ROWS
 from okl.structures import Identity, Structure
 
 _FLOAT = 8  # bytes
@@ -42,7 +42,7 @@ _INSIDE = 400.0
 # kernel and its derivatives. For other losses each takes two fits to every fold, one
 # for the value and as much for the derivative.
 _EVALUATIONS, _LAST_EVALUATIONS, _FACTORISED, _DIFFERENTIATED = 90.0, 15.0, 0.5, 1500.0
-_EVALUATIONS_OF_FOLDS, _OF_FOLD = 20.0, 2.0
+_EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 3e-3, 1e-2

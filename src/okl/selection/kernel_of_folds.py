@@ -1,0 +1,82 @@
+"""The kernel of losses that are not squared, by the loss of held-out rows of folds.
+
+A linear plus a Matern 5/2 kernel with one width for all columns minimises that loss,
+and so does a linear plus a Laplacian kernel, from there. Of the two their mean is
+taken, unless one is clearly better: small differences the folds tell badly, and the
+mean is better than either on most sets.
+
+Columns that do not matter are noise in the distances of rows, which no width for all
+can take away. A width for each column can, but with few rows it fits the folds too
+closely. The loss of classes is a log likelihood, of which a parameter that does nothing
+takes about a half by chance: the widths are kept where they lower the loss of held-out
+rows by one for each more. They are not tried where the whole loss is less than that.
+
+There may be a second minimum where there are few rows, a nearly linear kernel. To
+search for it does not pay on most sets (docs/reproductions/class_peers.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from okl.kernels import Kernel
+from okl.selection.criteria import FoldsLikelihood
+from okl.selection.learning import Learned
+from okl.selection.linear_plus import (
+    MOST_DISTANCES,
+    MOST_WIDTHS,
+    first_kernel,
+    mean,
+    with_laplacian,
+    with_widths,
+)
+from okl.selection.standard_rows import StandardRows
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+
+# Iterations of a search at most, whose criterion is as exact as fits that end at a
+# tolerance are. Fewer tell whether widths pay.
+_ITERATIONS, _TRIED = 6, 3
+# Relative gap of the fits to the folds.
+_TOL = 1e-6
+# By how much the held-out loss of one kernel is below that of the mean, to be clear.
+_CLEAR = 3.0
+
+
+def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
+    """Return the kernel with the least loss of held-out rows, if that is clear.
+
+    Parameters
+    ----------
+    rows : StandardRows
+    folds : sequence of pairs of arrays
+        Row numbers to train on and to test.
+    """
+    n, d = rows.Z.shape
+    criterion = FoldsLikelihood(
+        rows.observed, folds, fit_intercept=rows.fit_intercept, tol=_TOL
+    )
+
+    def learned(start: Kernel, max_iter: int = _ITERATIONS) -> Learned:
+        return rows.learned(start, criterion, max_iter)
+
+    found = [learned(first_kernel(d))]
+    if n**2 * d <= MOST_DISTANCES:
+        found.append(learned(with_laplacian(found[0].kernel, d)))
+    best, enough = min(found, key=_value), d - 1  # so many more widths
+    if 1 < d <= MOST_WIDTHS and best.value > enough:
+        tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
+        if best.value - tried.value > enough:
+            found = [learned(with_widths(one.kernel, rows.Z)) for one in found]
+            best = min(found, key=_value)
+    if len(found) == 1:
+        return best.kernel
+    both = mean(*(one.kernel for one in found))
+    clear = rows.value(both, criterion) - best.value > _CLEAR
+    return best.kernel if clear else both
+
+
+def _value(learned: Learned) -> float:
+    return learned.value

@@ -1,0 +1,78 @@
+"""The kernel of the squared loss: by the restricted likelihood, in closed form.
+
+A linear kernel plus a Matern 5/2 kernel with a width for each column: the weights of
+both against noise of variance one, and the widths, minimise the restricted likelihood
+of independent outputs that share the kernel. The search starts from one width for all
+columns, which it learns first. A Laplacian kernel is learned in the place of the Matern
+kernel as well. Which of them is kept is told by rows that are left out, not by the
+likelihood, which errs where the noise is not what it supposes. With few rows for so
+many widths they fit too closely: one width is a candidate then, and is all there is
+above `MOST_WIDTHS` columns. Of many rows some are enough to choose a candidate by,
+which is then learned on all of them.
+"""
+
+from __future__ import annotations
+
+from okl.kernels import Kernel
+from okl.selection.criteria import LeaveOneOutError, RestrictedLikelihood
+from okl.selection.linear_plus import (
+    MOST_DISTANCES,
+    MOST_WIDTHS,
+    first_kernel,
+    with_laplacian,
+    with_widths,
+)
+from okl.selection.standard_rows import StandardRows
+
+# With fewer rows than this for each width, one width for all columns may be better.
+ROWS_PER_WIDTH = 5
+# With at least twice as many rows the candidates are compared on so many.
+SOME_ROWS = 400
+# Iterations of a search at most, of one that is only a start of another, and of one
+# that starts near its end. What more of them would change says nothing: less than one
+# in a log likelihood.
+_ITERATIONS, _FIRST, _LAST = 40, 10, 12
+
+
+def likeliest_kernel(rows: StandardRows) -> Kernel:
+    """Return the best candidate, learned on all rows."""
+    some = _some(rows)
+    candidates = _candidates(some)
+    best = candidates[0]
+    if len(candidates) > 1:
+        best = min(candidates, key=lambda kernel: _left_out_error(some, kernel))
+    return best if some is rows else _likeliest(rows, best, _LAST)
+
+
+def _candidates(rows: StandardRows) -> list[Kernel]:
+    """Return what is linear plus Matern or Laplacian, learned on these rows."""
+    n, d = rows.Z.shape
+    several = 1 < d <= MOST_WIDTHS
+    compares = not several or n < ROWS_PER_WIDTH * d
+    one_width = _likeliest(rows, first_kernel(d), _ITERATIONS if compares else _FIRST)
+    found = [one_width] if compares else []
+    if several:
+        found.append(_likeliest(rows, with_widths(one_width, rows.Z), _ITERATIONS))
+    if n**2 * d <= MOST_DISTANCES:
+        found.append(_likeliest(rows, with_laplacian(found[-1], d), _ITERATIONS))
+    return found
+
+
+def _some(rows: StandardRows) -> StandardRows:
+    """Return every few rows, where there are many and all observed.
+
+    There are enough of them to learn widths.
+    """
+    n, d = rows.Z.shape
+    enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
+    return rows if n < 2 * enough or not rows.observed.complete else rows.spread(enough)
+
+
+def _likeliest(rows: StandardRows, start: Kernel, max_iter: int) -> Kernel:
+    criterion = RestrictedLikelihood(rows.observed, fit_intercept=rows.fit_intercept)
+    return rows.learned(start, criterion, max_iter).kernel
+
+
+def _left_out_error(rows: StandardRows, kernel: Kernel) -> float:
+    criterion = LeaveOneOutError(rows.observed, fit_intercept=rows.fit_intercept)
+    return rows.value(kernel, criterion)

@@ -1,0 +1,133 @@
+"""The kernel of classes is the best for held-out rows, with widths where they pay."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.kernels import Constant, Laplacian, Linear, Matern
+from okl.losses import Softmax
+from okl.parameters import HyperparameterSpace
+from okl.problems import Observed
+from okl.selection import kernel_of_folds as recipe
+from okl.selection.criteria import FoldsLikelihood
+from okl.selection.linear_plus import mean
+from okl.selection.standard_rows import StandardRows
+
+N = 60
+FOLDS = [(np.flatnonzero(np.arange(N) % 2 != k), np.arange(k, N, 2)) for k in range(2)]
+
+
+def rows_of(n_noise=0, *, slope=4.0):
+    """Return rows whose first two columns tell the class, and the criterion."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, 2 + n_noise))
+    scores = slope * (X[:, 0] ** 2 - 1 + 0.5 * X[:, 1])
+    labels = (rng.random(N) < 1 / (1 + np.exp(-scores))).astype(int)
+    observed = Observed(np.eye(2)[labels], Softmax())
+    rows = StandardRows((X - X.mean(0)) / X.std(0), observed, True, None)
+    return rows, FoldsLikelihood(observed, FOLDS, fit_intercept=True)
+
+
+def parts(kernel):
+    """Return the kernels besides the linear one."""
+    rest = kernel.right
+    halves = (rest.left, rest.right)
+    several = not isinstance(rest.left, Constant)
+    return [half.right for half in halves] if several else [rest.right]
+
+
+def widths(one):
+    return 1 / one.gamma if isinstance(one, Laplacian) else one.length_scale
+
+
+def spread(kernel):
+    """Return the largest ratio of two widths of a part."""
+    return max(np.max(widths(p)) / np.min(widths(p)) for p in parts(kernel))
+
+
+def test_columns_that_do_nothing_have_large_widths(monkeypatch):
+    rows, criterion = rows_of(3, slope=8.0)
+    kernel = recipe.kernel_of_folds(rows, FOLDS)
+    for one in parts(kernel):
+        assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
+    monkeypatch.setattr(recipe, "MOST_WIDTHS", 1)
+    alike = recipe.kernel_of_folds(rows, FOLDS)
+    assert spread(alike) == pytest.approx(1.0)
+    # they have to pay for three more columns
+    better = rows.value(alike, criterion) - rows.value(kernel, criterion)
+    assert better > 4 - recipe._CLEAR
+
+
+def test_widths_that_do_not_pay_are_not_kept():
+    rows, _ = rows_of()
+    rng = np.random.default_rng(0)
+    Z = rows.Z @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
+    turned = StandardRows(Z / Z.std(0), rows.observed, True, None)
+    assert spread(recipe.kernel_of_folds(turned, FOLDS)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("distance", "tries"), [(0.0, True), (4.0, False)])
+def test_widths_are_not_tried_where_less_than_their_price_is_lost(
+    distance, tries, monkeypatch
+):
+    rows, _ = rows_of(20, slope=1.0)
+    sides = rows.observed.targets[:, :1] - rows.observed.targets[:, 1:]
+    Z = rows.Z + distance * sides
+    tried = []
+
+    def with_widths(kernel, Z):
+        tried.append(kernel)
+        return kernel
+
+    monkeypatch.setattr(recipe, "with_widths", with_widths)
+    recipe.kernel_of_folds(StandardRows(Z, rows.observed, True, None), FOLDS)
+    assert bool(tried) == tries
+
+
+@pytest.mark.parametrize("clear", [0.0, 3.0, np.inf])
+def test_the_mean_of_both_unless_one_is_clearly_better(clear, monkeypatch):
+    rows, criterion = rows_of()
+    monkeypatch.setattr(recipe, "_CLEAR", clear)
+    learned = []
+
+    def learn(self, *given):
+        learned.append(found := StandardRows.learned(rows, *given))
+        return found
+
+    monkeypatch.setattr(recipe, "MOST_WIDTHS", 1)
+    spy = type("Spy", (StandardRows,), {"learned": learn})
+    kernel = recipe.kernel_of_folds(
+        spy(rows.Z, rows.observed, rows.fit_intercept, rows.row_weights), FOLDS
+    )
+    smooth, rough = (one.kernel for one in learned)
+    assert [type(parts(one)[0]) for one in (smooth, rough)] == [Matern, Laplacian]
+    both = mean(smooth, rough)
+    values = [rows.value(one, criterion) for one in (smooth, rough, both)]
+    expected = both
+    if values[2] - min(values[:2]) > clear:
+        expected = (smooth, rough)[int(np.argmin(values[:2]))]
+    assert_allclose(kernel(rows.Z), expected(rows.Z))
+    assert_allclose(both(rows.Z), (smooth(rows.Z) + rough(rows.Z)) / 2)
+
+
+@pytest.mark.parametrize("family", [0, 1], ids=["Matern", "Laplacian"])
+def test_each_is_best_for_held_out_rows(family, monkeypatch):
+    rows, criterion = rows_of()
+    monkeypatch.setattr(recipe, "_ITERATIONS", 30)
+    monkeypatch.setattr(recipe, "MOST_WIDTHS", 1)
+    monkeypatch.setattr(recipe, "mean", lambda *both: both[family])
+    monkeypatch.setattr(recipe, "_CLEAR", np.inf)
+    one = recipe.kernel_of_folds(rows, FOLDS)
+    (part,) = parts(one)
+
+    def objective(weight=1.0, width=1.0, slope=1.0):
+        size = widths(part) * width
+        shape = Laplacian(1 / size) if family else Matern(size, 2.5)
+        kernel = Linear(scales=slope * np.mean(one.left.scales))
+        kernel = kernel + weight * one.right.left.value * shape
+        space = HyperparameterSpace(kernel.hyperparameters(rows.Z))
+        return rows.value(kernel, criterion) - space.log_prior(space.start)[0]
+
+    for name, factor in (("weight", 1.5), ("width", 1.3), ("slope", 2.0)):
+        for ratio in (factor, 1 / factor):
+            assert objective() < objective(**{name: ratio})
