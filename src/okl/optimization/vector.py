@@ -11,11 +11,13 @@ from typing import Protocol, TypeVar
 
 from okl.numerics.arrays import Array, inner, namespace
 
-# Newton steps, how often one is halved, and how long it may be at first; what it must
-# gain of its promise, what promise is nothing, how much smaller those that are not seen
-# must get, and how much smaller is the end.
-_STEPS, _HALVINGS, _REACH = 200, 60, 1.0
-_ARMIJO, _NOTHING, _SMALLER, _SUDDEN = 1e-4, 1e-28, 0.5, 1e-6
+_STEPS, _HALVINGS = 200, 60  # Newton steps, and how often one is halved
+_REACH = 1.0  # how long a step may be at first
+_ARMIJO = 1e-4  # the part of its promise that a step must gain
+_NOTHING = 1e-28  # a promise below this part of the value is the end
+# Of promises that rounding hides each is at most this part of the last one; from the
+# second part on no step is left.
+_SMALLER, _SUDDEN = 0.5, 1e-6
 
 Point = TypeVar("Point")
 

@@ -49,14 +49,14 @@ from okl.solvers.terms.one_term import as_one_term, of_one_term
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_newton import PreparedTerms
 
-# The first Moreau parameter, the largest, and its growth: by more where the last smooth
-# problem took few iterations, of Newton's method or of models of L. These feel a
-# large one more, and at any the multipliers converge.
+# The first Moreau parameter, and the largest.
 _FIRST, _LARGEST = 1.0, 1e6
+# Its factor after a smooth problem that took so many iterations at most: of Newton's
+# method, where L is known, or of models of L, which feel a large parameter more.
 _KNOWN_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
 _LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
-# Smooth problems are solved to this part of the last gap, within bounds; the least is
-# that part of the tolerance.
+# Smooth problems are solved to the first part of the last gap: at most to the second,
+# and no closer than to the third part of the tolerance.
 _SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
 # Most iterations of a smooth problem.
 _STEPS = 200

@@ -45,16 +45,16 @@ from okl.solvers.terms.term_newton import PreparedTerms
 from okl.solvers.terms.term_point import Answering, TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 
-# The first Moreau parameter, the least and the largest; its growth after a round that
-# went all the way, by more where that took few Newton steps; and what is left of it
-# after a round that went less than this part.
+# The Moreau parameter:
 _FIRST, _LEAST, _LARGEST = 1.0, 1e-9, 1e6
+# Its factor after a round that went all the way, for so many Newton steps at most.
 _GROWTH = ((15, 10.0), (40, 3.0), (10**9, 1.0))
+# And after one that went less than the second part.
 _SMALLER, _SHORT = 0.1, 0.3
-# A round is solved to this part of the last gap, within bounds; then until its own gap
-# is that part of what it promises, each time closer by a factor, so many times.
+# A round is solved to this part of the last gap, within bounds.
 _SHARE, _MOST, _CLOSEST = 1e-2, 1e-3, 1e-14
-_PROMISED, _CLOSER, _TIMES = 0.1, 1e-2, 6
+# Then closer by a factor, so many times, until its gap is this part of its promise.
+_CLOSER, _TIMES, _PROMISED = 1e-2, 6, 0.1
 # Newton steps for one round.
 _STEPS = 200
 # Sufficient increase along a round, and how often it is halved.

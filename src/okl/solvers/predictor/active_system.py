@@ -31,10 +31,11 @@ _MILD, _ALPHAS = 1000, 30.0
 # Of larger ones conjugate gradients may take so many products: with steps that are not
 # close enough Newton's method takes hundreds of short ones at a small alpha.
 _MOST_PRODUCTS = 1000
-# Systems up to this size are taken as they are; larger ones by way of another that is
-# at most this part of them. Where an entry counts more than so many alphas it is to be
-# refined, and beyond the last number it has too few digits.
-_SMALL, _WORTH, _SHARP, _SHARPEST = 200, 0.5, 1e6, 1e11
+# The system by way of the dimensions of K and L:
+_SMALL = 200  # not for systems up to this size
+_WORTH = 0.5  # at most this part of the size
+_SHARP = 1e6  # refined where an entry counts more than so many alphas
+_SHARPEST = 1e11  # beyond that it has too few digits
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
 from okl.solvers.predictor.newton_start import ROUGH, NewtonStart, larger_alphas
 from okl.solvers.request import Request
 
-# The preconditioned residual of a step, or the root of the gap if smaller, but no less
-# than this part of the root of what the gap is to be divided by; and the least. That of
-# the step from plausible scores.
-_FORCING, _ENOUGH, _LEAST, _FROM_SCORES = 0.3, 0.5, 1e-6, 0.1
+# The preconditioned residual of a step:
+_FORCING = 0.3  # or the root of the gap if smaller
+_ENOUGH = 0.5  # but no less than this part of the root of tolerance over gap
+_LEAST = 1e-6  # nor than this
+_FROM_SCORES = 0.1  # of the step from plausible scores
 # The residual down to which products in single precision do.
 _SINGLE = 1e-3
 # Sufficient decrease, what is not seen in a value, and halved steps that are tried.

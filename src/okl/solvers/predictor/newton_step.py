@@ -20,22 +20,24 @@ from okl.solvers.predictor.low_rank_preconditioner import form_of
 from okl.solvers.predictor.newton_equations import RowEquations
 from okl.solvers.predictor.newton_point import NewtonPoint, line_search
 
-# The preconditioned residual of a step, which is tried first where the equations say,
-# or at the root of the gap if smaller: from where on it may be shortened; how much
-# closer if it does not go down, and no closer than that.
-_FORCING, _TIGHTER, _LEAST = 0.01, 0.1, 1e-7
+# The preconditioned residual of a step:
+_FORCING = 0.01  # from here on it may be shortened
+_TIGHTER = 0.1  # how much closer if it does not go down
+_LEAST = 1e-7  # no closer than that
 # So many products a step are worth no better preconditioner.
 _EASY = 6
 # Columns of K that take so many times the products tried without them may be no better.
 _WORSE = 3
-# How much the second derivative is damped at first, and how it changes after a step of
-# full length, and after one that was not; below so much it is not.
-_DAMPED, _LOWER, _HIGHER, _NEWTON = 0.1, 0.1, 10.0, 1e-4
-# What holds steps near, in units of alpha: at first, by how much less after each step,
-# and so little that it is nothing. Of what the slope of a step promises a quadratic
-# keeps half: where less is kept than that, holding has not helped. And the gap from
-# where on it would only take more steps.
-_HELD, _LESS, _FREE, _WELL, _CLOSE = 10.0, 0.1, 0.05, 0.4, 0.5
+# How much the second derivative is damped:
+_DAMPED = 0.1  # at first
+_LOWER, _HIGHER = 0.1, 10.0  # factors after a step of full length, and after another
+_NEWTON = 1e-4  # less than this is none
+# What holds steps near, in units of alpha:
+_HELD = 10.0  # at first
+_LESS = 0.1  # the factor after each step
+_FREE = 0.05  # less than this is nothing
+_WELL = 0.4  # the part of its promise that a step keeps where it helps; at best a half
+_CLOSE = 0.5  # below this gap it would only take more steps
 # Halved steps that are tried.
 _MAX_HALVINGS = 20
 

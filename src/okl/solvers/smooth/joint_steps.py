@@ -31,12 +31,16 @@ from okl.solvers.solution import Solution
 
 # Shares of a step that are tried, and of one that is damped.
 _TRIALS, _DAMPED_TRIALS = 40, 4
-# mu where a step is first too long, its growth, what is left of it after a step that
-# was not, and below which it is none. A share is too small, or large enough to raise mu
-# no more; and mu rises no more where the objective is too large to show the step.
-_FIRST, _LARGER, _SMALLER, _NEGLIGIBLE = 1e-2, 5.0, 0.2, 1e-8
-_SHORT, _ENOUGH, _UNSEEN = 0.1, 0.3, 1e-14
-# So many steps of smaller shares, and other steps are to be taken.
+# mu, the damping:
+_FIRST = 1e-2  # where a step is first too long
+_LARGER, _SMALLER = 5.0, 0.2  # factors after a step that was too long, and after others
+_NEGLIGIBLE = 1e-8  # less than this is none
+# The share of a step that is taken:
+_SHORT = 0.1  # below this it is computed again, with a larger mu
+_ENOUGH = 0.3  # from here on mu does not grow
+# Promises below this part of the objective are not seen in it.
+_UNSEEN = 1e-14
+# After so many steps of a share below this other steps are to be taken.
 _TINY, _MOST_TINY = 1e-2, 3
 # Singular values whose squares are below this (relative) are zero.
 _ROUNDING = 1e-14

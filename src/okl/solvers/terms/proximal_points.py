@@ -29,13 +29,17 @@ from okl.solvers.terms.term_start import TermStart
 from okl.structures import Fixed, Identity, Structure
 from okl.structures.base import Response
 
-# The factor of a weight after a round that was solved, in a few iterations and in more,
-# and after one that was not; and the least weight, as a part of the first.
-_FEW = 2
-_EASY, _LOWER, _HIGHER, _LEAST = 0.2, 0.5, 4.0, 1e-6
-# A round is solved to this part of the last gap, within bounds; and closer by another
-# factor where the gap did not get smaller, nor the objective by as much as that.
-_SHARE, _MOST, _CLOSEST, _CLOSER = 0.1, 1e-2, 1e-2, 0.1
+# The factor of the weights after a round:
+_EASY, _FEW = 0.2, 2  # that was solved in so few iterations
+_LOWER = 0.5  # that was solved
+_HIGHER = 4.0  # that was not
+# The least weight, as a part of the first.
+_LEAST = 1e-6
+# A round is solved to the first part of the last gap: at most to the second, and no
+# closer than to the third part of the tolerance.
+_SHARE, _MOST, _CLOSEST = 0.1, 1e-2, 1e-2
+# And closer by this where the gap did not get smaller, nor the objective by as much.
+_CLOSER = 0.1
 # Iterations of a round, and the gap of the first model.
 _STEPS, _ROUGH = 50, 1e-2
 
