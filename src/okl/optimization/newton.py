@@ -21,7 +21,7 @@ from okl.optimization.smooth import Smooth
 # A barrier is lowered once Newton's method promises less than this part of what it
 # holds.
 _CENTERED = 1.0
-# Line search: sufficient decrease, and when to give up; and to hold what is cut.
+# Line search: sufficient decrease, and most halvings; fewer of a step that was cut.
 _ARMIJO, _MAX_HALVINGS, _FEW_HALVINGS = 1e-4, 40, 2
 # A promise below the first part of the objective is not seen in its value, and one
 # below the second not worth a step.

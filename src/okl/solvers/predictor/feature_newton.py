@@ -40,10 +40,12 @@ from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.request import Request
 from okl.solvers.solution import Record, Solution, certified
 
-# What is tried until the certificate proves enough: the share of the tolerance that
-# weights are found to, None for those before, and how closely C has their U, relative
-# to it, in parts of the root of the tolerance. And the most steps to find C.
-_TRIALS, _STEPS = ((1.0, 0.3), (None, 1e-2), (0.1, 1e-3)), 60
+# What is tried until the certificate proves enough: weights found to this part of the
+# tolerance (None: the same ones again), and C whose U is theirs to this part of the
+# root of the tolerance.
+_TRIALS = ((1.0, 0.3), (None, 1e-2), (0.1, 1e-3))
+# The most steps to find C.
+_STEPS = 60
 
 
 class FeatureNewton(Solver):

@@ -28,10 +28,11 @@ from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
-# The gap at which Newton's method starts, without a start; where targets are imputed, a
-# larger one, as a step costs no more than a round there. At a small alpha the gap may
-# stay open for hundreds of rounds: then so many, and fewer before joint steps.
+# Without a start Newton's method begins after rounds to this gap; to a larger one where
+# targets are imputed, as a step costs no more than a round there.
 _ROUGH, _IMPUTED_ROUGH = 1e-2, 0.5
+# Or after so many rounds, as the gap may stay open for hundreds at a small alpha; after
+# fewer before joint steps.
 _ROUNDS, _FEW_ROUNDS = 12, 6
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2

@@ -32,10 +32,11 @@ from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.terms.term_point import Answering, TermPoint
 
-# Relative residual of the equations of a step: far from the optimum, and at least;
-# closer by a factor after two steps shorter than this, for the first from nothing is
-# short whatever its equations.
-_FORCING, _CLOSEST, _CLOSER, _SHORT = 0.1, 1e-8, 0.1, 0.3
+# The relative residual of the equations of a step, far from the optimum, and at least.
+_FORCING, _CLOSEST = 0.1, 1e-8
+# Closer by a factor after two steps that were shorter than this: the first from nothing
+# is short whatever its equations.
+_CLOSER, _SHORT = 0.1, 0.3
 # What is left out of a start: nothing, or entries of less weight than this.
 _LIGHT = (0.0, 1e-6)
 # Newton steps for one model.
