@@ -1,5 +1,9 @@
 """Sphinx configuration: ``make docs``."""
 
+import inspect
+
+from sphinx.util.inspect import stringify_signature
+
 project = "okl"
 author = "The okl developers"
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser"]
@@ -20,10 +24,19 @@ ELSEWHERE = {
 
 
 def setup(app):
-    """Leave references to them as text, without the warning of a missing one."""
+    """Say what is shown where Sphinx does not know, or is mistaken."""
     app.connect("missing-reference", plain_text)
+    app.connect("autodoc-process-signature", of_constructor)
 
 
 def plain_text(app, env, node, content):
     """Return what a reference shows if its target is elsewhere."""
     return content if node["reftarget"] in ELSEWHERE else None
+
+
+def of_constructor(app, what, name, obj, options, signature, returned):
+    """Return the signature of a class: Sphinx shows that of a ``__new__``."""
+    if what != "class" or not signature:
+        return None
+    found = inspect.signature(obj)
+    return stringify_signature(found, show_return_annotation=False), None
