@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.kernels import Constant, Laplacian, Linear, Matern
-from okl.losses import Softmax
+from okl.losses import Huber, Softmax
 from okl.parameters import HyperparameterSpace
 from okl.problems import Observed
 from okl.selection import kernel_of_folds as recipe
@@ -64,6 +64,17 @@ def test_widths_that_do_not_pay_are_not_kept():
     Z = rows.Z @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
     turned = StandardRows(Z / Z.std(0), rows.observed, True, None)
     assert spread(recipe.kernel_of_folds(turned, FOLDS)) == pytest.approx(1.0)
+
+
+def test_the_noise_of_a_loss_of_numbers_is_not_given():
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(N, 5))
+    # of a loss of five altogether the widths of three more columns save two
+    y = 0.6 * (Z[:, :1] ** 2 - np.abs(Z[:, 1:2])) + 0.05 * rng.normal(size=(N, 1))
+    observed = Observed(y, Huber(100.0))
+    kernel = recipe.kernel_of_folds(StandardRows(Z, observed, True, None), FOLDS)
+    for one in parts(kernel):
+        assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
 
 
 @pytest.mark.parametrize(("distance", "tries"), [(0.0, True), (4.0, False)])

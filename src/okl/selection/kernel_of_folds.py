@@ -7,9 +7,10 @@ mean is better than either on most sets.
 
 Columns that do not matter are noise in the distances of rows, which no width for all
 can take away. A width for each column can, but with few rows it fits the folds too
-closely. The loss of classes is a log likelihood, of which a parameter that does nothing
-takes about a half by chance: the widths are kept where they lower the loss of held-out
-rows by one for each more. They are not tried where the whole loss is less than that.
+closely. A parameter that does nothing raises a log likelihood by about a half, by
+chance: the widths are kept where they raise that of held-out rows by one for each more.
+The loss of classes is minus a log likelihood; where all of it is less than the widths
+have to gain, they are not tried.
 
 There may be a second minimum where there are few rows, a nearly linear kernel. To
 search for it does not pay on most sets (docs/reproductions/class_peers.md).
@@ -18,10 +19,12 @@ search for it does not pay on most sets (docs/reproductions/class_peers.md).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from okl.kernels import Kernel
+from okl.problems import Observed
 from okl.selection.criteria import FoldsLikelihood
 from okl.selection.learning import Learned
 from okl.selection.linear_plus import (
@@ -41,7 +44,7 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 _ITERATIONS, _TRIED = 6, 3
 # Relative gap of the fits to the folds.
 _TOL = 1e-6
-# By how much the held-out loss of one kernel is below that of the mean, to be clear.
+# By how much the log likelihood of one kernel is above that of the mean, to be clear.
 _CLEAR = 3.0
 
 
@@ -66,16 +69,30 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
     if n**2 * d <= MOST_DISTANCES:
         found.append(learned(with_laplacian(found[0].kernel, d)))
     best, enough = min(found, key=_value), d - 1  # so many more widths
-    if 1 < d <= MOST_WIDTHS and best.value > enough:
+    gain = partial(_gain, rows.observed, best.value)
+    if 1 < d <= MOST_WIDTHS and gain(0.0) > enough:
         tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
-        if best.value - tried.value > enough:
+        if gain(tried.value) > enough:
             found = [learned(with_widths(one.kernel, rows.Z)) for one in found]
             best = min(found, key=_value)
     if len(found) == 1:
         return best.kernel
     both = mean(*(one.kernel for one in found))
-    clear = rows.value(both, criterion) - best.value > _CLEAR
+    clear = _gain(rows.observed, rows.value(both, criterion), best.value) > _CLEAR
     return best.kernel if clear else both
+
+
+def _gain(observed: Observed, before: float, after: float) -> float:
+    """Return by how much less loss of held-out rows raises their log likelihood.
+
+    With classes by as much. A loss of numbers is about half a square over the variance
+    of the noise, which is unknown: the likelihood is that at the best variance.
+    """
+    if "probabilities" in observed.loss.capabilities:
+        return before - after
+    weights = observed.weights
+    n_targets = observed.targets.size if weights is None else np.sum(weights > 0)
+    return float(n_targets / 2 * np.log(before / after)) if after > 0 else np.inf
 
 
 def _value(learned: Learned) -> float:
