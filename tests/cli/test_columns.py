@@ -40,6 +40,12 @@ def test_refused_columns_are_named():
         kinds_of(table)
 
 
+def test_names_that_blanks_begin_are_seen_to_be_others():
+    table = pd.DataFrame({"a": [1.0], " b": [2.0]})
+    with pytest.raises(UserError, match=r"no column b; .* The table has: a, ' b'\.$"):
+        plain(table, {"a": "number", "b": "number"})
+
+
 def test_plain_tables_have_plain_types():
     table = pd.DataFrame(
         {

@@ -46,7 +46,11 @@ def one_line(text: object) -> str:
 
 
 def listing(names: Iterable[object], most: int = 12) -> str:
-    """Join names for a message, not more than can be read."""
+    """Join names for a message, not more than can be read.
+
+    Those that blanks begin or end, or that are empty, are in quotes.
+    """
     texts = [shown(name) for name in names]
+    texts = [text if text and text == text.strip() else f"'{text}'" for text in texts]
     rest = len(texts) - most
     return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
