@@ -134,6 +134,8 @@ def test_where_there_is_nothing_to_be_sure_of(
     okl, related_csv, tmp_path, options, said
 ):
     out = tmp_path / "out"
+    out.mkdir()
+    (out / FILE).write_text("of a fit before")
     result = okl("fit", related_csv, *options, "--out", out, "--stability", "3", *SMALL)
     assert result.exit_code == 0, result.stderr
     assert said in " ".join(result.stdout.split())

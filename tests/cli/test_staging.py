@@ -18,6 +18,16 @@ def test_a_folder_appears_at_the_end(tmp_path):
     assert os.listdir(tmp_path) == ["new"]
 
 
+def test_results_of_before_go_and_other_files_stay(tmp_path):
+    for name in ("a.txt", "b.txt", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    with staged_folder(tmp_path, may_be=["b.txt", "c.txt"]) as folder:
+        (folder / "a.txt").write_text("new")
+        assert (tmp_path / "b.txt").exists()
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "notes.txt"]
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
 def test_a_new_folder_has_the_usual_permissions(tmp_path):
     (tmp_path / "usual").mkdir()
     with staged_folder(tmp_path / "out"):

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from okl.cli.class_tree import classes_in_tree
+from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
@@ -120,7 +121,7 @@ def fit_table(
     in_tree = tree is not None
     settings = parse_settings(kernels, structures, assignments, in_tree=in_tree)
     class_tree = None
-    with staged_folder(out) as folder:
+    with staged_folder(out, may_be=[SURENESS_FILE, *TREE_FILES]) as folder:
         cells = _read(table, targets, task, task_column, in_tree=in_tree)
         data = take_apart(cells, targets, task, task_column, in_tree=in_tree)
         if tree is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -23,19 +23,23 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
 @contextmanager
-def staged_folder(destination: Path) -> Iterator[Path]:
+def staged_folder(destination: Path, may_be: Iterable[str] = ()) -> Iterator[Path]:
     """Yield an empty folder; its files end up in the destination, if all goes well.
 
     A new folder appears at once, complete. In one that exists, files of the same
-    names are replaced one by one, and the others stay.
+    names are replaced one by one, and the others stay, but for those that ``may_be``
+    among the results and are not: they are of results before.
     """
     destination = destination.absolute()
     with _workspace(destination, destination) as files:
         yield files
         with refusing(f"cannot write {destination}", OSError):
             if destination.exists():
-                for file in sorted(files.iterdir()):
+                found = sorted(files.iterdir())
+                for file in found:
                     os.replace(file, destination / file.name)
+                for name in {*may_be} - {file.name for file in found}:
+                    (destination / name).unlink(missing_ok=True)
             else:
                 destination.parent.mkdir(parents=True, exist_ok=True)
                 os.rename(files, destination)
