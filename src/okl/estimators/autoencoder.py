@@ -31,6 +31,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from okl.estimators.calls import checks_its_arguments
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.single_fit import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
@@ -167,6 +168,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         return tags
 
     @checks_its_arguments
+    @whole_or_not_at_all
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
         """Fit the two layers.
@@ -228,8 +230,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
     def _set_components(self, X: np.ndarray, n_components: int) -> None:
         """Rotate to the principal axes of the reconstructions."""
         n_features = X.shape[1]
-        centred = self.fit_intercept
-        self.mean_ = X.mean(axis=0) if centred else np.zeros(n_features)
+        self.mean_ = X.mean(axis=0) if self.fit_intercept else np.zeros(n_features)
         axes = self._output_kernel.spectral().axes()
         _, values, rotation = np.linalg.svd(self._codes(X, axes), full_matrices=False)
         _, rows = svd_flip(None, rotation @ axes.T, u_based_decision=False)
@@ -286,8 +287,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         R^2 of all features together, 1 - sum ||x - f(x) - b||^2 / sum ||x - mean||^2: 1
         is perfect, 0 as good as the mean of these rows, of which there must be two. On
         the training rows, with a linear kernel and alpha towards 0, it is the sum of
-        ``explained_variance_ratio_`` of `sklearn.decomposition.PCA`, whose own score is
-        a log likelihood. ``y`` is ignored.
+        PCA's ``explained_variance_ratio_``, whose own score is a log likelihood.
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)

@@ -42,8 +42,8 @@ from okl.structures import Structure
 from okl.structures.scaled import unscaled
 
 # From the code that warns to the user's: over `_fit`, `fit` and what is around it, for
-# scikit-learn's callbacks and for the arguments.
-FIT_DEPTH = 5
+# scikit-learn's callbacks, for fits that fail and for the arguments.
+FIT_DEPTH = 6
 
 
 def warn_unless_certified(certificate: Certificate, depth: int) -> None:

@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.fold_notes import check_rows
 from okl.estimators.known_classes import structures_for
 from okl.estimators.scoring import check_scorer
@@ -117,6 +118,7 @@ class CrossValidated(OutputKernelModel):
         return self._loss_for_the_task()
 
     @checks_its_arguments
+    @whole_or_not_at_all
     @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, task: Any = None, **params: Any
@@ -277,9 +279,8 @@ class CrossValidated(OutputKernelModel):
         if learned is not None and has_kernel(trial.kernel, learned.kernel):
             self.feature_relevances_ = learned.relevances
         row, column = trial.chosen
-        self.best_score_ = trial.best
         overall = float(trial.alphas[row, column])
-        self.alpha_ = trial.alpha(overall)
+        self.best_score_, self.alpha_ = trial.best, trial.alpha(overall)
         self._keep_temperature(trial)
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)

@@ -28,6 +28,7 @@ from okl.estimators.extension_certificates import (
     joint_certificate,
 )
 from okl.estimators.extension_spread import spreads
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets, check_new_names
 from okl.estimators.shown_attributes import ShownAttributes
@@ -134,6 +135,7 @@ class OutputKernelExtension(
         tags.input_tags.sparse = True
         return tags
 
+    @whole_or_not_at_all
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Extend the fitted estimator by new outputs.
 
@@ -158,8 +160,7 @@ class OutputKernelExtension(
             For an estimator that is no regressor of okl.
         ValueError
             For a fit that cannot be extended, a new output that is nowhere observed or
-            has the name of one of before, or parameters and entries that cannot be
-            used.
+            has the name of one of before, or what cannot be used.
         """
         kept = KeptFit.of(self.estimator)
         set_output_names(self, y)
@@ -169,7 +170,7 @@ class OutputKernelExtension(
         self._kept, self._one_dimensional = kept, given.one_dimensional
         self._units, self.alpha_ = given.units, given.alphas
         self._adopt(given)
-        warn_unless_certified(self.certificate_, 2)
+        warn_unless_certified(self.certificate_, 3)
         return self
 
     def _adopt(self, given: NewTargets) -> None:
@@ -243,8 +244,7 @@ class OutputKernelExtension(
 
         Returns an array (n_samples, n_kept + n_outputs).
         """
-        new = self.predict(X)
-        kept = self._kept.estimator.predict(X)
+        new, kept = self.predict(X), self._kept.estimator.predict(X)
         return np.hstack([kept.reshape(len(new), -1), new.reshape(len(new), -1)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from okl.estimators.best_estimator import ByBestEstimator
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.gradient_starts import starts_of, trace_table, warn_of_end
 from okl.estimators.single_fit import SingleFit
 from okl.numerics.validation import (
@@ -27,8 +28,8 @@ from okl.selection.criteria import NAMES
 from okl.selection.folds import splitter_of
 from okl.selection.learning import Learned, Record
 
-# From the code that warns to the user's: over `fit` and its wrapper for callbacks.
-_DEPTH = 3
+# From the code that warns to the user's: over `fit` and what is around it.
+_DEPTH = 4
 
 
 @contextmanager
@@ -196,6 +197,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         splitter = splitter_of(self.cv, random_state=self.random_state)
         return router.add(splitter=splitter, method_mapping=to_split)
 
+    @whole_or_not_at_all
     @with_callbacks
     def fit(
         self,

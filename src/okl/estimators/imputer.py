@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from okl.estimators.column_units import WAYS, ColumnUnits
 from okl.estimators.completion import completed
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import validated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
@@ -47,6 +48,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    @whole_or_not_at_all
     def fit(self, Y: Any, y: Any = None, X: Any = None) -> Self:
         """Learn how columns go together.
 

@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import refuse_dates, validated
 from okl.estimators.targets import regression_targets, set_output_names
 from okl.numerics.missing import refuse_masked
@@ -106,6 +107,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
 
+    @whole_or_not_at_all
     def fit(self, X: Any, y: Any) -> ReducedRankRegression:
         """Fit the coefficients.
 

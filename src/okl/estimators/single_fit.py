@@ -10,6 +10,7 @@ from sklearn.callback import with_callbacks
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.known_classes import structures_for
 from okl.estimators.output_alphas import at_one_alpha, check_alpha_or_alphas
 from okl.estimators.targets import TrainingTargets
@@ -65,6 +66,7 @@ class SingleFit(OutputKernelModel):
         return [kernel_and_structure(self.kernel, self.structure)[1]]
 
     @checks_its_arguments
+    @whole_or_not_at_all
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, task: Any = None) -> Self:
         """Fit the predictor and the output kernel.

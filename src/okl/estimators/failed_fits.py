@@ -1,0 +1,27 @@
+"""Fits that fail, and leave the estimator as it was.
+
+`fit` sets what it learns of rows and labels before it has found a model. Were it to
+stay after an error, a model of before would answer with the classes of other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+
+def whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a fit: where it raises, the estimator has the attributes of before."""
+
+    @wraps(fit)
+    def fit_or_restore(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = vars(estimator).copy()
+        try:
+            return fit(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return fit_or_restore
