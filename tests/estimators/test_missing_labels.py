@@ -74,6 +74,22 @@ def test_data_frames_with_missing_cells():
         assert_allclose(model.decision_function(X), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "boolean"])
+def test_arrays_of_data_frames_that_may_miss_cells_and_do_not(dtype):
+    X, Y, _ = sample()
+    labels = pd.DataFrame(Y).astype(dtype).to_numpy()
+    assert labels.dtype == object
+    model = OutputKernelClassifier().fit(X, labels)
+    expected = OutputKernelClassifier().fit(X, Y)
+    assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    assert model.score(X, labels) == expected.score(X, Y)
+    half = np.array([[0.5, 1], [0, 1]], dtype=object)
+    with pytest.raises(ValueError, match="continuous"):
+        OutputKernelClassifier().fit(X[:2], half)
+    with pytest.raises(ValueError, match="continuous"):
+        accuracy_score(half, np.array([[0, 1], [0, 1]]))
+
+
 @pytest.mark.parametrize("cv", [None, 3])
 def test_a_search(cv):
     X, _, holed = sample(60)

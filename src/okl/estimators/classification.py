@@ -29,7 +29,7 @@ from okl.estimators.targets import (
 )
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss
-from okl.metrics.missing import accuracy_score, partly_observed
+from okl.metrics.missing import accuracy_score, partly_observed, without_objects
 from okl.problems import Observed
 
 
@@ -57,7 +57,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         self, X: Any, y: Any, task: Any, loss: Loss
     ) -> tuple[Any, np.ndarray, Kind, Tasks | None]:
         """Check X, y and task; return X, the labels, their kind and the tasks."""
-        names = y
+        names, y = y, without_objects(y)
         check_classes(y)
         if partly_observed(y):
             X, y = self._validate_numbers(X, y)

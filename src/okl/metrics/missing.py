@@ -126,7 +126,7 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
     """
     refuse_masked(y_true, "y_true")
     if not partly_observed(y_true):
-        y_true, y_pred = _without_objects(y_true), _without_objects(y_pred)
+        y_true, y_pred = without_objects(y_true), without_objects(y_pred)
         return float(
             metrics.accuracy_score(y_true, y_pred, sample_weight=sample_weight)
         )
@@ -162,13 +162,13 @@ def partly_observed(y: Any) -> bool:
     return bool(np.isnan(numbers).any())
 
 
-def _without_objects(labels: Any) -> Any:
-    """Return indicators as integers, that pandas has as columns with missing values."""
+def without_objects(labels: Any) -> Any:
+    """Return indicators as numbers, which pandas has as objects if some may miss."""
     found = None if issparse(labels) else np.asarray(labels)
     if found is None or found.ndim != 2 or found.dtype != object:
         return labels
     try:
-        return found.astype(np.intp)
+        return found.astype(np.float64)
     except (TypeError, ValueError):  # text, for example
         return labels
 
