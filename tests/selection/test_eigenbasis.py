@@ -8,6 +8,7 @@ from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Observed
 from okl.selection import eigenbasis
+from okl.structures import Frobenius, Identity, LowRank
 from tests.instances import STRUCTURES
 from tests.samples import gaussian
 
@@ -78,6 +79,31 @@ def test_held_out_predictions(case, intercept, kind, m):
         if intercept:
             expected = expected + formulation.intercept(coefficients)
         assert_allclose(predictions, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("structure", [Identity(), Frobenius(), LowRank()], ids=repr)
+@pytest.mark.parametrize("alpha", [0.1, 0.01])
+def test_eigenvalues_at_rounding_level_do_not_matter(structure, alpha):
+    # their eigenvectors do not sum to zero, and their coefficients are large
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 1))
+    Y = np.tanh(X @ rng.normal(size=(1, 2))) + 0.3 * rng.normal(size=(20, 2))
+    train, test = np.arange(14), np.arange(14, 20)
+    K = gaussian(X)
+    observed = Observed(Y[train], Squared())
+    inputs = observed.inputs(Dense(K[np.ix_(train, train)]), fit_intercept=True)
+    formulation = observed.formulate(inputs, structure)
+    found = eigenbasis.models(formulation.problem, [alpha], tol=1e-10, max_iter=500)
+    cross = K[np.ix_(test, train)]
+    ((model, predictions),) = eigenbasis.predictions(formulation, cross, found)
+    # f and b of the best model for that L, the kernel matrix as it is
+    L = model.output_kernel.matrix()
+    system = np.kron(K[np.ix_(train, train)], L) + alpha * np.eye(28)
+    ones = np.kron(np.ones((14, 1)), np.eye(2))
+    system = np.block([[system, ones], [ones.T, np.zeros((2, 2))]])
+    C = np.linalg.solve(system, np.r_[Y[train].ravel(), 0.0, 0.0])
+    expected = cross @ C[:28].reshape(14, 2) @ L + C[28:]
+    assert_allclose(predictions, expected, atol=1e-6)
 
 
 def test_batches_keep_the_order(monkeypatch):

@@ -81,7 +81,9 @@ def predictions(
     path : iterable of EigenbasisModel
         Of the problem of the formulation.
     """
-    directions = formulation.unscaled(formulation.problem.spectrum.vectors)
+    # eigenvectors of eigenvalues at rounding level sum to zero roughly only
+    vectors = formulation.problem.balanced(formulation.problem.spectrum.vectors)
+    directions = formulation.unscaled(vectors)
     rows = cross @ directions
     if formulation.kernel_means is not None:
         rows = rows - formulation.kernel_means @ directions
