@@ -11,6 +11,7 @@ import pandas as pd
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError, listing
 from okl.cli.long_form import Ids
+from okl.cli.row_numbers import warn_of_row_numbers
 from okl.cli.targets import (
     Task,
     are_zeros_and_ones,
@@ -119,6 +120,7 @@ def take_apart(
     said = names if task == "classification" else []
     check_text_is_meant(table[[name for name in texts if name not in said]])
     warn_of_many_values(table[[name for name in texts if name not in names]])
+    warn_of_row_numbers(table.drop(columns=names))
     if task is None:
         task, reason = infer_task(target_kinds)
         if task == "regression" and are_zeros_and_ones(table[names]).all():
