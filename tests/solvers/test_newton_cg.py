@@ -207,9 +207,9 @@ def test_what_a_preconditioner_costs(width):
     L = Identity().known(np.zeros((60, 2)))
     stored, rows = Kronecker(Dense(X @ X.T), L), Kronecker(Features(X), L)
     W = Logistic().curvature(np.ones((60, 2)), np.zeros((60, 2)))
-    assert form_of(stored, 25, W).cost == pytest.approx(25**2 / 60)
+    assert form_of(stored, 25, W, 1.0).cost == pytest.approx(25**2 / 60)
     expected = min(100, width) ** 2 / (2 * width)
-    assert form_of(rows, 100, W).cost == pytest.approx(expected)
+    assert form_of(rows, 100, W, 1.0).cost == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("loss", [Huber(0.8), Logistic(), Softmax()], ids=repr)

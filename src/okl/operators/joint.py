@@ -74,7 +74,8 @@ class JointOperator(ABC):
         ----------
         rows : array of int (k,)
         outputs : array of int (k,), or int
-            The column of each; that of all of them where columns are not coupled.
+            The column of each, or of all of them; where columns are not coupled it is
+            one.
         """
 
     @abstractmethod
@@ -146,7 +147,7 @@ class Kronecker(JointOperator):
 
     def block(self, rows: Array, outputs: Any) -> Array:
         """Return K_ij L_st of some entries (k, k)."""
-        if not self.couples:
+        if not self.couples or isinstance(outputs, int):
             variance = self.output_kernel.diagonal()[outputs]
             return self._operator.block(rows, outputs) * variance
         xp, L = namespace(rows), self.output_kernel.matrix()

@@ -74,8 +74,13 @@ class HessianSystem:
 
     @cached_property
     def _approximate(self) -> Callable[[Array], Array]:
-        joint = self.prepared.joint
-        return preconditioner(joint, self.columns, self.curvature, self.alpha)
+        return preconditioner(
+            self.prepared.joint,
+            self.columns,
+            self.curvature,
+            self.alpha,
+            centered=self.prepared.problem.centered,
+        )
 
     def without_saturated(self, scaled: Array) -> Array:
         """Return Pi V^+ r without entries that W all but misses and that are largest.

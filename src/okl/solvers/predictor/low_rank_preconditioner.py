@@ -16,6 +16,8 @@ What is made depends on what couples the outputs, and on what it costs (`form_of
 - ``"separate"``: a small matrix for each output, where nothing couples them; also where
   each has a kernel of its own and the loss couples them, which is then replaced by its
   diagonal.
+- ``"apart"``: a large one for each, where little couples them
+  (`okl.solvers.predictor.apart_preconditioner`).
 - ``"tree"``: the nodes of a tree, eliminated one by one
   (`okl.solvers.predictor.tree_preconditioner`). That is exact but for the softmax loss,
   whose coupling it does not know. Classes that nothing but the softmax loss couples are
@@ -39,6 +41,7 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
+from okl.solvers.predictor.apart_preconditioner import apart_cost, apart_preconditioner
 from okl.solvers.predictor.term_preconditioner import (
     columns_preconditioner,
     n_directions,
@@ -70,8 +73,7 @@ class Form(NamedTuple):
     Attributes
     ----------
     name : str
-        ``"sum"``, ``"columns"``, ``"joint"``, ``"tree"``, ``"separate"`` or
-        ``"nothing"``.
+        Which of the functions below, or ``"nothing"``.
     rank : int
         The columns of K that are used.
     cost : float
@@ -86,7 +88,9 @@ class Form(NamedTuple):
 _NOTHING = Form("nothing", 0, 0.0)
 
 
-def form_of(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
+def form_of(
+    joint: JointOperator, rank: int, curvature: Curvature, alpha: float
+) -> Form:
     """Return what is made of so many columns of K.
 
     Parameters
@@ -96,8 +100,12 @@ def form_of(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
     rank : int
         Of the approximation of K.
     curvature : Curvature
-        W, of which nothing counts but its shape and whether it couples outputs.
+        W.
+    alpha : float
     """
+    apart = apart_cost(joint, curvature, alpha)
+    if apart is not None:
+        return Form("apart", rank, apart)
     (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
     # a product costs two multiplications for each row and feature: so many features
     # bound the rank
@@ -142,6 +150,8 @@ def preconditioner(
     columns: NystroemFactor | None,
     curvature: Curvature,
     alpha: float,
+    *,
+    centered: bool = False,
 ) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
@@ -155,6 +165,8 @@ def preconditioner(
         W, at the current scores.
     alpha : float
         Strength of the regularisation.
+    centered : bool, default=False
+        Whether there is a free intercept.
     """
     if columns is not None and isinstance(joint, JointSum):
         return _from_columns_of_sum(joint, columns, curvature, alpha)
@@ -163,15 +175,21 @@ def preconditioner(
         if curvature.separable:
             scale = 1 / (alpha + curvature.diagonal * joint.diagonal)
         return lambda right: scale * right
-    return _from_columns(joint, columns, curvature, alpha)
+    return _from_columns(joint, columns, curvature, alpha, centered)
 
 
 def _from_columns(
-    joint: JointOperator, columns: NystroemFactor, curvature: Curvature, alpha: float
+    joint: JointOperator,
+    columns: NystroemFactor,
+    curvature: Curvature,
+    alpha: float,
+    centered: bool,
 ) -> Approximate:
     """Return what the form says, in as many of the columns."""
     weights, kernel = curvature.diagonal, joint.output_kernel
-    form = form_of(joint, columns.rank, curvature)
+    form = form_of(joint, columns.rank, curvature, alpha)
+    if form.name == "apart":
+        return apart_preconditioner(joint, curvature, alpha, centered=centered)
     columns = columns.leading(form.rank)
     if form.name == "joint":
         few = kernel.rank <= weights.shape[1]
@@ -188,7 +206,7 @@ def _from_columns_of_sum(
 ) -> Approximate:
     """Return the same for several kernels."""
     rank = max((factor.shape[1] for factor in columns.factors), default=0)
-    form = form_of(joint, rank, curvature)
+    form = form_of(joint, rank, curvature, alpha)
     if form.name == "columns":
         return columns_preconditioner(joint, columns, form.rank, curvature, alpha)
     if form.name == "sum":

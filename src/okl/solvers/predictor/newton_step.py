@@ -113,7 +113,8 @@ class NewtonSteps:
         if not self._few:
             rank = self._prepared.approximation.rank
             curvature = self._system(point).curvature
-            cost = form_of(self._prepared.joint, rank, curvature).cost
+            joint = self._prepared.joint
+            cost = form_of(joint, rank, curvature, self._alpha).cost
             self._few = max(_EASY, int(cost), 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0

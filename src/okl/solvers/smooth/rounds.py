@@ -247,7 +247,10 @@ class _Rounds:
             return self._inside
         zero = 0 * self.prepared.problem.targets
         dual = found.kernel.solve(found.coefficients, zero)
-        return self.prepared.inside_of(dual, self.model.kernel, self.alpha)
+        near = self.prepared.inside_of(dual, self.model.kernel, self.alpha)
+        if isinstance(near, NewtonStart):
+            return near._replace(easy=self._inside.easy)
+        return near
 
     def _accept(self, fit: Solution, model: Linearisation) -> None:
         """Take the next model at an L."""
