@@ -230,3 +230,26 @@ def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     larger = factor_newton._by_way_of_larger_alphas(prepared, OfTrace(), alpha)
     model = JointSteps(prepared, OfTrace(), alpha, larger).model_of(larger)
     assert found.certificate.primal <= model.objective * (1 + 1e-9)
+
+
+def test_a_joint_step_takes_few_solutions(monkeypatch):
+    # preconditioned by the step in B of the alternation it took more: where the loss
+    # holds f, what changes of B cost is the sum of squares alone
+    K, Y = targets_for(Logistic(), 120, 8)
+    inputs = Inputs.of(Dense(K), fit_intercept=True)
+    problem = formulate(inputs, Y, Logistic(), LowRank()).problem
+    prepared, alpha, solved = Majorization().prepare(problem), 1e-3, []
+    start = rounds(prepared, Request(alpha, tol=1e-2, max_iter=20)).start
+    answers = type(prepared).answers
+
+    def counted(*given):
+        solve = answers(*given)
+        return lambda right: solved.append(1) or solve(right)
+
+    monkeypatch.setattr(type(prepared), "answers", counted)
+    steps = JointSteps(prepared, OfTrace(), alpha, start)
+    model = steps.model_of(start)
+    joint_step(
+        prepared, steps._point(model), alpha, damping=0.0, convex=True, rtol=1e-2
+    )
+    assert len(solved) <= 14

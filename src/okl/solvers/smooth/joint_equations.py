@@ -12,13 +12,18 @@ on the right: a factorised system for all products of conjugate gradients.
 Of I - S the positive part counts while L may grow, which makes the model convex. Under
 an active bound on the rank it need not be: there mu alpha / 2 times the square of the
 step is added (Levenberg and Marquardt), so that 1 + mu divides D and multiplies X.
+
+Conjugate gradients in X are preconditioned by nothing, but kept from turns of B. Where
+the loss holds f, what changes of B cost is the sum of squares alone, the same whatever
+the singular value; a step in B with f free, as the alternation takes it, costs as much
+as P is large, and took up to twice the solutions.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, definite_solver, eigh, namespace, symmetric
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 from okl.solvers.smooth.factor_steps import PRODUCTS
@@ -89,17 +94,11 @@ def joint_step(
     def turned(inside: Array) -> Array:
         return inside.T @ predicted + image.T @ (inside @ factor) / damped
 
-    def across(change: Array) -> Array:
-        return without_turns(change, factor)
-
-    # the step in B of the alternation
-    ridge = alpha * damped * xp.eye(factor.shape[1], dtype=factor.dtype)
-    alternate = definite_solver(predicted.T @ predicted + ridge)
     right = dual.T @ predicted - factor + image.T @ off / damped + turned(first)
     change = conjugate_gradient(
         lambda x: alpha * (below @ x - turned(moved(x))),
         alpha * right,
-        lambda x: across(alternate(across(x).T).T),
+        lambda x: without_turns(x, factor),
         rtol=rtol,
         max_iter=PRODUCTS,
     )
