@@ -10,7 +10,7 @@ from okl.operators import Dense, Features
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG, Request, SemismoothNewton
-from okl.solvers.predictor import active_system
+from okl.solvers.predictor import active_system, hessian
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.root_system import RootSystem
 from okl.structures import Fixed
@@ -131,3 +131,19 @@ def test_steps_stay_close_at_a_small_alpha(alpha, monkeypatch):
     solution = solver.solve(solver.prepare(problem), request)
     assert solution.certificate.status == "optimal"
     assert solution.n_iter <= 30
+
+
+def test_a_large_system_is_preconditioned_once(monkeypatch):
+    # steps in a factor of L solve with the same one dozens of times
+    monkeypatch.setattr(active_system, "DIRECT", 0)
+    monkeypatch.setattr(active_system, "_MILD", 0)
+    made, make = [], hessian.preconditioner
+    monkeypatch.setattr(
+        hessian,
+        "preconditioner",
+        lambda *given, **options: made.append(1) or make(*given, **options),
+    )
+    system, right, sums = equations(gaussian, M, True)
+    first, again = (system.solve(right, sums, rtol=1e-9) for _ in range(2))
+    assert_allclose(first, again)
+    assert made == [1]

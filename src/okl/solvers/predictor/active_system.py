@@ -144,6 +144,12 @@ class ActiveSystem:
             blocks.append(_Block(columns, mask, inverse, members))
         return blocks
 
+    @cached_property
+    def _large(self) -> HessianSystem:
+        """What conjugate gradients solve, with its preconditioner."""
+        columns = self.prepared.approximation.columns
+        return HessianSystem(self.prepared, self.curvature, self.alpha, columns)
+
     def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
         """Solve for E = E0 + V x, V the root of the curvature.
 
@@ -151,15 +157,13 @@ class ActiveSystem:
         """
         problem, joint = self.prepared.problem, self.prepared.joint
         curvature, alpha = self.curvature, self.alpha
-        columns = self.prepared.approximation.columns
-        system = HessianSystem(self.prepared, curvature, alpha, columns)
         first = namespace(right).zeros_like(right)
         if problem.centered:
             shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
             right = right - joint @ first - alpha * curvature.solve_total(sums)
         adjoint = curvature.adjoint(right)
-        solved = system.solve(adjoint, rtol=rtol, max_iter=_MOST_PRODUCTS)
+        solved = self._large.solve(adjoint, rtol=rtol, max_iter=_MOST_PRODUCTS)
         return first + curvature.factor(solved)
 
 

@@ -64,23 +64,25 @@ def apart_preconditioner(
     """Return the approximate inverse; ``centered`` if there is a free intercept."""
     W = curvature.diagonal
     xp = namespace(W)
-    parts = []
+    masks, solvers = W > 0, []
     for j in range(W.shape[1]):
-        rows = xp.nonzero(W[:, j])[0]
-        if rows.shape[0]:
-            matrix = joint.block(rows, j)
-            if centered:
-                matrix += xp.max(xp.linalg.diagonal(matrix))
-            scale = xp.sqrt(xp.take(W[:, j], rows, axis=0))
-            matrix *= scale[:, None]
-            matrix *= scale
-            matrix += alpha * xp.eye(rows.shape[0], dtype=W.dtype)
-            parts.append((j, rows, definite_solver(matrix)))
+        rows = xp.nonzero(masks[:, j])[0]
+        matrix = joint.block(rows, j)
+        if centered and rows.shape[0]:
+            matrix += xp.max(xp.linalg.diagonal(matrix))
+        scale = xp.sqrt(xp.take(W[:, j], rows, axis=0))
+        matrix *= scale[:, None]
+        matrix *= scale
+        matrix += alpha * xp.eye(rows.shape[0], dtype=W.dtype)
+        solvers.append(definite_solver(matrix) if rows.shape[0] else None)
 
     def apply(right: Array) -> Array:
-        solved = right / alpha
-        for j, rows, solve in parts:
-            solved[rows, j] = solve(right[rows, j][:, None])[:, 0]
-        return solved
+        columns = []
+        for j, solve in enumerate(solvers):
+            column, mask = right[:, j] / alpha, masks[:, j]
+            if solve is not None:
+                column[mask] = solve(right[:, j][mask][:, None])[:, 0]
+            columns.append(column)
+        return xp.stack(columns, axis=1)
 
     return apply
