@@ -76,6 +76,10 @@ def test_it_is_made_where_that_saves_more_than_it_takes():
         apart_cost(Kronecker(Dense(np.eye(N)), SpectralKernel(np.ones(M))), W, ALPHA)
         is None
     )
-    loss = Logistic()
-    everywhere = loss.curvature(np.ones((N, M)), np.zeros((N, M)))
-    assert apart_cost(joint, everywhere, 0.1) is None
+    # nor is it worth it where most entries are light, the sure ones of a logistic loss
+    scores = np.linspace(-20, 20, N * M).reshape(N, M)
+    mostly_sure = Logistic().curvature(np.ones((N, M)), scores)
+    assert apart_cost(joint, mostly_sure, ALPHA / 100) is None
+    # a damped Huber loss has some curvature everywhere
+    damped = DiagonalCurvature.of(np.maximum(W.diagonal, 1e-3))
+    assert apart_cost(joint, damped, ALPHA / 100) == pytest.approx(N / 3)

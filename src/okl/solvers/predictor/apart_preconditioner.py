@@ -17,8 +17,8 @@ from okl.operators import JointOperator, Kronecker
 
 # Products with J that are saved, times the root of the largest entry of the system in
 # units of alpha, and that are left, times the root of the condition of L; the most
-# numbers that the factors have.
-_SAVED, _LEFT, _ENTRIES = 3.0, 10.0, 2**24
+# numbers that the factors have; and the mean curvature, relative to the largest.
+_SAVED, _LEFT, _ENTRIES, _HEAVY = 3.0, 10.0, 2**24, 0.1
 
 
 def apart_cost(
@@ -26,7 +26,7 @@ def apart_cost(
 ) -> float | None:
     """Return what it takes to make, in products with J; None where it saves no more.
 
-    Nor where all entries have curvature: then it saves little if anything.
+    Nor where most entries have little of the largest curvature: it saves nothing then.
 
     Parameters
     ----------
@@ -45,8 +45,9 @@ def apart_cost(
     sizes = xp.sum(xp.astype(W > 0, W.dtype), axis=0)
     cost = float(xp.sum(sizes**3)) / (3 * m * joint.work)
     saved = _SAVED * (float(xp.max(W * joint.diagonal)) / alpha) ** 0.5
-    everywhere = float(xp.min(W)) > 0  # then systems are large, and entries light
-    if everywhere or m > n or cost > saved or float(xp.sum(sizes**2)) > _ENTRIES:
+    # of a logistic loss systems are large, and most of their entries light
+    light = float(xp.sum(W)) < _HEAVY * float(xp.max(W) * xp.sum(sizes))
+    if light or m > n or cost > saved or float(xp.sum(sizes**2)) > _ENTRIES:
         return None
     L = kernel.matrix()
     variances = xp.linalg.diagonal(L)
