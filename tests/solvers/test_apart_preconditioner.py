@@ -47,7 +47,7 @@ def test_few_products_are_enough_at_any_alpha(intercept, monkeypatch):
         equations, right = system(LITTLE, alpha=alpha, intercept=intercept)
         assert products(equations, right) <= 15
     monkeypatch.setattr(
-        "okl.solvers.predictor.low_rank_preconditioner.apart_cost", lambda *given: None
+        "okl.solvers.predictor.preconditioner_form.apart_cost", lambda *given: None
     )
     equations, right = system(LITTLE, intercept=intercept)
     assert products(equations, right) > 30

@@ -9,9 +9,10 @@ from okl.losses import Logistic, Softmax, Squared
 from okl.operators import Dense, Kronecker, SeparableSum, Term
 from okl.output_kernels import SpectralKernel
 from okl.problems import Observed
-from okl.solvers.predictor import low_rank_preconditioner
+from okl.solvers.predictor import preconditioner_form
 from okl.solvers.predictor.approximation import Prepared
-from okl.solvers.predictor.low_rank_preconditioner import _affordable, preconditioner
+from okl.solvers.predictor.low_rank_preconditioner import preconditioner
+from okl.solvers.predictor.preconditioner_form import _affordable
 from okl.structures import Fixed, Frobenius, Identity
 from tests.samples import gaussian, psd
 
@@ -52,7 +53,7 @@ def per_output():
 def test_all_columns_are_the_inverse(
     loss, operator, structure, alpha, weights, monkeypatch
 ):
-    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
+    monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 1e6)
     targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
     curvature = loss.curvature(targets, SCORES, weights)
     known = structure.known(targets)
@@ -95,8 +96,8 @@ def test_more_outputs_allow_fewer_columns():
 
 def test_of_an_output_kernel_that_is_too_much_work_nothing_is_made(monkeypatch):
     # the weights of a row are not those of its mean, which took more products
-    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 0)
-    monkeypatch.setattr(low_rank_preconditioner, "_SMALL", 0)
+    monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 0)
+    monkeypatch.setattr(preconditioner_form, "_SMALL", 0)
     loss = Logistic()
     targets = loss.coding.encode(np.arange(N) % M, "multiclass", M)
     known, operator = Fixed(psd(M, 5)).known(targets), shared()

@@ -20,7 +20,7 @@ from okl.solvers.predictor import (
     newton_point,
     newton_step,
 )
-from okl.solvers.predictor.low_rank_preconditioner import Form, form_of
+from okl.solvers.predictor.preconditioner_form import Form, form_of
 from okl.structures import Fixed, Frobenius, Identity, Mean, Tree
 from tests.samples import draw, psd, solve, targets_for
 

@@ -18,7 +18,7 @@ from okl.operators import (
 from okl.operators.joint_sum import JointSum
 from okl.operators.terms import RowOperator
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
-from okl.solvers.predictor import low_rank_preconditioner, term_preconditioner
+from okl.solvers.predictor import preconditioner_form, term_preconditioner
 from okl.solvers.predictor.low_rank_preconditioner import preconditioner
 from okl.structures import Fixed
 from tests.samples import gaussian, psd
@@ -86,7 +86,7 @@ def test_directions_of_many_equations(terms, matrices, weights, monkeypatch):
 @pytest.mark.parametrize("rank", [1, M], ids=["few", "all"])
 def test_all_columns_where_weights_differ(loss, rank, monkeypatch):
     monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
-    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
+    monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 1e6)
     terms = joint(KERNELS, (ONE, psd(M, 2, rank=rank)))
     assert error(terms, curvature(loss)) < 1e-5
 
@@ -94,7 +94,7 @@ def test_all_columns_where_weights_differ(loss, rank, monkeypatch):
 def test_the_term_of_a_row_is_in_the_diagonal(monkeypatch):
     # exact where the L of that term couples nothing, whatever the weights
     monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
-    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 1e6)
+    monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 1e6)
     terms = joint((KERNELS[0], UNEVEN), (ONE, np.diag([1.0, 2.0, 3.0])))
     assert error(terms, curvature(Logistic())) < 1e-5
 
@@ -109,8 +109,8 @@ def test_output_kernels_may_be_zero(loss, matrix, monkeypatch):
 
 def test_nothing_is_made_where_columns_would_cost_too_much(monkeypatch):
     monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
-    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 0)
-    monkeypatch.setattr(low_rank_preconditioner, "_SMALL", 0)
+    monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 0)
+    monkeypatch.setattr(preconditioner_form, "_SMALL", 0)
     terms, W = joint(KERNELS, (ONE, SQUARE)), curvature(Logistic())
     apply = preconditioner(terms, terms.low_rank(N), W, 0.1)
     assert_allclose(apply(RIGHT), RIGHT / 0.1)
@@ -140,6 +140,6 @@ def test_fits_take_a_fraction_of_the_products(loss, monkeypatch):
         return count.total
 
     fewer = products()
-    monkeypatch.setattr(low_rank_preconditioner, "_PRODUCTS", 0)
-    monkeypatch.setattr(low_rank_preconditioner, "_SMALL", 0)
+    monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 0)
+    monkeypatch.setattr(preconditioner_form, "_SMALL", 0)
     assert fewer < 0.6 * products()

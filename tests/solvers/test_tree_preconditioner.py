@@ -15,6 +15,7 @@ from okl.solvers import NewtonCG
 from okl.solvers.predictor import (
     low_rank_preconditioner,
     newton_step,
+    preconditioner_form,
 )
 from okl.solvers.predictor.tree_preconditioner import (
     side_by_side,
@@ -73,7 +74,7 @@ def test_classes_side_by_side_are_a_tree_whose_root_has_no_variance():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_too_many_classes_for_one_matrix_are_eliminated_at_once(seed, monkeypatch):
-    monkeypatch.setattr(low_rank_preconditioner, "_affordable", lambda *sizes: 0)
+    monkeypatch.setattr(preconditioner_form, "_affordable", lambda *sizes: 0)
     rng, m, alpha, loss = np.random.default_rng(seed), 12, 0.01, Softmax()
     R, labels = rng.normal(size=(N, K)), np.eye(m)[rng.integers(0, m, N)]
     W = loss.curvature(labels, rng.normal(size=(N, m)))
@@ -104,7 +105,7 @@ def products_of(monkeypatch, columns, *, joint=True):
     # columns of K from the first step on
     monkeypatch.setattr(newton_step, "_EASY", 0)
     if not joint:
-        monkeypatch.setattr(low_rank_preconditioner, "_affordable", lambda *sizes: 0)
+        monkeypatch.setattr(preconditioner_form, "_affordable", lambda *sizes: 0)
     options = {"loss": "softmax", "tol": 1e-4, "fit_intercept": False}
     with counted_products() as count:
         OutputKernelClassifier(

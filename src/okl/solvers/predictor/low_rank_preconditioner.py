@@ -10,22 +10,7 @@ Z'Z are
 W_i = V_i V_i' the second derivative of the loss in row i: so the small matrix knows how
 the softmax loss couples the classes. A free intercept is one more column of R.
 
-What is made depends on what couples the outputs, and on what it costs (`form_of`):
-
-- ``"joint"``: this small matrix, unless it takes longer than the products it saves.
-- ``"separate"``: a small matrix for each output, where nothing couples them; also where
-  each has a kernel of its own and the loss couples them, which is then replaced by its
-  diagonal.
-- ``"apart"``: a large one for each, where little couples them
-  (`okl.solvers.predictor.apart_preconditioner`).
-- ``"tree"``: the nodes of a tree, eliminated one by one
-  (`okl.solvers.predictor.tree_preconditioner`). That is exact but for the softmax loss,
-  whose coupling it does not know. Classes that nothing but the softmax loss couples are
-  eliminated so as well, side by side below a root.
-- ``"sum"`` and ``"columns"``: several kernels
-  (`okl.solvers.predictor.term_preconditioner`).
-- ``"nothing"``: where an L that is no tree's has too many directions. To replace the
-  weights of a row by their mean would be worse.
+What is made in its place where that costs too much, or is not needed, `form_of` says.
 
 Without columns it is the diagonal, the preconditioner of Seeger (2006), appendix A, and
 nothing for a loss that couples the outputs: of the softmax loss, W = D - p p', D is
@@ -35,18 +20,16 @@ near one where the model is sure and W is nearly zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
-from okl.solvers.predictor.apart_preconditioner import apart_cost, apart_preconditioner
+from okl.solvers.predictor.apart_preconditioner import apart_preconditioner
+from okl.solvers.predictor.preconditioner_form import form_of
 from okl.solvers.predictor.term_preconditioner import (
     columns_preconditioner,
-    n_directions,
     sum_preconditioner,
-    weighs_evenly,
 )
 from okl.solvers.predictor.tree_preconditioner import (
     nodes_of,
@@ -54,95 +37,10 @@ from okl.solvers.predictor.tree_preconditioner import (
     weighted_grams,
 )
 
-# The work of the small matrix may be that of so many products with K, which as
-# products of large matrices are much faster; fewer columns than this are too few.
-_PRODUCTS, _FEWEST = 12, 10
-# The work of the small matrices of a tree's leaves, in the same unit.
-_OF_A_TREE = 2
 # Rows of R that are multiplied at once.
 _ROWS = 1024
-# Small matrices up to this size cost less than the steps that they save.
-_SMALL = 500
 
 Approximate = Callable[[Array], Array]
-
-
-class Form(NamedTuple):
-    """What stands for the inverse.
-
-    Attributes
-    ----------
-    name : str
-        Which of the functions below, or ``"nothing"``.
-    rank : int
-        The columns of K that are used.
-    cost : float
-        What it takes to make, in products with J.
-    """
-
-    name: str
-    rank: int
-    cost: float
-
-
-_NOTHING = Form("nothing", 0, 0.0)
-
-
-def form_of(
-    joint: JointOperator, rank: int, curvature: Curvature, alpha: float
-) -> Form:
-    """Return what is made of so many columns of K.
-
-    Parameters
-    ----------
-    joint : JointOperator
-        K and L.
-    rank : int
-        Of the approximation of K.
-    curvature : Curvature
-        W.
-    alpha : float
-    """
-    apart = apart_cost(joint, curvature, alpha)
-    if apart is not None:
-        return Form("apart", rank, apart)
-    (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
-    # a product costs two multiplications for each row and feature: so many features
-    # bound the rank
-    work = max(joint.work / n, 1.0)
-    each = min(rank, work / 2) ** 2 / work
-    if isinstance(joint, JointSum):
-        if weighs_evenly(curvature):
-            return Form("sum", rank, each)
-        return _form_of_sum(joint, rank, curvature)
-    by_loss = not curvature.separable
-    nodes = kernel.nodes if kernel.couples else None
-    if by_loss or (kernel.couples and nodes is None):
-        n_directions = max(min(kernel.rank, m), 1)
-        some = min(rank, _affordable(joint.work, n, n_directions))
-        if some >= min(_FEWEST, rank):
-            size = some * n_directions
-            cost = (n * size**2 / 2 + size**3 / 3) / (n * m * work)
-            # the nodes of a tree are the cheaper way
-            if nodes is None or cost <= _PRODUCTS:
-                return Form("joint", some, cost)
-    if nodes is not None or (not kernel.couples and by_loss and joint.shared):
-        some = min(rank, int(max((_OF_A_TREE * work) ** 0.5, _FEWEST)))
-        return Form("tree", some, some**2 / (2 * work))
-    return _NOTHING if kernel.couples else Form("separate", rank, each)
-
-
-def _form_of_sum(joint: JointSum, rank: int, curvature: Curvature) -> Form:
-    """Return how many columns of each kernel make a matrix for all outputs."""
-    (n, m), directions = curvature.diagonal.shape, n_directions(joint)
-    some = min(rank, _affordable(joint.work, n, directions))
-    if some < min(_FEWEST, rank):
-        return _NOTHING
-    sample, size = some * len(joint.operator.terms), some * directions
-    forming = n * m * sample**2 / 2 + m * size**2
-    if not curvature.separable:
-        forming += n * size**2 / 2
-    return Form("columns", some, (forming + size**3 / 3) / (m * joint.work))
 
 
 def preconditioner(
@@ -212,14 +110,6 @@ def _from_columns_of_sum(
     if form.name == "sum":
         return sum_preconditioner(joint, columns, curvature, alpha)
     return lambda right: right / alpha
-
-
-def _affordable(work: float, n_samples: int, n_directions: int) -> int:
-    """Return for how many columns the small matrix costs no more than it may."""
-    allowed = _PRODUCTS * work
-    forming = (2 * allowed / (n_samples * n_directions)) ** 0.5
-    factoring = (allowed / n_directions**2) ** (1 / 3)
-    return int(max(min(forming, factoring), _SMALL / n_directions))
 
 
 def _joint(

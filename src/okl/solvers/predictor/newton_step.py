@@ -16,9 +16,9 @@ from okl.losses.base import Curvature
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
-from okl.solvers.predictor.low_rank_preconditioner import form_of
 from okl.solvers.predictor.newton_equations import RowEquations
 from okl.solvers.predictor.newton_point import NewtonPoint, line_search
+from okl.solvers.predictor.preconditioner_form import form_of
 
 # The preconditioned residual of a step:
 _FORCING = 0.01  # from here on it may be shortened
