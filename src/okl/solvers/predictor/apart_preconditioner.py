@@ -18,7 +18,7 @@ from okl.operators import JointOperator, Kronecker
 # Products with J that are saved, times the root of the largest entry of the system in
 # units of alpha, and that are left, times the root of the condition of L; the most
 # numbers that the factors have; and the mean curvature, relative to the largest.
-_SAVED, _LEFT, _ENTRIES, _HEAVY = 3.0, 10.0, 2**24, 0.1
+_SAVED, _LEFT, _ENTRIES, _HEAVY = 3.0, 10.0, 2**24, 0.3
 
 
 def apart_cost(
