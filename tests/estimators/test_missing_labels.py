@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as sklearn_metrics
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, KFold
 
@@ -88,6 +89,25 @@ def test_arrays_of_data_frames_that_may_miss_cells_and_do_not(dtype):
         OutputKernelClassifier().fit(X[:2], half)
     with pytest.raises(ValueError, match="continuous"):
         accuracy_score(half, np.array([[0, 1], [0, 1]]))
+
+
+@pytest.mark.parametrize(
+    "names", [np.array([5, 7, 9]), np.array(["0", "1", "2"])], ids=["numbers", "text"]
+)
+def test_a_column_of_classes_in_an_array_of_objects(names):
+    X, _, _ = sample()
+    classes = names[np.arange(len(X)) % 3]
+    column = classes[:, None].astype(object)
+    with pytest.warns(DataConversionWarning):
+        model = OutputKernelClassifier().fit(X, column)
+    assert list(model.classes_) == list(names)
+    predicted = OutputKernelClassifier().fit(X, classes).predict(X)
+    assert_array_equal(model.predict(X), predicted)
+    assert model.score(X, column) == np.mean(predicted == classes)
+    # text is no indicator, in an array of objects as elsewhere
+    two = np.array([["0", "1"], ["1", "0"]], dtype=object)[np.arange(len(X)) % 2]
+    with pytest.raises(ValueError, match="several columns of classes"):
+        OutputKernelClassifier().fit(X, two)
 
 
 @pytest.mark.parametrize("cv", [None, 3])

@@ -163,14 +163,18 @@ def partly_observed(y: Any) -> bool:
 
 
 def without_objects(labels: Any) -> Any:
-    """Return indicators as numbers, which pandas has as objects if some may miss."""
+    """Return indicators as numbers, which pandas has as objects if some may miss.
+
+    A column of classes stays what it is, numbers whole ones and text text.
+    """
     found = None if issparse(labels) else np.asarray(labels)
     if found is None or found.ndim != 2 or found.dtype != object:
         return labels
     try:
-        return found.astype(np.float64)
-    except (TypeError, ValueError):  # text, for example
+        numbers = np.array(found.tolist())
+    except ValueError:  # sequences of several lengths
         return labels
+    return numbers if numbers.dtype.kind in "biuf" else labels
 
 
 def _r2(
