@@ -1,5 +1,7 @@
 """The kernel of classes is the best for held-out rows, with widths where they pay."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -75,6 +77,18 @@ def test_the_noise_of_a_loss_of_numbers_is_not_given():
     kernel = recipe.kernel_of_folds(StandardRows(Z, observed, True, None), FOLDS)
     for one in parts(kernel):
         assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
+
+
+def test_each_target_of_a_row_with_a_weight_counts():
+    observed = Observed(np.zeros((N, 3)), Huber())
+    gain = recipe._gain(observed, 2.0, 1.0)
+    assert gain == pytest.approx(1.5 * N * np.log(2.0))
+    for weights in (np.ones((N, 1)), np.ones((N, 3))):
+        again = recipe._gain(replace(observed, weights=weights), 2.0, 1.0)
+        assert again == pytest.approx(gain)
+    half = (np.arange(N) % 2)[:, None]
+    again = recipe._gain(replace(observed, weights=half), 2.0, 1.0)
+    assert again == pytest.approx(gain / 2)
 
 
 @pytest.mark.parametrize(("distance", "tries"), [(0.0, True), (4.0, False)])

@@ -90,8 +90,9 @@ def _gain(observed: Observed, before: float, after: float) -> float:
     """
     if "probabilities" in observed.loss.capabilities:
         return before - after
-    weights = observed.weights
-    n_targets = observed.targets.size if weights is None else np.sum(weights > 0)
+    targets, weights = observed.targets, observed.weights
+    counted = np.broadcast_to(True if weights is None else weights > 0, targets.shape)
+    n_targets = np.count_nonzero(counted)
     return float(n_targets / 2 * np.log(before / after)) if after > 0 else np.inf
 
 
