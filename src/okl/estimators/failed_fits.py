@@ -20,8 +20,7 @@ def whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return fit(estimator, *args, **kwargs)
         except BaseException:
-            vars(estimator).clear()
-            vars(estimator).update(before)
+            estimator.__dict__ = before
             raise
 
     return fit_or_restore
