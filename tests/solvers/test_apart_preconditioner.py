@@ -65,6 +65,11 @@ def test_it_is_made_where_that_saves_more_than_it_takes():
     joint, W = equations.prepared.joint, equations.curvature
     sizes = np.sum(W.diagonal > 0, axis=0)
     assert apart_cost(joint, W, ALPHA) == pytest.approx(np.mean(sizes**3) / (3 * N**2))
+    # the systems have a part of the entries of five matrices of the size of K
+    for workspace, made in ((0.0, False), (1.0, False), (5.0, True)):
+        stored = Dense(np.eye(N), workspace=workspace)
+        cost = apart_cost(Kronecker(stored, joint.output_kernel), W, ALPHA)
+        assert (cost is not None) == made
     # conjugate gradients are quick at a large alpha
     assert apart_cost(joint, W, 10.0) is None
     # an L of low rank is not nearly diagonal

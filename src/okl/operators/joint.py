@@ -126,6 +126,11 @@ class Kronecker(JointOperator):
         """The multiplications of a product of K with one column."""
         return self._operator.work
 
+    @property
+    def workspace(self) -> float:
+        """How many more arrays of the size of K may be formed."""
+        return self._operator.workspace
+
     def __matmul__(self, dual: Array) -> Array:
         """Return K C L."""
         return self.output_kernel.multiply(self._operator @ dual)

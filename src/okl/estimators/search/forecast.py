@@ -12,21 +12,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter, process_time
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import eigh
 
-from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
+from okl.estimators.search.forecast_memory import (
+    grid_length,
+    memory_of,
+    n_columns,
+    training_share,
+)
+from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
-from okl.kernels import Kernel, KernelTerms, PerOutput, entries_at_peak
-from okl.numerics.arrays import n_matrices_of_eigh
 from okl.selection.likeliest_kernel import ROWS_PER_WIDTH, SOME_ROWS
 from okl.structures import Identity, Structure
 
-_FLOAT = 8  # bytes
 # Rows of the decomposition that is timed; a multiplication and addition in a product of
 # matrices takes a tenth of a decomposition's share of one entry cubed.
 _TIMED, _PRODUCT = 600, 0.1
@@ -46,13 +48,6 @@ _EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 3e-3, 1e-2
-# Fits of other losses than the squared one have a low-rank factor of the kernel matrix
-# of so many columns, twice. All have other workspace of so many entries, they more.
-# A kernel is learned beside copies of X.
-_RANK, _WORKSPACE, _OF_PRODUCTS, _COPIES = 500, 2**17, 2**19, 8
-# Arrays of the size of the targets that a search holds, and columns of coefficients of
-# several alphas at a time; matrices of outputs in Newton's method for L.
-_TARGETS, _COLUMNS, _OUTPUT_MATRICES = 10, 1024, 12
 
 
 @dataclass(frozen=True)
@@ -78,18 +73,18 @@ class Forecast:
         """Estimate a search that is ready to run."""
         first, second = search.first, search.second
         n, kernels = second.X.shape[0], search.kernels
-        sizes = sorted(_size(kernel, second.X) for kernel in kernels)
+        sizes = sorted(n_columns(kernel, second.X) for kernel in kernels)
         decomposes = second.in_eigenbasis(kernels)
         seconds = _of_learning(search.learning)
         if search.has_first_stage:
-            few, alphas = min(n, FIRST_ROWS), _n_alphas(first)
+            few, alphas = min(n, FIRST_ROWS), grid_length(first)
             sizes_there = [min(size, few) for size in sizes]
             if first.folds is not None:
                 alphas = min(alphas, FIRST_ALPHAS)
             for size in sizes_there:
                 seconds += _of_trial(first, few, size, [Identity()], alphas, decomposes)
         chosen, structures = sizes[-search.n_finalists :], search.structures
-        alphas = _n_alphas(second)
+        alphas = grid_length(second)
         for size in chosen:
             seconds += _of_trial(second, n, size, structures, alphas, decomposes)
             if second.alpha_per_output and not decomposes:
@@ -97,9 +92,7 @@ class Forecast:
         known = any("known" in s.capabilities for s in structures)
         if decomposes and second.folds is not None and not known:
             seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows
-        memory = max(
-            _memory(search, chosen, decomposes), _memory_of_learning(search.learning)
-        )
+        memory = memory_of(search, chosen, decomposes)
         return cls(seconds, int(memory), _plan(search))
 
     def __str__(self) -> str:
@@ -120,29 +113,8 @@ def _plan(search: Search) -> str:
     held_out = f"on {len(folds)} folds" if folds else "with rows left out one by one"
     return (
         f"{stages}with {n_structures} structure{'s' * (n_structures > 1)} at "
-        f"{_n_alphas(search.second)} alphas {held_out}"
+        f"{grid_length(search.second)} alphas {held_out}"
     )
-
-
-def _n_alphas(experiment: Experiment) -> int:
-    alphas = experiment.alphas
-    return int(alphas) if np.ndim(alphas) == 0 else len(alphas)  # type: ignore
-
-
-def _size(kernel: Any, X: Any) -> int:
-    """Return the columns of what is decomposed: n, or those of few features."""
-    n = X.shape[0]
-    if isinstance(kernel, str | PerOutput | KernelTerms):
-        return n
-    features = kernel.features(X[:1])
-    return n if features is None else min(features.shape[1], n)
-
-
-def _terms(kernel: Any) -> int:
-    """Return how many matrices a kernel has."""
-    if isinstance(kernel, KernelTerms):
-        return len(kernel.kernels)
-    return len(kernel.terms()) if isinstance(kernel, PerOutput) else 1
 
 
 def _of_trial(
@@ -163,7 +135,7 @@ def _of_trial(
         work, n_fits = n * size**2 + products, n_alphas * known
         return _unit() * (kernel_matrix + work) + _SCORED * n_fits
     n_folds = len(experiment.folds)
-    share = _training_share(experiment)
+    share = training_share(experiment)
     rows = share * n
     columns = min(size, rows)
     if decomposes:
@@ -209,67 +181,6 @@ def _of_likelihood(sizes: np.ndarray, n_features: int) -> float:
     work = _FACTORISED * sizes**3.0
     work += (_DIFFERENTIATED * _PRODUCT + n_features) * sizes**2.0
     return _unit() * float(np.sum(work))
-
-
-def _memory_of_learning(learning: KernelLearning | None) -> float:
-    """Return the bytes at the peak while a kernel is learned."""
-    if learning is None:
-        return 0.0
-    n, d = learning.X.shape
-    return _FLOAT * n * (ARRAYS * n + _COPIES * d)
-
-
-def _memory(search: Search, sizes: list[int], decomposes: bool) -> float:
-    """Return the bytes at the peak, that of the second stage."""
-    experiment = search.second
-    n = experiment.X.shape[0]
-    m = experiment.targets.observed.n_outputs
-    matrix = n * sizes[-1]
-    known = ["known" in s.capabilities for s in search.structures]
-    # with the vectors, where all rows are decomposed for the grid or for the scores
-    kept = 1 + (decomposes and any(known))
-    # with L known other losses than the squared one need products only
-    quadratic = "quadratic" in experiment.targets.observed.loss.capabilities
-    by_products = all(known) and not quadratic
-    # a decomposition takes a copy of the matrix, and its own workspace
-    at_once = 1 if by_products else 1 + n_matrices_of_eigh(n)
-    if experiment.folds is not None:
-        share = _training_share(experiment)
-        of_eigh = 0 if by_products else n_matrices_of_eigh(int(share * n))
-        jobs = min(effective_n_jobs(experiment.n_jobs), len(experiment.folds))
-        of_fold = (1 + of_eigh) * share**2 + 2 * share * (1 - share)
-        at_once = max(at_once, kept + jobs * of_fold)
-    # the best kernel so far is kept beside the one that is tried
-    kept *= len(sizes) > 1
-    matrices = kept + at_once
-    matrix *= max(_terms(kernel) for kernel in search.kernels)
-    if not decomposes and _FLOAT * matrix > experiment.budget:
-        matrices = experiment.budget / (_FLOAT * matrix)  # evaluated in blocks
-    columns = _TARGETS * m + min(_COLUMNS, 2 * m * _n_alphas(experiment))
-    others = _WORKSPACE + n * columns
-    if experiment.tempered:  # held-out scores, kept until all folds are fitted
-        others += n * m * _n_alphas(experiment) * len(search.structures)
-    if not quadratic:
-        others += 2 * n * min(sizes[-1], _RANK) + _OF_PRODUCTS
-    if any(
-        not s.capabilities & {"known", "rotation_invariant"} for s in search.structures
-    ):
-        others += _OUTPUT_MATRICES * m**2
-    # before all that the matrix is evaluated, if it fits
-    evaluated = [
-        kept * matrix + entries_at_peak(kernel, n)
-        for kernel in search.kernels
-        if isinstance(kernel, Kernel)
-        and _size(kernel, experiment.X) == n
-        and _FLOAT * n**2 <= experiment.budget
-    ]
-    return _FLOAT * max([matrices * matrix + others, *evaluated])
-
-
-def _training_share(experiment: Experiment) -> float:
-    """Return the part of the rows that the largest training part of a fold has."""
-    assert experiment.folds is not None
-    return max(len(train) for train, _ in experiment.folds) / experiment.X.shape[0]
 
 
 @cache

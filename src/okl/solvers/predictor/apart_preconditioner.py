@@ -15,10 +15,13 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace
 from okl.operators import JointOperator, Kronecker
 
+# The most numbers that the factors of all systems have.
+MOST_ENTRIES = 2**24
 # Products with J that are saved, times the root of the largest entry of the system in
-# units of alpha, and that are left, times the root of the condition of L; the most
-# numbers that the factors have; and the mean curvature, relative to the largest.
-_SAVED, _LEFT, _ENTRIES, _HEAVY = 3.0, 10.0, 2**24, 0.3
+# units of alpha; and that are left, times the root of the condition of L.
+_SAVED, _LEFT = 3.0, 10.0
+# The least mean curvature, relative to the largest.
+_HEAVY = 0.3
 
 
 def apart_cost(
@@ -37,9 +40,10 @@ def apart_cost(
     alpha : float
         Strength of the regularisation.
     """
+    if not (isinstance(joint, Kronecker) and curvature.separable):
+        return None
     kernel, W = joint.output_kernel, curvature.diagonal
-    apart = isinstance(joint, Kronecker) and curvature.separable
-    if not (apart and kernel.couples and kernel.nodes is None):
+    if not kernel.couples or kernel.nodes is not None:
         return None
     xp, (n, m) = namespace(W), W.shape
     sizes = xp.sum(xp.astype(W > 0, W.dtype), axis=0)
@@ -47,7 +51,8 @@ def apart_cost(
     saved = _SAVED * (float(xp.max(W * joint.diagonal)) / alpha) ** 0.5
     # of a logistic loss systems are large, and most of their entries light
     light = float(xp.sum(W)) < _HEAVY * float(xp.max(W) * xp.sum(sizes))
-    if light or m > n or cost > saved or float(xp.sum(sizes**2)) > _ENTRIES:
+    most = min(MOST_ENTRIES, joint.workspace * n**2)
+    if light or m > n or cost > saved or float(xp.sum(sizes**2)) > most:
         return None
     L = kernel.matrix()
     variances = xp.linalg.diagonal(L)
