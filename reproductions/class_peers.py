@@ -25,7 +25,7 @@ are small here may be those of luck: the mean of Matern and Laplacian kernels by
 first 25 splits of iris and wine; that there is a temperature, its prior and the
 smallest alpha on seven other sets and on other splits of usps, digits, iris and wine;
 when each column has a width of its own, and when one kernel takes the place of the
-mean, on sets drawn by `make_classification`, on other targets of parkinsons,
+mean, on sets drawn by `make_classification` and by hand, other targets of parkinsons,
 sarcos4449, enb and rf1, on jura and scpf, and on other splits of satimage, digits,
 iris, wine and breast_cancer.
 

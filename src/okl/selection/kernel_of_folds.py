@@ -7,10 +7,11 @@ mean is better than either on most sets.
 
 Columns that do not matter are noise in the distances of rows, which no width for all
 can take away. A width for each column can, but with few rows it fits the folds too
-closely. A parameter that does nothing raises a log likelihood by about a half, by
-chance: the widths are kept where they raise that of held-out rows by one for each more.
-The loss of classes is minus a log likelihood; where all of it is less than the widths
-have to gain, they are not tried.
+closely. Parameters that do nothing raise a log likelihood by chance, by about half of
+a chi-squared variable with a degree of freedom for each. The widths are kept where they
+raise that of held-out rows by more than it has but for one time in forty. The loss of
+classes is minus a log likelihood; where all of it is less than that, they are not
+tried.
 
 There may be a second minimum where there are few rows, a nearly linear kernel. To
 search for it does not pay on most sets (docs/reproductions/class_peers.md).
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from scipy.special import chdtri
 
 from okl.kernels import Kernel
 from okl.problems import Observed
@@ -44,6 +46,8 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 _ITERATIONS, _TRIED = 6, 3
 # Relative gap of the fits to the folds.
 _TOL = 1e-6
+# How often widths that do nothing may be kept by chance.
+_CHANCE = 0.025
 # By how much the log likelihood of one kernel is above that of the mean, to be clear.
 _CLEAR = 3.0
 
@@ -68,7 +72,7 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
     found = [learned(first_kernel(d))]
     if n**2 * d <= MOST_DISTANCES:
         found.append(learned(with_laplacian(found[0].kernel, d)))
-    best, enough = min(found, key=_value), d - 1  # so many more widths
+    best, enough = min(found, key=_value), chdtri(d - 1, _CHANCE) / 2  # more widths
     gain = partial(_gain, rows.observed, best.value)
     if 1 < d <= MOST_WIDTHS and gain(0.0) > enough:
         tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
