@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from okl import OutputKernelClassifier
 from okl.losses import Envelope, Hinge, SquaredHinge
 from okl.losses.separable import DiagonalCurvature
 from okl.operators import Dense, Features
@@ -13,7 +14,7 @@ from okl.solvers import NewtonCG, Request, SemismoothNewton
 from okl.solvers.predictor import active_system, hessian
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.root_system import RootSystem
-from okl.structures import Fixed
+from okl.structures import Fixed, Mean
 from tests.samples import psd, targets_for
 
 N, M, RANK, ALPHA = 60, 8, 2, 0.3
@@ -147,3 +148,21 @@ def test_a_large_system_is_preconditioned_once(monkeypatch):
     first, again = (system.solve(right, sums, rtol=1e-9) for _ in range(2))
     assert_allclose(first, again)
     assert made == [1]
+
+
+@pytest.mark.parametrize("structure", ["frobenius", Mean(2.0)], ids=str)
+def test_conjugate_gradients_in_long_form_have_an_intercept_for_each_task(
+    structure, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(N, 3)), np.arange(N) % 4
+    y = X[:, 0] + 0.5 * task * X[:, 1] + 0.4 * rng.normal(size=N) > 0.5
+    model = OutputKernelClassifier(
+        "linear", structure, 0.1, loss="squared_hinge", tol=1e-9
+    )
+    direct = model.fit(X, y, task=task).certificate_
+    monkeypatch.setattr(active_system, "DIRECT", 0)
+    monkeypatch.setattr(active_system, "_MILD", 0)
+    found = model.fit(X, y, task=task).certificate_
+    assert found.status == direct.status == "optimal"
+    assert_allclose(found.primal, direct.primal, rtol=2e-9)

@@ -161,7 +161,7 @@ class ActiveSystem:
         if problem.centered:
             shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
-            right = right - joint @ first - alpha * curvature.solve_total(sums)
+            right = right - joint @ first - alpha * shift
         adjoint = curvature.adjoint(right)
         solved = self._large.solve(adjoint, rtol=rtol, max_iter=_MOST_PRODUCTS)
         return first + curvature.factor(solved)
