@@ -94,10 +94,18 @@ class Tasks:
         return xp.take(values, xp.asarray(self.codes), axis=0)
 
     def scatter(self, column: Array) -> Array:
-        """Return the matrix C (n_samples, n_tasks) of a column c (n_samples, 1)."""
+        """Return the matrix C (n_samples, n_tasks) of a column c (n_samples, 1).
+
+        Of a matrix what is left with zeros beside each row's own entry.
+        """
         xp = namespace(column)
         own = xp.asarray(self.codes)[:, None] == xp.arange(self.n_tasks)
         return xp.where(own, column, xp.zeros_like(column))
+
+    def own(self, matrix: Array) -> Array:
+        """Return of a matrix (n_samples, n_tasks) each row's own entry, a column."""
+        xp = namespace(matrix)
+        return xp.sum(self.scatter(matrix), axis=1, keepdims=True)
 
     def aggregate(self, column: Array, matrix: Any) -> Array:
         """Return C'M (n_tasks, p) for a column c (n_samples, 1) and M (n_samples, p).

@@ -14,6 +14,9 @@ Where L is known and couples no outputs, libsvm has the multipliers faster
 (`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
 near enough.
 
+Data in long form with a learned L and few tasks are written out as a target matrix
+(`okl.solvers.kinks.written_out`).
+
 With several kernels, each with a learned L, the rounds are those of
 `okl.solvers.kinks.term_ascent`, for the squared hinge as well, which is smooth but
 curved in few entries. They are also the faster ones for one kernel under the squared
@@ -40,6 +43,12 @@ from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.kinks.term_ascent import term_ascent
+from okl.solvers.kinks.written_out import (
+    WrittenOut,
+    in_long_form,
+    is_written_out,
+    written_out,
+)
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
@@ -83,6 +92,8 @@ class AugmentedLagrangian(Solver):
 
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems, or of one term."""
+        if is_written_out(problem):
+            return WrittenOut(problem, self.prepare(written_out(problem)))
         if _is_one_term(problem):
             return _OneTerm(self.prepare(as_one_term(problem)))
         solver, smooth = _smooth(problem)
@@ -90,6 +101,9 @@ class AugmentedLagrangian(Solver):
 
     def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
+        if isinstance(prepared, WrittenOut):
+            found = self.solve(prepared.inside, request)
+            return in_long_form(prepared.problem, found, request, self._given)
         if isinstance(prepared, _OneTerm):
             return of_one_term(term_ascent(prepared.inside, request))
         problem = prepared.problem
@@ -99,6 +113,13 @@ class AugmentedLagrangian(Solver):
                 return term_ascent(prepared, request)
             return proximal_points(term_ascent, prepared, request)
         return _rounds(prepared, request)
+
+    def _given(
+        self, problem: Problem, request: Request, multipliers: Array
+    ) -> Solution:
+        """Iterate from multipliers that are near, L given."""
+        start = _Start(multipliers, None)
+        return _rounds(self.prepare(problem), request._replace(start=start))
 
 
 def _rounds(prepared: Any, request: Request) -> Solution:

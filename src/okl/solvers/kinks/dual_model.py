@@ -37,13 +37,25 @@ class DualModel(NamedTuple):
         """Take the model and a from the solution of a smooth problem."""
         scores = problem.entries.predictions(solution.dual_coef)
         scores, _ = replace(problem, loss=envelope).at_best_intercept(scores)
-        return cls._certified(
+        return cls.certified(
             problem,
             multipliers_at(problem, envelope, scores),
             solution.dual_coef,
             solution.output_kernel,
             request,
             rank_limited=solution.certificate.status == "rank_limited",
+        )
+
+    @classmethod
+    def of_solution(cls, found: Solution) -> DualModel:
+        """Return that of a solution with a dual point."""
+        assert found.dual_point is not None
+        return cls(
+            found.dual_point,
+            found.dual_coef,
+            found.output_kernel,
+            0.0 if found.intercept is None else found.intercept,
+            found.certificate,
         )
 
     def sparse(self, problem: Problem, request: Request) -> DualModel:
@@ -78,7 +90,7 @@ class DualModel(NamedTuple):
     ) -> DualModel:
         """Return the model with Theta = a L / alpha."""
         theta = problem.entries.theta(multipliers / request.alpha, kernel)
-        return cls._certified(
+        return cls.certified(
             problem,
             multipliers,
             theta,
@@ -103,7 +115,7 @@ class DualModel(NamedTuple):
         return here.relative_gap <= there.relative_gap + tol
 
     @classmethod
-    def _certified(
+    def certified(
         cls,
         problem: Problem,
         multipliers: Array,
@@ -113,6 +125,7 @@ class DualModel(NamedTuple):
         *,
         rank_limited: bool,
     ) -> DualModel:
+        """Return a model, its intercept the best one, with a dual point."""
         predictions = problem.entries.predictions(dual_coef)
         _, best = problem.at_best_intercept(predictions)
         intercept: Array | float = 0.0 if best is None else best
