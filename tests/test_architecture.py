@@ -55,7 +55,7 @@ ROWS = [
 ]
 # The folders of solvers, and the files beside them, in the same way.
 SOLVER_ROWS = [
-    [{"request"}, {"neighbours"}, {"requirements"}],
+    [{"request"}, {"neighbours"}, {"requirements"}, {"written_out"}],
     [{"solution"}],
     [{"base"}, {"monitor"}],
     [{"table"}, {"predictor"}],

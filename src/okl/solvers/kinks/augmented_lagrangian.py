@@ -15,7 +15,7 @@ Where L is known and couples no outputs, libsvm has the multipliers faster
 near enough.
 
 Data in long form with a learned L and few tasks are written out as a target matrix
-(`okl.solvers.kinks.written_out`).
+(`okl.solvers.written_out`).
 
 With several kernels, each with a learned L, the rounds are those of
 `okl.solvers.kinks.term_ascent`, for the squared hinge as well, which is smooth but
@@ -41,14 +41,9 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.long_form import in_long_form
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.kinks.term_ascent import term_ascent
-from okl.solvers.kinks.written_out import (
-    WrittenOut,
-    in_long_form,
-    is_written_out,
-    written_out,
-)
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
@@ -57,6 +52,7 @@ from okl.solvers.table import first_that_fits
 from okl.solvers.terms.one_term import as_one_term, of_one_term
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_newton import PreparedTerms
+from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # The first Moreau parameter, and the largest.
 _FIRST, _LARGEST = 1.0, 1e6
@@ -73,7 +69,8 @@ _STEPS = 200
 _SMALLER = 0.1
 # The gap from which on the model of the dual point is tried.
 _ROUGH = 1e-3
-# Most outputs for which it is written out how a learned L answers to a change of C.
+# Most outputs for which it is written out how a learned L answers to a change of C, and
+# most tasks in long form for which the target matrix is.
 _FEW_OUTPUTS = 50
 # Rounds without a smaller gap, after which rounding is in the way; and rounds within
 # the tolerance, after which the model of the dual point is not waited for.
@@ -92,7 +89,7 @@ class AugmentedLagrangian(Solver):
 
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems, or of one term."""
-        if is_written_out(problem):
+        if is_written_out(problem, most=_FEW_OUTPUTS):
             return WrittenOut(problem, self.prepare(written_out(problem)))
         if _is_one_term(problem):
             return _OneTerm(self.prepare(as_one_term(problem)))
@@ -102,8 +99,8 @@ class AugmentedLagrangian(Solver):
     def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the dual point of a neighbouring alpha, or from zero."""
         if isinstance(prepared, WrittenOut):
-            found = self.solve(prepared.inside, request)
-            return in_long_form(prepared.problem, found, request, self._given)
+            found = self.solve(prepared.matrix, request)
+            return in_long_form(prepared.column, found, request, self._given)
         if isinstance(prepared, _OneTerm):
             return of_one_term(term_ascent(prepared.inside, request))
         problem = prepared.problem

@@ -12,23 +12,33 @@ a few rounds lead to where Newton's method starts, which takes some ten steps:
 - for labels, where a region says what L may be, that in L
   (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
   if outputs are few.
+
+Labels in long form of few tasks are written out as a target matrix
+(`okl.solvers.written_out`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
-from okl.solvers.smooth.rounds import PreparedRounds, rounds
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, rounds
 from okl.solvers.solution import Solution
+from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # Steps in L find the answers to a change of each entry: where there is a factor as
-# well, they are taken up to so many outputs.
+# well, they are taken up to so many outputs. Up to so many tasks in long form labels
+# are written out: with more of them models of some columns of K are as fast.
 _FEW_OUTPUTS = 20
+# Where the matrix is written out L is found to this part of the tolerance, for f is
+# found once more, and the gap another one.
+_CLOSER = 0.5
+# And that f to this relative gap.
+_BEST = 1e-14
 
 
 class Majorization(Solver):
@@ -59,12 +69,22 @@ class Majorization(Solver):
     def __init__(self, columns: int = 100) -> None:
         self.columns = columns
 
-    def prepare(self, problem: Problem) -> PreparedRounds:
+    def prepare(self, problem: Problem) -> PreparedRounds | WrittenOut:
         """Prepare what finds f, and what makes models."""
-        return PreparedRounds.of(problem, self.columns)
+        prepared = PreparedRounds.of(problem, self.columns)
+        loss = problem.loss.capabilities
+        labels = "multilabel" in loss and "quadratic" not in loss
+        if not (labels and is_written_out(problem, most=_FEW_OUTPUTS)):
+            return prepared
+        matrix = PreparedRounds.of(written_out(problem), self.columns)
+        return WrittenOut(prepared, matrix)
 
-    def solve(self, prepared: PreparedRounds, request: Request) -> Solution:
+    def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
+        if isinstance(prepared, WrittenOut):
+            closer = request._replace(tol=_CLOSER * request.tol)
+            found = self.solve(prepared.matrix, closer)
+            return _in_long_form(prepared, found, request)
         in_factor = factor_newton.takes(prepared)
         few = prepared.problem.n_outputs <= _FEW_OUTPUTS
         if region_newton.takes(prepared) and (few or not in_factor):
@@ -79,3 +99,26 @@ class Majorization(Solver):
             best = min(found, further, key=lambda one: one.certificate.relative_gap)
             return replace(best, n_iter=len(history), history=history)
         return (factor_newton.factor_newton if in_factor else rounds)(prepared, request)
+
+
+def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> Solution:
+    """Return the best f in long form for the L that was found with the matrix."""
+    column, problem = prepared.column, prepared.column.problem
+    alpha, kernel = request.alpha, found.output_kernel
+    dual = problem.entries.tasks.own(prepared.matrix.dual_of(found.start.inside))
+    start = column.inside_of(dual, kernel, alpha)
+    best = column.best_predictor(kernel, Request(alpha, _BEST, STEPS, start))
+    certificate = problem.certificate(
+        best.dual_coef,
+        kernel,
+        alpha,
+        tol=request.tol,
+        rank_limited=found.certificate.status == "rank_limited",
+        intercept=0.0 if best.intercept is None else best.intercept,
+    )
+    return replace(
+        found,
+        dual_coef=best.dual_coef,
+        certificate=certificate,
+        intercept=best.intercept,
+    )

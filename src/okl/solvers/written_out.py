@@ -1,0 +1,51 @@
+"""Data in long form, written out as a target matrix of which a row has one entry.
+
+With L learned, losses of labels and the envelopes of losses with kinks bend sharply.
+Where there is a target matrix Newton's methods find L under them in a few steps. In
+long form there are only models of some columns of K (`okl.solvers.smooth.rounds`),
+which take many rounds then, or stall. So where tasks are few the matrix is written
+out: its other entries have no weight. Its L is that of the long form, and so are the
+multipliers, of which a row has one; f is found for L again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from okl.numerics.arrays import namespace
+from okl.problems import Problem, TargetColumn, TargetMatrix
+
+# How many times more K must fit into memory, as Newton's methods ask.
+_MATRICES = 2
+
+
+class WrittenOut(NamedTuple):
+    """What a solver has prepared of a problem in long form, and of the matrix."""
+
+    column: Any
+    matrix: Any
+
+
+def is_written_out(problem: Problem, *, most: int) -> bool:
+    """Tell whether a problem is solved so, with so many tasks at most."""
+    return (
+        isinstance(problem.entries, TargetColumn)
+        and "known" not in problem.structure.capabilities
+        and problem.n_outputs <= most
+        and problem.operator.workspace >= _MATRICES
+    )
+
+
+def written_out(problem: Problem) -> Problem:
+    """Return the problem with the target matrix."""
+    entries, weights = problem.entries, problem.weights
+    assert isinstance(entries, TargetColumn)
+    if weights is None:
+        weights = namespace(problem.targets).ones_like(problem.targets)
+    return replace(
+        problem,
+        targets=entries.tasks.scatter(problem.targets),
+        entries=TargetMatrix(entries.operator),
+        weights=entries.tasks.scatter(weights),
+    )
