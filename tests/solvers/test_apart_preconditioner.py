@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from okl.losses import Huber, Logistic
 from okl.losses.separable import DiagonalCurvature
-from okl.operators import Dense, Kronecker
+from okl.operators import Dense, Features, Kronecker
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG
@@ -70,6 +70,10 @@ def test_it_is_made_where_that_saves_more_than_it_takes():
         stored = Dense(np.eye(N), workspace=workspace)
         cost = apart_cost(Kronecker(stored, joint.output_kernel), W, ALPHA)
         assert (cost is not None) == made
+    # with few features there are not many steps at any alpha
+    few = Features(np.random.default_rng(0).normal(size=(N, 5)))
+    narrow = Kronecker(few, joint.output_kernel)
+    assert apart_cost(narrow, W, ALPHA / 1000) is None
     # conjugate gradients are quick at a large alpha
     assert apart_cost(joint, W, 10.0) is None
     # an L of low rank is not nearly diagonal

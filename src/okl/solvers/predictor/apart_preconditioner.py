@@ -18,7 +18,8 @@ from okl.operators import JointOperator, Kronecker
 # The most numbers that the factors of all systems have.
 MOST_ENTRIES = 2**24
 # Products with J that are saved, times the root of the largest entry of the system in
-# units of alpha; and that are left, times the root of the condition of L.
+# units of alpha, or the dimensions; and that are left, times the root of the condition
+# of L.
 _SAVED, _LEFT = 3.0, 10.0
 # The least mean curvature, relative to the largest.
 _HEAVY = 0.3
@@ -48,7 +49,12 @@ def apart_cost(
     xp, (n, m) = namespace(W), W.shape
     sizes = xp.sum(xp.astype(W > 0, W.dtype), axis=0)
     cost = float(xp.sum(sizes**3)) / (3 * m * joint.work)
-    saved = _SAVED * (float(xp.max(W * joint.diagonal)) / alpha) ** 0.5
+    # no more steps than there are dimensions: two multiplications for each row and
+    # feature are a product
+    dimensions = m * joint.work / (2 * n)
+    saved = _SAVED * min(
+        (float(xp.max(W * joint.diagonal)) / alpha) ** 0.5, dimensions
+    )
     # of a logistic loss systems are large, and most of their entries light
     light = float(xp.sum(W)) < _HEAVY * float(xp.max(W) * xp.sum(sizes))
     most = min(MOST_ENTRIES, joint.workspace * n**2)
