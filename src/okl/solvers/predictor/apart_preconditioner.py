@@ -18,15 +18,18 @@ from okl.operators import JointOperator, Kronecker
 # The most numbers that the factors of all systems have.
 MOST_ENTRIES = 2**24
 # Products with J that are saved, times the root of the largest entry of the system in
-# units of alpha, or the dimensions; and that are left, times the root of the condition
-# of L.
+# units of alpha, of that without the columns of another preconditioner, or times the
+# dimensions; and that are left, times the root of the condition of L.
 _SAVED, _LEFT = 3.0, 10.0
 # The least mean curvature, relative to the largest.
 _HEAVY = 0.3
 
 
 def apart_cost(
-    joint: JointOperator, curvature: Curvature, alpha: float
+    joint: JointOperator,
+    curvature: Curvature,
+    alpha: float,
+    missed: Array | None = None,
 ) -> float | None:
     """Return what it takes to make, in products with J; None where it saves no more.
 
@@ -40,6 +43,8 @@ def apart_cost(
         W.
     alpha : float
         Strength of the regularisation.
+    missed : array (n_samples, n_outputs), optional
+        The diagonal of what another preconditioner leaves of J; None for that of J.
     """
     if not (isinstance(joint, Kronecker) and curvature.separable):
         return None
@@ -52,9 +57,9 @@ def apart_cost(
     # no more steps than there are dimensions: two multiplications for each row and
     # feature are a product
     dimensions = m * joint.work / (2 * n)
-    saved = _SAVED * min(
-        (float(xp.max(W * joint.diagonal)) / alpha) ** 0.5, dimensions
-    )
+    left = joint.diagonal if missed is None else missed
+    largest = max(float(xp.max(W * left)), 0.0)  # rounding may be below
+    saved = _SAVED * min((largest / alpha) ** 0.5, dimensions)
     # of a logistic loss systems are large, and most of their entries light
     light = float(xp.sum(W)) < _HEAVY * float(xp.max(W) * xp.sum(sizes))
     most = min(MOST_ENTRIES, joint.workspace * n**2)
