@@ -135,7 +135,8 @@ def test_where_there_is_nothing_to_be_sure_of(
 ):
     out = tmp_path / "out"
     out.mkdir()
-    (out / FILE).write_text("of a fit before")
+    for name in ("report.txt", FILE):
+        (out / name).write_text("of a fit before")
     result = okl("fit", related_csv, *options, "--out", out, "--stability", "3", *SMALL)
     assert result.exit_code == 0, result.stderr
     assert said in " ".join(result.stdout.split())

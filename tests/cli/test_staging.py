@@ -28,6 +28,13 @@ def test_results_of_before_go_and_other_files_stay(tmp_path):
     assert (tmp_path / "a.txt").read_text() == "new"
 
 
+def test_files_that_were_there_before_any_results_stay(tmp_path):
+    (tmp_path / "b.txt").write_text("mine")
+    with staged_folder(tmp_path, may_be=["b.txt"]) as folder:
+        (folder / "a.txt").write_text("new")
+    assert (tmp_path / "b.txt").read_text() == "mine"
+
+
 def test_a_new_folder_has_the_usual_permissions(tmp_path):
     (tmp_path / "usual").mkdir()
     with staged_folder(tmp_path / "out"):

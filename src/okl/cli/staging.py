@@ -28,7 +28,7 @@ def staged_folder(destination: Path, may_be: Iterable[str] = ()) -> Iterator[Pat
 
     A new folder appears at once, complete. In one that exists, files of the same
     names are replaced one by one, and the others stay, but for those that ``may_be``
-    among the results and are not: they are of results before.
+    among the results and are not: where files are replaced they are of results before.
     """
     destination = destination.absolute()
     with _workspace(destination, destination) as files:
@@ -36,10 +36,12 @@ def staged_folder(destination: Path, may_be: Iterable[str] = ()) -> Iterator[Pat
         with refusing(f"cannot write {destination}", OSError):
             if destination.exists():
                 found = sorted(files.iterdir())
+                again = any((destination / file.name).exists() for file in found)
                 for file in found:
                     os.replace(file, destination / file.name)
                 for name in {*may_be} - {file.name for file in found}:
-                    (destination / name).unlink(missing_ok=True)
+                    if again:
+                        (destination / name).unlink(missing_ok=True)
             else:
                 destination.parent.mkdir(parents=True, exist_ok=True)
                 os.rename(files, destination)
