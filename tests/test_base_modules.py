@@ -66,6 +66,12 @@ class TestArray:
         there = arrays.definite_solver(strict.asarray(A))(strict.asarray(right))
         assert_allclose(np.asarray(there), solve(right), atol=1e-12)
 
+    @pytest.mark.parametrize("shift", [2.0, np.arange(1.0, 7.0)], ids=["one", "each"])
+    def test_shifted_solver(self, shift):
+        A, right = psd(6, rank=2), np.ones((6, 2))
+        solve = arrays.shifted_solver(A.copy(), shift)
+        assert_allclose((A + shift * np.eye(6)) @ solve(right), right, atol=1e-12)
+
     def test_inner_and_epsilon(self):
         A = psd(3)
         for array in (A, A.T.copy(order="F"), strict.asarray(A)):

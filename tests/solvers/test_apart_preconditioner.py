@@ -61,6 +61,17 @@ def test_it_is_the_inverse_where_outputs_are_apart():
     assert_allclose(apply(equations.product(right)[0]), right, atol=1e-6)
 
 
+def test_rows_that_are_there_again_have_an_inverse_at_any_alpha():
+    X = np.repeat(np.random.default_rng(0).normal(size=(N // 3, 3)), 3, axis=0)
+    K = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2) / 2)
+    joint = Kronecker(Dense(K), SpectralKernel.from_matrix(LITTLE))
+    W = DiagonalCurvature.of(np.ones((N, M)))
+    apply = apart_preconditioner(joint, W, 1e-18, centered=True)
+    for vector in np.linalg.eigh(K)[1].T[:40]:
+        right = np.tile(vector[:, None], M)
+        assert np.all(np.sum(right * apply(right), axis=0) > 0)
+
+
 def test_it_is_made_where_that_saves_more_than_it_takes():
     equations, _ = system(LITTLE)
     joint, W = equations.prepared.joint, equations.curvature

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Envelope, Hinge, Logistic
-from okl.numerics.arrays import definite_solver
+from okl.numerics.arrays import shifted_solver
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
@@ -209,8 +209,8 @@ def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
     start = Majorization().solve(prepared, Request(4.0, tol=1e-6, max_iter=200)).start
     monkeypatch.setattr(
         active_system,
-        "definite_solver",
-        lambda matrix: systems.append(1) or definite_solver(matrix),
+        "shifted_solver",
+        lambda *given: systems.append(1) or shifted_solver(*given),
     )
     found = Majorization().solve(
         prepared, Request(1.0, tol=1e-6, max_iter=200, start=start)

@@ -106,6 +106,15 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
     return lambda right: inverse @ right
 
 
+def shifted_solver(matrix: Array, shift: Array | float) -> Callable[[Array], Array]:
+    """Return what solves with a PSD matrix plus a diagonal, up to rounding of it."""
+    xp, size = namespace(matrix), matrix.shape[0]
+    rounding = float(xp.finfo(matrix.dtype).eps) * size
+    largest = xp.max(xp.linalg.diagonal(matrix))
+    identity = xp.eye(size, dtype=matrix.dtype)
+    return definite_solver(matrix + identity * (shift + rounding * largest))
+
+
 def symmetric(matrix: Array) -> Array:
     """Return the symmetric part of a square matrix."""
     return (matrix + matrix.T) / 2

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, definite_solver, namespace
+from okl.numerics.arrays import Array, namespace, shifted_solver
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.root_system import RootSystem
@@ -140,7 +140,7 @@ class ActiveSystem:
                 blocks.append(_Block(columns, mask, self._roots.solve, members))
                 continue
             matrix = joint.block(rows, outputs if joint.couples else first)
-            inverse = _inverse(matrix, self.alpha / diagonal[:, columns][mask])
+            inverse = shifted_solver(matrix, self.alpha / diagonal[:, columns][mask])
             blocks.append(_Block(columns, mask, inverse, members))
         return blocks
 
@@ -214,13 +214,3 @@ class _Block:
         identity = xp.eye(members.shape[1], dtype=members.dtype)
         total = members.T @ ones + identity * xp.astype(empty, members.dtype)
         return ones, total, empty
-
-
-def _inverse(matrix: Array, diagonal: Array) -> Callable[[Array], Array]:
-    """Factorise M + D, up to rounding of M."""
-    xp = namespace(matrix)
-    size = matrix.shape[0]
-    rounding = float(xp.finfo(matrix.dtype).eps) * size
-    largest = xp.max(xp.linalg.diagonal(matrix))
-    identity = xp.eye(size, dtype=matrix.dtype)
-    return definite_solver(matrix + identity * (diagonal + rounding * largest))

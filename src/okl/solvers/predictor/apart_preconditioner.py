@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, definite_solver, eigh, namespace
+from okl.numerics.arrays import Array, eigh, namespace, shifted_solver
 from okl.operators import JointOperator, Kronecker
 
 # The most numbers that the factors of all systems have.
@@ -90,8 +90,7 @@ def apart_preconditioner(
         scale = xp.sqrt(xp.take(W[:, j], rows, axis=0))
         matrix *= scale[:, None]
         matrix *= scale
-        matrix += alpha * xp.eye(rows.shape[0], dtype=W.dtype)
-        solvers.append(definite_solver(matrix) if rows.shape[0] else None)
+        solvers.append(shifted_solver(matrix, alpha) if rows.shape[0] else None)
 
     def apply(right: Array) -> Array:
         columns = []
