@@ -25,6 +25,20 @@ def regressor(*given, **parameters):
     return OutputKernelRegressorCV(*given, **{"alphas": 2, "cv": 2} | parameters)
 
 
+def peak_of(search, X, y):
+    """Return the most bytes that a fit has at once."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return peak
+
+
 @pytest.mark.parametrize(
     ("search", "y"),
     [
@@ -45,15 +59,7 @@ def regressor(*given, **parameters):
 )
 def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
     said = search.forecast(X, y).memory
-    gc.collect()
-    tracemalloc.start()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            search.fit(X, y)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    peak = peak_of(search, X, y)
     assert said > peak / 2
     assert said < 4 * peak
 
@@ -65,15 +71,7 @@ def test_memory_of_the_systems_of_outputs_that_are_related():
     targets += 0.1 * rng.standard_t(2, size=targets.shape)
     search = regressor("rbf", "frobenius", loss="huber", alphas=[1e-3], max_iter=1)
     said = search.forecast(rows, targets).memory
-    gc.collect()
-    tracemalloc.start()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            search.fit(rows, targets)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    peak = peak_of(search, rows, targets)
     assert peak > 8 * 30 * N**2
     assert peak / 1.5 < said < 1.5 * peak
 
@@ -96,15 +94,7 @@ def test_memory_of_kernels_that_are_combined(kernel, parameters):
     rows, targets, _ = draw(400, 4)
     search = regressor(kernel, **{"structures": "identity"} | parameters)
     said = search.forecast(rows, targets).memory
-    gc.collect()
-    tracemalloc.start()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            search.fit(rows, targets)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    peak = peak_of(search, rows, targets)
     # what needs products only is a small part of a large workspace here
     assert peak < said < (2.0 if "loss" in parameters else 1.5) * peak
 

@@ -1,6 +1,7 @@
 """The kernel of classes is the best for held-out rows, with widths where they pay."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,6 +59,22 @@ def test_columns_that_do_nothing_have_large_widths(monkeypatch):
     assert spread(alike) == pytest.approx(1.0)
     better = rows.value(alike, criterion) - rows.value(kernel, criterion)
     assert better > chi2.isf(0.025, 4) / 2 - recipe._CLEAR
+
+
+@pytest.mark.parametrize(("more", "searches"), [(-0.01, 3), (0.01, 5)])
+def test_widths_have_to_gain_more_than_chance(more, searches):
+    rows, _ = rows_of(3)
+    chance = chi2.isf(0.025, 4) / 2
+    values = iter([20.0, 21.0, 20.0 - chance - more, 1.0, 1.0])
+    learned = []
+
+    def learn(self, start, criterion, max_iter):
+        learned.append(start)
+        return SimpleNamespace(kernel=start, value=next(values))
+
+    spy = type("Spy", (StandardRows,), {"learned": learn})
+    recipe.kernel_of_folds(spy(rows.Z, rows.observed, True, None), FOLDS)
+    assert len(learned) == searches
 
 
 def test_widths_that_do_not_pay_are_not_kept():

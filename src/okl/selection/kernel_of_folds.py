@@ -72,11 +72,12 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
     found = [learned(first_kernel(d))]
     if n**2 * d <= MOST_DISTANCES:
         found.append(learned(with_laplacian(found[0].kernel, d)))
-    best, enough = min(found, key=_value), chdtri(d - 1, _CHANCE) / 2  # more widths
+    best = min(found, key=_value)
     gain = partial(_gain, rows.observed, best.value)
-    if 1 < d <= MOST_WIDTHS and gain(0.0) > enough:
+    by_chance = chdtri(d - 1, _CHANCE) / 2  # nan for a single column
+    if d <= MOST_WIDTHS and gain(0.0) > by_chance:
         tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
-        if gain(tried.value) > enough:
+        if gain(tried.value) > by_chance:
             found = [learned(with_widths(one.kernel, rows.Z)) for one in found]
             best = min(found, key=_value)
     if len(found) == 1:

@@ -17,9 +17,8 @@ from okl.operators import JointOperator, Kronecker
 
 # The most numbers that the factors of all systems have.
 MOST_ENTRIES = 2**24
-# Products with J that are saved, times the root of the largest entry of the system in
-# units of alpha, of that without the columns of another preconditioner, or times the
-# dimensions; and that are left, times the root of the condition of L.
+# Without these systems conjugate gradients take so many products with J, times the root
+# of what is left of the condition; with them so many, times the root of that of L.
 _SAVED, _LEFT = 3.0, 10.0
 # The least mean curvature, relative to the largest.
 _HEAVY = 0.3
