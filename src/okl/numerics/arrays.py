@@ -29,9 +29,27 @@ def namespace(array: Array) -> Any:
     """Return the array API namespace of an array.
 
     NumPy is known at once: to ask it takes three times as long, and it is asked at
-    each step with small arrays.
+    each step with small arrays. CuPy and PyTorch have no namespace of their own that
+    follows the standard: array-api-compat has one for each.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the array's library needs array-api-compat, which is not installed.
     """
-    return np if type(array) is np.ndarray else array.__array_namespace__()
+    if type(array) is np.ndarray:
+        return np
+    if hasattr(array, "__array_namespace__"):
+        return array.__array_namespace__()
+    try:
+        from array_api_compat import array_namespace
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{type(array)!r} has no array API namespace of its own; install "
+            "array-api-compat, which has one for CuPy and PyTorch: "
+            'pip install "okl[gpu]".'
+        ) from error
+    return array_namespace(array)
 
 
 def is_numpy(array: Array) -> bool:
@@ -94,6 +112,25 @@ def solve_definite(matrix: Array, right: Array, *, overwrite: bool = False) -> A
     return namespace(matrix).linalg.solve(matrix, right)
 
 
+def cholesky(matrix: Array) -> Array:
+    """Return the lower triangle R with R R' a symmetric positive definite matrix.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not numerically positive definite, of which the standard leaves
+        open what becomes: CuPy gives NaN, and PyTorch has an error of its own.
+    """
+    xp = namespace(matrix)
+    try:
+        root = xp.linalg.cholesky(matrix)
+    except RuntimeError as error:
+        raise np.linalg.LinAlgError(str(error)) from error
+    if not xp.all(xp.isfinite(root)):
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    return root
+
+
 def definite_solver(matrix: Array) -> Callable[[Array], Array]:
     """Return what solves with a symmetric positive definite matrix, factorised once."""
     if is_numpy(matrix):
@@ -102,17 +139,24 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
         if info == 0:
             dpotrs = scipy.linalg.lapack.dpotrs
             return lambda right: dpotrs(factor, right, lower=True)[0]
-    inverse = namespace(matrix).linalg.inv(matrix)
-    return lambda right: inverse @ right
+        inverse = np.linalg.inv(matrix)
+        return lambda right: inverse @ right
+    # the standard solves no triangles; L^-T L^-1 is symmetric and definite whatever is
+    # rounded, as conjugate gradients need it, which the inverse of the matrix is not
+    inverse = namespace(matrix).linalg.inv(cholesky(_definite(matrix)))
+    return lambda right: inverse.T @ (inverse @ right)
 
 
 def shifted_solver(matrix: Array, shift: Array | float) -> Callable[[Array], Array]:
     """Return what solves with a PSD matrix plus a diagonal, up to rounding of it."""
+    return definite_solver(_definite(matrix, shift))
+
+
+def _definite(matrix: Array, shift: Array | float = 0.0) -> Array:
+    """Return the matrix plus a diagonal, and what rounding may have taken of it."""
     xp, size = namespace(matrix), matrix.shape[0]
-    rounding = float(xp.finfo(matrix.dtype).eps) * size
-    largest = xp.max(xp.linalg.diagonal(matrix))
-    identity = xp.eye(size, dtype=matrix.dtype)
-    return definite_solver(matrix + identity * (shift + rounding * largest))
+    rounding = epsilon(matrix) * size * xp.max(xp.linalg.diagonal(matrix))
+    return matrix + xp.eye(size, dtype=matrix.dtype) * (shift + rounding)
 
 
 def symmetric(matrix: Array) -> Array:

@@ -6,6 +6,7 @@ themselves are scikit-learn's (`sklearn.utils.validation.validate_data`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -99,7 +100,7 @@ def check_magnitude(
     """
     xp = namespace(values)
     largest = 0.0
-    if values.size:  # without a copy of absolute values
+    if math.prod(values.shape):  # without a copy of absolute values
         largest = max(float(xp.max(values)), -float(xp.min(values)))
     smallest_size = 1 / largest_size
     if largest != 0 and not smallest_size <= largest <= largest_size:

@@ -227,9 +227,11 @@ class KernelOperator(Operator):
 
     def block(self, rows: Any, output: int | None = None) -> Array:
         """Return K[rows, rows] (k, k) as an array, for few rows."""
-        xp = namespace(self.diagonal())
+        diagonal = self.diagonal()
+        xp = namespace(diagonal)
         once, places = xp.unique_inverse(rows)
-        block = self.cross(once, once) @ xp.eye(once.shape[0])
+        identity = xp.eye(once.shape[0], dtype=diagonal.dtype)
+        block = self.cross(once, once) @ identity
         return xp.take(xp.take(block, places, axis=0), places, axis=1)
 
     def by_task(self, tasks: Tasks, block: tuple[Any, Any] | None = None) -> ByTask:

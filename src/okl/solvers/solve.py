@@ -25,6 +25,11 @@ def solve(
 ) -> Solution:
     """Return the best model of a problem, with the certificate of it.
 
+    It is found with the library whose arrays the problem holds: those of CuPy and
+    PyTorch on a GPU stay there (they need the extra ``gpu``; PyTorch also
+    ``torch.set_default_device("cuda")``, where new arrays are made). Of the losses
+    `Hinge` alone has a faster way with NumPy, by libsvm.
+
     Parameters
     ----------
     problem : Problem

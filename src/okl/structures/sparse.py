@@ -7,7 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from okl.numerics.arrays import Array, eigh, epsilon, inner, namespace, symmetric
+from okl.numerics.arrays import (
+    Array,
+    cholesky,
+    eigh,
+    epsilon,
+    inner,
+    namespace,
+    symmetric,
+)
 from okl.numerics.validation import check_positive
 from okl.optimization.near import Near
 from okl.optimization.near_sparse import nearest_sparse
@@ -244,7 +252,7 @@ def _shrunk_below(
     """
     xp = namespace(limit)
     try:
-        root = xp.linalg.cholesky(limit)
+        root = cholesky(limit)
     except np.linalg.LinAlgError:
         return None
     inverse = xp.linalg.inv(root)

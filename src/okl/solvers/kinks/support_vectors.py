@@ -22,7 +22,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import is_numpy
 from okl.operators import KernelOperator
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
@@ -44,30 +44,28 @@ def fits(problem: Problem, kernel: OutputKernel) -> bool:
         and not kernel.couples
         and isinstance(operator, KernelOperator)
         and operator.workspace >= 1
+        and is_numpy(problem.targets)
     )
 
 
 def multipliers_of(
     problem: Problem, kernel: OutputKernel, alpha: float, *, tol: float
-) -> Array:
+) -> np.ndarray:
     """Return a (n_samples, n_outputs), its entries at their bounds exactly there."""
-    operator, xp = problem.operator, namespace(problem.targets)
+    operator, signs = problem.operator, problem.targets
     assert isinstance(operator, KernelOperator)
     # symmetric: the rows are the columns, and contiguous
-    K = np.ascontiguousarray(
-        np.asarray(operator.columns(xp.arange(operator.n_samples))).T
-    )
-    signs = np.asarray(problem.targets)
+    K = np.ascontiguousarray(operator.columns(np.arange(operator.n_samples)).T)
     weights = np.ones_like(signs)
     if problem.weights is not None:
-        weights = weights * np.asarray(problem.weights)
+        weights = weights * problem.weights
     found = np.zeros_like(signs)
     with config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is seen in the gap
         for j, variance in enumerate(kernel.diagonal()):
             height = float(variance) / alpha
             found[:, j] = _machine(K, signs[:, j], weights[:, j], height, tol)
-    return xp.asarray(found)
+    return found
 
 
 def _machine(

@@ -12,6 +12,7 @@ R' diag(d) R, with d_i the sum of B_js B_jt / D_ij over the outputs j.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,7 +52,8 @@ class RootSystem:
     def solve(self, right: Array) -> Array:
         """Return (M + D)^-1 times an array (n_active, p), its entries row by row."""
         xp = namespace(right)
-        n_columns, width = right.shape[1], max(_ENTRIES // int(self.weights.size), 1)
+        n_columns, n_entries = right.shape[1], math.prod(self.weights.shape)
+        width = max(_ENTRIES // n_entries, 1)
         parts = [
             self._solution(right[:, first : min(first + width, n_columns)])
             for first in range(0, n_columns, width)

@@ -24,6 +24,7 @@ diagonal, whose inverse is that of the matrix I + Z'D^-1 Z by Woodbury's identit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from okl.losses.base import Curvature
@@ -53,7 +54,7 @@ def largest_rank(operator: OperatorTerms, n_outputs: int) -> int:
 def weighs_evenly(curvature: Curvature) -> bool:
     """Tell whether the mean of its weights stands for each row, or all are solved."""
     weights = curvature.diagonal
-    if weights.size <= _DIRECT:
+    if math.prod(weights.shape) <= _DIRECT:
         return True
     xp = namespace(weights)
     least, most = xp.min(weights, axis=1), xp.max(weights, axis=1)
@@ -90,7 +91,7 @@ def sum_preconditioner(
     rows, outputs = xp.nonzero(curvature.diagonal > 0)
     if rows.shape[0] <= _DIRECT and curvature.separable:
         return _of_entries(joint, curvature, rows, outputs, alpha)
-    if curvature.diagonal.size <= _DIRECT:
+    if math.prod(curvature.diagonal.shape) <= _DIRECT:
         return _of_all(joint, curvature, alpha)
     mean = xp.mean(curvature.diagonal, axis=1)
     matrices = [kernel.matrix() for kernel in joint.output_kernel.terms]
