@@ -27,6 +27,7 @@ from okl.problems import Formulation, Inputs, Observed
 from okl.selection import eigenbasis, feature_path
 from okl.selection.feature_path import has_feature_path
 from okl.selection.leave_one_out import has_eigenbasis, leave_one_out
+from okl.selection.one_sided import finite_scores
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 
@@ -114,6 +115,7 @@ def score_fold(
     free = fit_intercept and not training.forbids_intercept
     inputs = training.inputs(operator.restrict(train), fit_intercept=free)
     cross, held_out = _products(operator, observed.tasks, train, test)
+    finite = finite_scores(training, observed.restrict(test)) if free else None
     tried = np.ones(grids.shape, dtype=bool) if tried is None else tried
     scores: dict[tuple[int, int], Any] = {}
     said: dict[tuple[int, int], Any] = {}
@@ -135,7 +137,8 @@ def score_fold(
             max_iter=max_iter,
         )
         ends, watched = {}, []
-        for column, (predictions, gap, end) in zip(columns, path, strict=True):
+        for column, (found, gap, end) in zip(columns, path, strict=True):
+            predictions = found if finite is None else finite(found)
             scores[row, column] = judge(predictions, test)
             largest_gap = max(largest_gap, gap)
             ends[column] = end

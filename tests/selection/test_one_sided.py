@@ -1,0 +1,79 @@
+"""Held-out scores of labels that training rows have all or none of."""
+
+import numpy as np
+import pytest
+
+from okl import OutputKernelClassifierCV
+from okl.coding.tasks import Tasks
+from okl.losses import Hinge, Logistic, Softmax
+from okl.problems import Observed
+from okl.selection.one_sided import finite_scores
+
+# With half a row of each side added, of one side and four rows.
+ODDS = np.log(4.5 / 0.5)
+SCORES = np.array([[0.3, -900.0, 900.0], [-0.2, -900.0, 900.0]])
+
+
+def _signs(*columns):
+    return np.column_stack([np.asarray(column, dtype=float) for column in columns])
+
+
+def test_labels_of_one_side_have_the_odds_of_half_a_row_more_of_each():
+    targets = _signs([1, -1, 1, -1], [-1, -1, -1, -1], [1, 1, 1, 1])
+    training = Observed(targets, Logistic())
+    found = finite_scores(training, training.restrict([0, 1]))(SCORES)
+    np.testing.assert_array_equal(found[:, 0], SCORES[:, 0])
+    np.testing.assert_allclose(found[:, 1:], [[-ODDS, ODDS]] * 2)
+
+
+def test_weights_count_as_rows_and_labels_observed_nowhere_stay():
+    targets = _signs([1, -1, 1, -1], [-1, -1, -1, 1], [1, 1, 1, -1])
+    weights = np.array([[1.0, 2.0, 0.0], [1, 2, 0], [1, 0, 0], [1, 0, 0]])
+    training = Observed(targets, Logistic(), weights)
+    found = finite_scores(training, training.restrict([0, 1]))(SCORES)
+    np.testing.assert_allclose(found[:, 1], -ODDS)
+    np.testing.assert_array_equal(found[:, [0, 2]], SCORES[:, [0, 2]])
+
+
+def test_tasks_of_one_side_have_them_in_long_form():
+    codes = np.array([0, 0, 0, 0, 1, 1])
+    training = Observed(_signs([1, 1, 1, 1, 1, -1]), Logistic(), tasks=Tasks(codes, 3))
+    rows = Observed(_signs([1, 1, 1]), Logistic(), tasks=Tasks(np.arange(3), 3))
+    found = finite_scores(training, rows)(np.array([[900.0], [0.3], [0.1]]))
+    np.testing.assert_allclose(found[:, 0], [ODDS, 0.3, 0.1])
+
+
+def test_a_class_without_rows_has_them_beside_all_other_classes():
+    targets = np.eye(3)[[0, 0, 2, 2]]
+    training = Observed(targets, Softmax())
+    scores = np.array([[0.3, -900.0, 1.0], [2.0, -900.0, -1.0]])
+    found = finite_scores(training, training.restrict([0, 1]))(scores)
+    chances = np.exp(found) / np.exp(found).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(chances[:, 1], 0.1)
+    np.testing.assert_array_equal(found[:, [0, 2]], scores[:, [0, 2]])
+
+
+def test_losses_without_probabilities_have_finite_intercepts():
+    training = Observed(_signs([-1, -1], [1, -1]), Hinge())
+    assert finite_scores(training, training)(SCORES) is SCORES
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("labels", ["indicators", "classes", "tasks"])
+def test_a_row_with_a_label_of_its_own_does_not_decide_the_temperature(labels):
+    """Held out, it is of a label that no training row has."""
+    generator = np.random.default_rng(0)
+    n = 60
+    X = generator.normal(size=(n, 2))
+    likely = X[:, 0] + generator.logistic(size=n) > 0
+    options = {"kernel": "linear", "structures": "identity", "alphas": 5}
+    model = OutputKernelClassifierCV(**options)
+    if labels == "indicators":
+        rare = np.arange(n) == 7
+        model.fit(X, np.column_stack([likely, rare]).astype(int))
+    elif labels == "classes":
+        model.fit(X, np.where(np.arange(n) == 7, 2, likely.astype(int)))
+    else:
+        task = np.where(np.arange(n) < 3, "few", "many")
+        model.fit(X, np.where(np.arange(n) < 3, np.arange(n) == 1, likely), task=task)
+    assert 0.7 < model.temperature_ < 1.4
