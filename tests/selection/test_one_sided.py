@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from okl import OutputKernelClassifierCV
+from okl import OutputKernelClassifier, OutputKernelClassifierCV
 from okl.coding.tasks import Tasks
 from okl.losses import Hinge, Logistic, Softmax
 from okl.problems import Observed
@@ -77,3 +77,34 @@ def test_a_row_with_a_label_of_its_own_does_not_decide_the_temperature(labels):
         task = np.where(np.arange(n) < 3, "few", "many")
         model.fit(X, np.where(np.arange(n) < 3, np.arange(n) == 1, likely), task=task)
     assert 0.7 < model.temperature_ < 1.4
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_labels_of_one_side_have_probabilities_of_new_rows(temperature):
+    """No row has the label, which does not say that none ever will."""
+    X = np.arange(4.0)[:, None]
+    Y = np.array([[0, 0, 1], [1, 0, 1], [0, 0, 1], [1, 0, 1]])
+    model = OutputKernelClassifierCV(
+        "linear", "identity", alphas=[1.0], temperature=temperature
+    ).fit(X, Y)
+    odds = np.array([-ODDS, ODDS]) / temperature
+    likely = 1 / (1 + np.exp(-odds))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1:], np.tile(likely, (4, 1)))
+    np.testing.assert_array_equal(model.predict(X)[:, 1:], Y[:, 1:])
+    model.fit_intercept = False  # which is what is infinite
+    few = model.fit(X, Y).predict_proba([[0.0]])
+    np.testing.assert_allclose(few, 0.5)
+
+
+def test_tasks_of_one_side_have_probabilities_of_new_rows():
+    X = np.tile(np.arange(4.0), 2)[:, None]
+    task = np.repeat(["few", "many"], 4)
+    y = np.array(["yes", "yes", "yes", "yes", "no", "yes", "no", "yes"])
+    model = OutputKernelClassifier("linear", "identity", loss="logistic")
+    model.fit(X, y, task=task)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 0], 0.9)
+    own = model.predict_proba(X, task=task)[:, 1]
+    np.testing.assert_allclose(own[:4], 0.9)
+    np.testing.assert_array_equal(own[4:], model.predict_proba(X[4:])[:, 1])
+    unsure = model.predict(X, task=task, reject=0.05)
+    assert set(unsure) == {None}

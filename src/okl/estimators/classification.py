@@ -8,8 +8,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from okl.coding.labels import Kind
-from okl.coding.tasks import Tasks
 from okl.decisions import deepest_nodes
 from okl.decisions.nodes import check_min_probability
 from okl.estimators.base import OutputKernelModel
@@ -17,20 +15,18 @@ from okl.estimators.calls import checks_its_arguments
 from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
 from okl.estimators.known_classes import classes_of, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
-from okl.estimators.long_form import enter_long_form
+from okl.estimators.labels import validated_labels
 from okl.estimators.partial_labels import PartialLabels
 from okl.estimators.probabilities import where_probable
 from okl.estimators.targets import (
     TrainingTargets,
-    check_classes,
-    classification_kind,
     label_weights,
-    set_output_names,
 )
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss
-from okl.metrics.missing import accuracy_score, partly_observed, without_objects
+from okl.metrics.missing import accuracy_score
 from okl.problems import Observed
+from okl.selection.one_sided import log_odds
 
 
 class ClassificationMixin(ClassifierMixin, OutputKernelModel):
@@ -38,6 +34,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
 
     _task = "classification"
     _coder: LabelCoder
+    # of labels and tasks whose rows are all of one side, NaN of others
+    _log_odds: np.ndarray | None = None
     class_weight: Any
 
     def __sklearn_tags__(self) -> Any:
@@ -53,40 +51,11 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """Return the loss, given whether each output decides between two classes."""
         return loss
 
-    def _validate_labels(
-        self, X: Any, y: Any, task: Any, loss: Loss
-    ) -> tuple[Any, np.ndarray, Kind, Tasks | None]:
-        """Check X, y and task; return X, the labels, their kind and the tasks."""
-        names, y = y, without_objects(y)
-        check_classes(y)
-        if partly_observed(y):
-            X, y = self._validate_numbers(X, y)
-        else:
-            X, y = self._validate_rows(X, reset=True, y=y, multi_output=True)
-        labels, kind = classification_kind(y)
-        set_output_names(self, names if kind == "multilabel" else None)
-        if task is None:
-            return X, labels, kind, None
-        if kind != "binary":
-            raise ValueError(
-                f"With task every row has one of two classes; got {kind} y. Leave task "
-                "out, or fit one classifier for each class."
-            )
-        loss = self._loss_of(loss, by_output=True)
-        if "multilabel" not in loss.capabilities:
-            raise ValueError(
-                f"The loss {loss.name or loss!r} has several outputs for two classes, "
-                "and with task each task is one output; use another loss, such as "
-                "'logistic'."
-            )
-        labels, tasks = enter_long_form(self, labels, task)
-        return X, labels, kind, tasks
-
     def _enter(
         self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
     ) -> tuple[Any, np.ndarray, TrainingTargets]:
         """Check what was given to fit, set the classes; return X, labels, targets."""
-        X, labels, kind, tasks = self._validate_labels(X, y, task, loss)
+        X, labels, kind, tasks = validated_labels(self, X, y, task, loss)
         loss = self._loss_of(loss, by_output=kind != "multiclass")
         weights = label_weights(labels, kind, sample_weight)
         assert loss.coding is not None  # it is for classification
@@ -113,6 +82,10 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         self._lacks_rows = self.fit_intercept and observed.forbids_intercept
         if classes is not None and self._lacks_rows:
             warn_of_unseen(classes, labels, of_rows(weights), candidates)
+        by_label = tasks is not None or kind == "multilabel"
+        self._log_odds = None
+        if by_label and self.fit_intercept and "probabilities" in loss.capabilities:
+            self._log_odds = log_odds(observed)
         given = checked_weights(sample_weight, labels.shape)
         one = targets.shape[1] == 1 and coder.kind == "binary" and tasks is None
         entered = TrainingTargets(
@@ -182,7 +155,9 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         array (n_samples, n_classes), (n_samples, n_labels) or (n_samples, n_tasks)
             In the order of ``classes_``; for label indicators the probability that
             each label is present, for all tasks that of ``classes_[1]``. With ``level``
-            or ``nodes`` a column for each node.
+            or ``nodes`` a column for each node. A label, or task, whose rows were all
+            of one side in the fit has an infinite intercept: its probabilities are
+            those of the log odds with half a row of each side added.
 
         Raises
         ------
@@ -198,6 +173,11 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """Return the logarithms of `predict_proba`, without underflow."""
         check_is_fitted(self)
         coder, scores = self._coded_scores(X, task)
+        if self._log_odds is not None:
+            odds = self._log_odds
+            if task is not None:
+                odds = odds[self._tasks_of(task, X).codes]
+            scores = np.where(np.isnan(odds), scores, odds)
         return coder.log_probabilities(scores)
 
     @checks_its_arguments
@@ -242,10 +222,10 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """
         check_is_fitted(self)
         rule = rule_asked(self, decision, reject, task)
+        if rule is not None:
+            return rule(np.exp(self.predict_log_proba(X, task)))
         coder, scores = self._coded_scores(X, task)
-        if rule is None:
-            return coder.labels(scores)
-        return rule(np.exp(coder.log_probabilities(scores)))
+        return coder.labels(scores)
 
     @where_probable
     def predict_node(self, X: Any, min_probability: float = 0.9) -> np.ndarray:

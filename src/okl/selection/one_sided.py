@@ -1,4 +1,4 @@
-"""Held-out scores of outputs whose training rows are all of one side.
+"""Scores of outputs whose training rows are all of one side.
 
 The likeliest intercept of a label that no training row has, or that all have, is
 infinite, and so is the loss of a held-out row of the other side, whatever the alpha.
@@ -39,7 +39,7 @@ def finite_scores(
     """
     if "probabilities" not in training.loss.capabilities:
         return _unchanged
-    odds = _log_odds(training)
+    odds = log_odds(training)
     if np.all(np.isnan(odds)):
         return _unchanged
     if held_out.tasks is not None:
@@ -60,7 +60,7 @@ def _unchanged(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _log_odds(training: Observed) -> np.ndarray:
+def log_odds(training: Observed) -> np.ndarray:
     """Return those of outputs of one side (n_outputs,), NaN of all others."""
     weights = np.ones((1, 1)) if training.weights is None else training.weights
     present = training.targets > 0
