@@ -420,9 +420,22 @@ def test_memory_bounds_the_rows():
 
 def test_one_width_for_many_columns(monkeypatch):
     monkeypatch.setattr(likeliest_kernel, "MOST_WIDTHS", 2)
+    monkeypatch.setattr(likeliest_kernel, "MOST_DISTANCES", 0)
     kernel = learning_of(regressor(), X, Y).run().kernel
     widths = relative_widths(kernel.right.right, X)
     assert_allclose(widths, widths[0])
+
+
+@pytest.mark.parametrize("columns", [200, 600])
+def test_few_of_many_columns_are_found(columns):
+    """One width for all columns has no part in what they say, and is no start."""
+    generator = np.random.default_rng(1)
+    wide = generator.normal(size=(180, columns))
+    y = wide[:, 0] + wide[:, 1] + 0.1 * generator.normal(size=180)
+    n = 60 if columns == 200 else 90
+    model = regressor().fit(wide[:n], y[:n])
+    assert model.score(wide[n:], y[n:]) > 0.9
+    assert model.feature_relevances_[:2].sum() > 0.9
 
 
 def relative_widths(kernel, X):
@@ -451,13 +464,13 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
         noise = noise_of(learned, wide)
         return criterion.evaluate(Dense(learned.kernel(wide)), noise, Identity()).value
 
-    chosen = error(learning.run())
-    monkeypatch.setattr(likeliest_kernel, "_FIRST", likeliest_kernel._ITERATIONS)
+    chosen, candidates = error(learning.run()), likeliest_kernel._candidates
     others = []
-    monkeypatch.setattr(likeliest_kernel, "ROWS_PER_WIDTH", 0)
-    others.append(error(learning.run()))
-    monkeypatch.setattr(likeliest_kernel, "MOST_WIDTHS", 1)
-    others.append(error(learning.run()))
+    for one in range(3):  # one width, and widths of two kernels
+        monkeypatch.setattr(
+            likeliest_kernel, "_candidates", lambda rows, i=one: [candidates(rows)[i]]
+        )
+        others.append(error(learning.run()))
     assert_allclose(chosen, min(others), rtol=1e-6)
 
 

@@ -187,14 +187,15 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     (``kernel_`` has the numbers for X as it is): both weights and a width for each
     column minimise the restricted likelihood of independent outputs, and the one of the
     two that predicts rows that are left out better is kept. With fewer than five rows
-    for each column one width for all is a third candidate; above 500 columns it is all
-    there is. With another smooth loss it is what `OutputKernelClassifierCV` has, by the
-    loss of five shuffled folds. Columns that are constant are left out. It is learned
-    from all training rows, at most 2000 of them (1000 where it takes folds) and fewer
-    where outputs were observed in different rows, then stays as it is for structures
-    and alphas: the rows that the search holds out have had a say in it, so that all
-    scores are a little optimistic, alike for all structures, but not beside other
-    ``kernels``.
+    for each column one width for all is a third candidate, and widths are looked for
+    from two starts; above 500 columns one width is all there is, unless the square of
+    the number of rows times that of columns is at most 10^8. With another smooth loss
+    it is what `OutputKernelClassifierCV` has, by the loss of five shuffled folds.
+    Columns that are constant are left out. It is learned from all training rows, at
+    most 2000 of them (1000 where it takes folds) and fewer where outputs were observed
+    in different rows, then stays as it is for structures and alphas: the rows that the
+    search holds out have had a say in it, so that all scores are a little optimistic,
+    alike for all structures, but not beside other ``kernels``.
 
     An evaluation takes the cube of the number of rows, and with the Laplacian kernel
     also their square times the number of columns (above 10^8 it is not tried). The

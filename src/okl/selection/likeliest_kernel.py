@@ -7,14 +7,18 @@ columns, which it learns first. A Laplacian kernel is learned in the place of th
 kernel as well. Which of them is kept is told by rows that are left out, not by the
 likelihood, which errs where the noise is not what it supposes. With few rows for so
 many widths they fit too closely: one width is a candidate then, and is all there is
-above `MOST_WIDTHS` columns. Of many rows some are enough to choose a candidate by,
-which is then learned on all of them.
+above `MOST_WIDTHS` columns, unless the rows are few. One width for all may say that few
+columns of many are noise like the others, and then widths do not move from there: with
+few rows they start from a kernel that is not learned as well, and the likelier end is
+kept. Of many rows some are enough to choose a candidate by, which is then learned on
+all of them.
 """
 
 from __future__ import annotations
 
 from okl.kernels import Kernel
 from okl.selection.criteria import LeaveOneOutError, RestrictedLikelihood
+from okl.selection.learning import Learned
 from okl.selection.linear_plus import (
     MOST_DISTANCES,
     MOST_WIDTHS,
@@ -47,12 +51,16 @@ def likeliest_kernel(rows: StandardRows) -> Kernel:
 def _candidates(rows: StandardRows) -> list[Kernel]:
     """Return what is linear plus Matern or Laplacian, learned on these rows."""
     n, d = rows.Z.shape
-    several = 1 < d <= MOST_WIDTHS
+    several = d > 1 and (d <= MOST_WIDTHS or n**2 * d <= MOST_DISTANCES)
     compares = not several or n < ROWS_PER_WIDTH * d
     one_width = _likeliest(rows, first_kernel(d), _ITERATIONS if compares else _FIRST)
     found = [one_width] if compares else []
     if several:
-        found.append(_likeliest(rows, with_widths(one_width, rows.Z), _ITERATIONS))
+        starts = [one_width, first_kernel(d)] if compares else [one_width]
+        ends = [
+            _learned(rows, with_widths(start, rows.Z), _ITERATIONS) for start in starts
+        ]
+        found.append(min(ends, key=lambda end: end.value).kernel)
     if n**2 * d <= MOST_DISTANCES:
         found.append(_likeliest(rows, with_laplacian(found[-1], d), _ITERATIONS))
     return found
@@ -69,8 +77,12 @@ def _some(rows: StandardRows) -> StandardRows:
 
 
 def _likeliest(rows: StandardRows, start: Kernel, max_iter: int) -> Kernel:
+    return _learned(rows, start, max_iter).kernel
+
+
+def _learned(rows: StandardRows, start: Kernel, max_iter: int) -> Learned:
     criterion = RestrictedLikelihood(rows.observed, fit_intercept=rows.fit_intercept)
-    return rows.learned(start, criterion, max_iter).kernel
+    return rows.learned(start, criterion, max_iter)
 
 
 def _left_out_error(rows: StandardRows, kernel: Kernel) -> float:

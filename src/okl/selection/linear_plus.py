@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from okl.kernels import Constant, Kernel, Laplacian, Linear, Matern, per_feature
 
-# With more columns than this all have the same width.
+# With more columns than this all have the same width, unless distances are few.
 MOST_WIDTHS = 500
 # Distances along columns, n^2 d, above which there is no Laplacian kernel: they are no
 # product of matrices.
