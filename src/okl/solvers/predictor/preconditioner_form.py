@@ -14,8 +14,7 @@ It depends on what couples the outputs, and on what it costs:
   (`okl.solvers.predictor.tree_preconditioner`). That is exact but for the softmax loss,
   whose coupling it does not know. Classes that nothing but the softmax loss couples are
   eliminated so as well, side by side below a root.
-- ``"sum"`` and ``"columns"``: several kernels
-  (`okl.solvers.predictor.term_preconditioner`).
+- ``"sum"``: several kernels (`okl.solvers.predictor.term_preconditioner`).
 - ``"nothing"``: where an L that is no tree's has too many directions. To replace the
   weights of a row by their mean would be worse.
 """
@@ -28,7 +27,7 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.solvers.predictor.apart_preconditioner import apart_cost
-from okl.solvers.predictor.term_preconditioner import n_directions, weighs_evenly
+from okl.solvers.predictor.term_preconditioner import n_directions
 
 # The work of the small matrix may be that of so many products with K, which as
 # products of large matrices are much faster; fewer columns than this are too few.
@@ -98,14 +97,11 @@ def form_of(
 def _form_of_columns(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
     """Return what is made but systems of outputs."""
     (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
+    if isinstance(joint, JointSum):
+        return _form_of_sum(joint, rank, curvature)
     # a product costs two multiplications for each row and feature: so many features
     # bound the rank
     work = max(joint.work / n, 1.0)
-    each = min(rank, work / 2) ** 2 / work
-    if isinstance(joint, JointSum):
-        if weighs_evenly(curvature):
-            return Form("sum", rank, each)
-        return _form_of_sum(joint, rank, curvature)
     by_loss = not curvature.separable
     nodes = kernel.nodes if kernel.couples else None
     if by_loss or (kernel.couples and nodes is None):
@@ -120,7 +116,9 @@ def _form_of_columns(joint: JointOperator, rank: int, curvature: Curvature) -> F
     if nodes is not None or (not kernel.couples and by_loss and joint.shared):
         some = min(rank, int(max((_OF_A_TREE * work) ** 0.5, _FEWEST)))
         return Form("tree", some, some**2 / (2 * work))
-    return _NOTHING if kernel.couples else Form("separate", rank, each)
+    if kernel.couples:
+        return _NOTHING
+    return Form("separate", rank, min(rank, work / 2) ** 2 / work)
 
 
 def _form_of_sum(joint: JointSum, rank: int, curvature: Curvature) -> Form:
@@ -133,7 +131,7 @@ def _form_of_sum(joint: JointSum, rank: int, curvature: Curvature) -> Form:
     forming = n * m * sample**2 / 2 + m * size**2
     if not curvature.separable:
         forming += n * size**2 / 2
-    return Form("columns", some, (forming + size**3 / 3) / (m * joint.work))
+    return Form("sum", some, (forming + size**3 / 3) / (m * joint.work))
 
 
 def _affordable(work: float, n_samples: int, n_directions: int) -> int:

@@ -3,62 +3,26 @@ r"""An approximate inverse of the system of a Newton step with several kernels.
 The system is alpha I + V'(sum_q K_q (x) L_q) V, with V V' the second derivative of the
 loss. Few equations are solved as they are: all of them, where there are few, or those
 of the entries that have a weight at all. Of more, each K_q is replaced by a few of its
-columns, K_q ~ R_q R_q', and what is done then depends on the weights.
+columns, K_q ~ R_q R_q', and with L_q = B_q B_q' the system is nearly D + Z Z',
+Z = V'(R_1 (x) B_1, R_2 (x) B_2, ...), D diagonal (`okl.solvers.predictor.woodbury`).
 
-Where all outputs of a row weigh about the same, as those of a squared loss do, each row
-is given the mean d_i of its weights, and each K_q a number besides, K_q ~ R_q R_q' +
-r_q I; no columns if it is diagonal, as that of the term of a row. The numbers join
-alpha I in
-
-.. math:: N = \alpha I + \sum_q \bar d r_q L_q.
-
-A congruence T with T'NT = I turns the L_q into T'L_qT. In the directions
-of their sum they are nearly diagonal, and exactly so if there is only one: then each
-direction j is a small system I + sum_q l_qj R_q'DR_q of its own.
-
-Where the weights of a row differ, as those of probabilities and of missing targets do,
-their mean would be worse than nothing. With
-L_q = B_q B_q' the system is nearly D + Z Z', Z = V'(R_1 (x) B_1, R_2 (x) B_2, ...), D
-diagonal, whose inverse is that of the matrix I + Z'D^-1 Z by Woodbury's identity.
+In the eigenbasis of a kernel beside the term of a row (`okl.solvers.terms`) both are
+diagonal, and the system is divided by.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, eigh, namespace, symmetric
-from okl.operators import DiagonalOperator, JointSum, NystroemFactor, OperatorTerms
-from okl.solvers.predictor.tree_preconditioner import weighted_grams
+from okl.operators import DiagonalOperator, JointSum, NystroemFactor
+from okl.solvers.predictor.woodbury import woodbury
 
 # Entries up to this number are solved for directly.
 _DIRECT = 1000
-# The least weight of a row that its mean stands for, as a part of the largest.
-_EVEN = 0.5
-# Rows of Z that are multiplied at once.
-_ROWS = 1024
-# The entries of all small matrices.
-_ENTRIES = 2**25
 
 Approximate = Callable[[Array], Array]
-
-
-def largest_rank(operator: OperatorTerms, n_outputs: int) -> int:
-    """Return how many columns of each K_q leave room for a matrix for each output."""
-    alone = [isinstance(term, DiagonalOperator) for term in operator.terms]
-    n_factors = max(len(alone) - sum(alone), 1)
-    return max(int((_ENTRIES / n_outputs) ** 0.5) // n_factors, 1)
-
-
-def weighs_evenly(curvature: Curvature) -> bool:
-    """Tell whether the mean of its weights stands for each row, or all are solved."""
-    weights = curvature.diagonal
-    if math.prod(weights.shape) <= _DIRECT:
-        return True
-    xp = namespace(weights)
-    least, most = xp.min(weights, axis=1), xp.max(weights, axis=1)
-    return curvature.separable and bool(xp.all(least >= _EVEN * most))
 
 
 def n_directions(joint: JointSum) -> int:
@@ -71,6 +35,7 @@ def n_directions(joint: JointSum) -> int:
 def sum_preconditioner(
     joint: JointSum,
     columns: NystroemFactor,
+    rank: int,
     curvature: Curvature,
     alpha: float,
 ) -> Approximate:
@@ -81,7 +46,9 @@ def sum_preconditioner(
     joint : JointSum
         K_q and L_q.
     columns : NystroemFactor
-        R_q; not used where all K_q are diagonal.
+        R_q; none in an eigenbasis.
+    rank : int
+        How many of them are used.
     curvature : Curvature
         V V', at the current scores.
     alpha : float
@@ -91,55 +58,21 @@ def sum_preconditioner(
     rows, outputs = xp.nonzero(curvature.diagonal > 0)
     if rows.shape[0] <= _DIRECT and curvature.separable:
         return _of_entries(joint, curvature, rows, outputs, alpha)
-    if math.prod(curvature.diagonal.shape) <= _DIRECT:
+    if curvature.diagonal.size <= _DIRECT:
         return _of_all(joint, curvature, alpha)
-    mean = xp.mean(curvature.diagonal, axis=1)
-    matrices = [kernel.matrix() for kernel in joint.output_kernel.terms]
-    alone = [isinstance(term, DiagonalOperator) for term in joint.operator.terms]
-    n_outputs = curvature.diagonal.shape[1]
-    noise = alpha * xp.eye(n_outputs, dtype=mean.dtype)
-    if all(alone):
-        return _of_diagonals(joint, mean, matrices, noise)
-    coupled = []
-    for q, matrix in enumerate(matrices):
-        rest = joint.operator.terms[q].diagonal()
-        if not alone[q]:
-            coupled.append(q)
-            rest = xp.clip(rest - xp.sum(columns.factors[q] ** 2, axis=1), 0.0, None)
-        noise = noise + xp.mean(mean * rest) * matrix
-    factors = [columns.factors[q] * xp.sqrt(mean)[:, None] for q in coupled]
-    axes, lengths = _directions([matrices[q] for q in coupled], noise)
-    factor = xp.concat(factors, axis=1)
-    gram = factor.T @ factor
-    # a row for each column of the factor, a column for each direction
-    pairs = zip(factors, lengths, strict=True)
-    scaling = xp.concat(
-        [0.0 * part[0, :, None] + xp.sqrt(length) for part, length in pairs], axis=0
-    )
-    identity = xp.eye(gram.shape[0], dtype=gram.dtype)
-    solvers = [
-        definite_solver(gram * scaling[:, j, None] * scaling[:, j] + identity)
-        for j in range(n_outputs)
-    ]
-
-    def apply(right: Array) -> Array:
-        rows = right @ axes
-        inside = scaling * (factor.T @ rows)
-        solved = [solve(inside[:, j : j + 1]) for j, solve in enumerate(solvers)]
-        back = factor @ (scaling * xp.concat(solved, axis=1))
-        return (rows - back) @ axes.T
-
-    return apply
+    if not columns.factors:
+        return _of_diagonals(joint, alpha)
+    return _of_columns(joint, columns, rank, curvature, alpha)
 
 
-def columns_preconditioner(
+def _of_columns(
     joint: JointSum,
     columns: NystroemFactor,
     rank: int,
     curvature: Curvature,
     alpha: float,
 ) -> Approximate:
-    """Return the inverse of D + Z Z' with some columns of each kernel.
+    """Invert D + Z Z' with some columns of each kernel.
 
     D is alpha, the diagonal of kernels without columns and, where the loss does not
     couple the outputs, what the columns of the others miss of theirs. Of a loss that
@@ -159,58 +92,22 @@ def columns_preconditioner(
             terms.append((R, B))
     if not curvature.separable:
         noise = xp.mean(noise, axis=1)[:, None]
-    if not terms:
-        return lambda right: right / noise
-    matrix = _gram_of_columns(terms, curvature, noise)
-    matrix += xp.eye(matrix.shape[0], dtype=matrix.dtype)
-    solve = definite_solver(matrix)
-
-    def apply(right: Array) -> Array:
-        rows = curvature.factor(right / noise)
-        inside = [xp.reshape((R.T @ rows @ B).T, (-1, 1)) for R, B in terms]
-        solved, first, back = solve(xp.concat(inside, axis=0)), 0, 0.0 * right
-        for part, (R, B) in zip(inside, terms, strict=True):
-            last = first + part.shape[0]
-            some = xp.reshape(solved[first:last], (B.shape[1], -1))
-            back, first = back + R @ (some.T @ B.T), last
-        return (right - curvature.adjoint(back)) / noise
-
-    return apply
+    return woodbury(terms, curvature, noise)
 
 
-def _gram_of_columns(
-    terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
-) -> Array:
-    """Return Z'D^-1 Z, for each R_q (n, k_q) and B_q (m, p_q) p_q blocks of k_q."""
-    weights = curvature.diagonal / noise
-    xp, (n, m) = namespace(weights), weights.shape
-    sample = xp.concat([R for R, _ in terms], axis=1)
-    grams = xp.reshape(weighted_grams(sample, weights).T, (m, sample.shape[1], -1))
-    lines, top = [], 0
-    for R, B in terms:
-        line, left = [], 0
-        for other, C in terms:
-            part = grams[:, top : top + R.shape[1], left : left + other.shape[1]]
-            pairs = xp.reshape(B[:, :, None] * C[:, None, :], (m, -1))
-            block = xp.reshape(
-                pairs.T @ xp.reshape(part, (m, -1)),
-                (B.shape[1], C.shape[1], R.shape[1], other.shape[1]),
-            )
-            block = xp.permute_dims(block, (0, 2, 1, 3))
-            line.append(xp.reshape(block, (B.shape[1] * R.shape[1], -1)))
-            left += other.shape[1]
-        lines.append(xp.concat(line, axis=1))
-        top += R.shape[1]
-    gram = xp.concat(lines, axis=0)
-    if curvature.shared is not None:
-        shared = curvature.shared / xp.sqrt(noise)
-        for first in range(0, n, _ROWS):
-            some = slice(first, min(first + _ROWS, n))
-            rows = [(shared[some, :] @ B, R[some, :]) for R, B in terms]
-            parts = [u[:, :, None] * R[:, None, :] for u, R in rows]
-            S = xp.concat([xp.reshape(x, (x.shape[0], -1)) for x in parts], axis=1)
-            gram -= S.T @ S
-    return gram
+def _of_diagonals(joint: JointSum, alpha: float) -> Approximate:
+    """Divide in the directions T of L_1 and L_2, K_1 diagonal and K_2 the identity.
+
+    T'(alpha I + L_2)T = I and T'L_1 T is diagonal.
+    """
+    d = joint.operator.terms[0].diagonal()
+    first, second = (kernel.matrix() for kernel in joint.output_kernel.terms)
+    xp = namespace(first)
+    values, vectors = eigh(alpha * xp.eye(first.shape[0], dtype=first.dtype) + second)
+    whitened = vectors / xp.sqrt(values)
+    lengths, rotation = eigh(symmetric(whitened.T @ first @ whitened))
+    axes, divisor = whitened @ rotation, 1 + d[:, None] * xp.clip(lengths, 0.0, None)
+    return lambda right: ((right @ axes) / divisor) @ axes.T
 
 
 def _of_entries(
@@ -249,40 +146,3 @@ def _of_all(joint: JointSum, curvature: Curvature, alpha: float) -> Approximate:
     matrix = symmetric(matrix) + alpha * xp.eye(n * m, dtype=weights.dtype)
     solve = definite_solver(matrix)
     return lambda right: xp.reshape(solve(xp.reshape(right, (n * m, 1))), (n, m))
-
-
-def _of_diagonals(
-    joint: JointSum, mean: Array, matrices: list[Array], noise: Array
-) -> Approximate:
-    """Divide in the directions of all terms: exact for two, one of them the identity.
-
-    The one that varies least from row to row joins the noise.
-    """
-    xp = namespace(mean)
-    entries = [mean * term.diagonal() for term in joint.operator.terms]
-    spreads = [
-        float(xp.max(d) - xp.min(d)) / (float(xp.max(d)) or 1.0) for d in entries
-    ]
-    flat = spreads.index(min(spreads))
-    noise = noise + xp.mean(entries[flat]) * matrices[flat]
-    others = [q for q in range(len(matrices)) if q != flat]
-    divisor = xp.ones((mean.shape[0], noise.shape[0]), dtype=mean.dtype)
-    axes, lengths = _directions([matrices[q] for q in others], noise)
-    for q, length in zip(others, lengths, strict=True):
-        divisor = divisor + entries[q][:, None] * length
-    return lambda right: ((right @ axes) / divisor) @ axes.T
-
-
-def _directions(matrices: list[Array], noise: Array) -> tuple[Array, list[Array]]:
-    """Return T with T'NT = I, and the diagonal of T'L_qT for each of the matrices."""
-    xp = namespace(noise)
-    values, vectors = eigh(noise)
-    whitened = vectors / xp.sqrt(values)
-    if not matrices:
-        return whitened, []
-    inside = [whitened.T @ matrix @ whitened for matrix in matrices]
-    total = sum(inside)
-    _, rotation = eigh(symmetric(total))
-    axes = whitened @ rotation
-    lengths = [xp.sum(axes * (matrix @ axes), axis=0) for matrix in matrices]
-    return axes, [xp.clip(length, 0.0, None) for length in lengths]

@@ -30,7 +30,6 @@ from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation
-from okl.solvers.predictor.term_preconditioner import largest_rank
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
@@ -86,8 +85,7 @@ class TermNewton(Solver):
         )
         inside, rotated = in_eigenbasis(problem) or (problem, None)
         operator = inside.operator
-        rank = min(self.columns, largest_rank(operator, n_outputs))
-        rank = rank if rotated is None else 0
+        rank = self.columns if rotated is None else 0
         targets = inside.targets
         ones = namespace(targets).ones((n_outputs,), dtype=targets.dtype)
         any_kernel = OutputKernelTerms((SpectralKernel(ones),) * len(operator.terms))

@@ -1,0 +1,96 @@
+r"""The inverse of D + Z Z' from that of a small matrix, Z = V'(R_1 (x) B_1, ...).
+
+D is diagonal and V V' = W the second derivative of the loss. By Woodbury's identity
+
+.. math:: (D + Z Z')^{-1} = D^{-1} - D^{-1} Z (I + Z' D^{-1} Z)^{-1} Z' D^{-1},
+
+and the small matrix has a row for each column of R_q and each of B_q. Where D has one
+number d_i for each row, the blocks of Z'D^-1 Z are
+
+.. math:: R_q' \operatorname{diag}_i \bigl((B_q' W_i B_r)_{ab} / d_i\bigr) R_r,
+
+W_i the second derivative in row i: so it knows how the softmax loss couples classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, definite_solver, namespace
+from okl.solvers.predictor.tree_preconditioner import weighted_grams
+
+# Rows of Z that are multiplied at once.
+_ROWS = 1024
+
+
+def woodbury(
+    terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
+) -> Callable[[Array], Array]:
+    """Return the inverse as a map of arrays (n_samples, n_outputs).
+
+    Parameters
+    ----------
+    terms : list of pairs of arrays (n_samples, k_q) and (n_outputs, p_q)
+        R_q and B_q; D alone is inverted if there are none.
+    curvature : Curvature
+        W.
+    noise : array (n_samples, n_outputs) or (n_samples, 1)
+        D; one number for each row where the loss couples the outputs.
+    """
+    if not terms:
+        return lambda right: right / noise
+    matrix = _gram(terms, curvature, noise)
+    xp = namespace(matrix)
+    solve = definite_solver(matrix + xp.eye(matrix.shape[0], dtype=matrix.dtype))
+
+    def apply(right: Array) -> Array:
+        rows = curvature.factor(right / noise)
+        inside = [xp.reshape((R.T @ rows @ B).T, (-1, 1)) for R, B in terms]
+        solved, first, back = solve(xp.concat(inside, axis=0)), 0, 0.0 * right
+        for part, (R, B) in zip(inside, terms, strict=True):
+            last = first + part.shape[0]
+            some = xp.reshape(solved[first:last, :], (B.shape[1], -1))
+            back, first = back + R @ (some.T @ B.T), last
+        return (right - curvature.adjoint(back)) / noise
+
+    return apply
+
+
+def _gram(
+    terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
+) -> Array:
+    """Return Z'D^-1 Z, for each R_q and B_q p_q blocks of k_q rows.
+
+    It is what the diagonal of W makes of it, from one matrix R'D_cR for each output c,
+    without what the outputs of a row share, the product of a matrix with itself.
+    """
+    weights = curvature.diagonal / noise
+    xp, (n, m) = namespace(weights), weights.shape
+    sample = xp.concat([R for R, _ in terms], axis=1)
+    grams = xp.reshape(weighted_grams(sample, weights).T, (m, sample.shape[1], -1))
+    lines, top = [], 0
+    for R, B in terms:
+        line, left = [], 0
+        for other, C in terms:
+            part = grams[:, top : top + R.shape[1], left : left + other.shape[1]]
+            pairs = xp.reshape(B[:, :, None] * C[:, None, :], (m, -1))
+            block = xp.reshape(
+                pairs.T @ xp.reshape(part, (m, -1)),
+                (B.shape[1], C.shape[1], R.shape[1], other.shape[1]),
+            )
+            block = xp.permute_dims(block, (0, 2, 1, 3))
+            line.append(xp.reshape(block, (B.shape[1] * R.shape[1], -1)))
+            left += other.shape[1]
+        lines.append(xp.concat(line, axis=1))
+        top += R.shape[1]
+    gram = xp.concat(lines, axis=0)
+    if curvature.shared is not None:
+        shared = curvature.shared / xp.sqrt(noise)
+        for first in range(0, n, _ROWS):
+            some = slice(first, min(first + _ROWS, n))
+            rows = [(shared[some, :] @ B, R[some, :]) for R, B in terms]
+            parts = [u[:, :, None] * R[:, None, :] for u, R in rows]
+            S = xp.concat([xp.reshape(x, (x.shape[0], -1)) for x in parts], axis=1)
+            gram -= S.T @ S
+    return gram
