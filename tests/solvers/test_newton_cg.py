@@ -267,11 +267,9 @@ def test_centred_targets_are_moved_back(intercept):
         assert_allclose(found.predict(K), expected.predict(K), atol=1e-3)
 
 
-@pytest.mark.parametrize(("n_words", "part"), [(2000, 0.8), (300, 0.9)])
-def test_many_classes_begin_from_plausible_scores(n_words, part, monkeypatch):
-    # steps from zero are far too long, and take many products each; where there are
-    # fewer words than rows they are those of feature_newton
-    X, y, tree = make_text_tree(400, (8, 30, 120), n_words=n_words, random_state=0)
+def test_many_classes_begin_from_plausible_scores(monkeypatch):
+    # steps from zero are far too long, and take many products each
+    X, y, tree = make_text_tree(400, (8, 30, 120), n_words=2000, random_state=0)
 
     def products():
         model = OutputKernelClassifier(
@@ -285,7 +283,7 @@ def test_many_classes_begin_from_plausible_scores(n_words, part, monkeypatch):
     fewer, objective = products()
     monkeypatch.setattr(Softmax, "plausible_scores", lambda *_: None)
     more, same = products()
-    assert fewer < part * more
+    assert fewer < 0.8 * more
     assert_allclose(objective, same, rtol=2e-4)
 
 

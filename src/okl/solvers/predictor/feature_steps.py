@@ -1,8 +1,6 @@
 """Steps of Newton's method in the weights of features, at one alpha.
 
-Conjugate gradients are stopped early: the direction descends wherever they are. A step
-from zero begins at plausible scores where the gap is wide
-(`okl.solvers.predictor.newton_start`).
+Conjugate gradients are stopped early: the direction descends wherever they are.
 """
 
 from __future__ import annotations
@@ -23,13 +21,10 @@ from okl.solvers.request import Request
 _FORCING = 0.3  # or the root of the gap if smaller
 _ENOUGH = 0.5  # but no less than this part of the root of tolerance over gap
 _LEAST = 1e-6  # nor than this
-_FROM_SCORES = 0.1  # of the step from plausible scores
 # The residual down to which products in single precision do.
 _SINGLE = 1e-3
 # Sufficient decrease, what is not seen in a value, and halved steps that are tried.
 _ARMIJO, _UNSEEN, _MAX_HALVINGS = 1e-4, 1e-15, 20
-# The relative gap at zero from where on steps begin at plausible scores.
-_WIDE = 1.0
 # Iterations without progress after which rounding is in the way.
 _STAGNATION = 10
 
@@ -84,11 +79,7 @@ def _iterate(
         gap = monitor.add(point.objective, point.dual_value)
         if monitor.done:
             break
-        moved = None
-        if start is None and monitor.n_iter == 1 and gap >= _WIDE:
-            moved = _from_plausible_scores(point)
-        if moved is None:
-            moved = _newton(point, gap, tol)
+        moved = _newton(point, gap, tol)
         if moved is None:
             break
         point = moved
@@ -128,7 +119,7 @@ def _newton(point: FeaturePoint, gap: float, tol: float) -> FeaturePoint | None:
     curvature, unseen = point.curvature, _UNSEEN * abs(point.objective)
     rough = enough >= _SINGLE and point.alpha >= point.of.least_single_alpha
     for single in (True, False) if rough else (False,):
-        step = _solution(point, curvature, point.moments, enough, single=single)
+        step = _solution(point, curvature, enough, single=single)
         if step is None:
             continue
         for halvings in range(_MAX_HALVINGS + 1):
@@ -139,48 +130,14 @@ def _newton(point: FeaturePoint, gap: float, tol: float) -> FeaturePoint | None:
     return None
 
 
-def _from_plausible_scores(zero: FeaturePoint) -> FeaturePoint | None:
-    """Return where the quadratic model at plausible scores leads, None if nowhere."""
-    problem = zero.of.problem
-    there = problem.loss.plausible_scores(problem.targets)
-    if there is None:
-        return None
-    curvature = problem.curvature(there)
-    gradient = problem.downhill(there) + curvature.product(there)
-    if problem.centered:
-        # from the best intercept of zero on
-        gradient = gradient - curvature.product(0.0 * there + zero.intercept)
-    right = zero.of.rows.adjoint(gradient)
-    single = zero.alpha >= zero.of.least_single_alpha
-    step = _solution(zero, curvature, right, _FROM_SCORES, single=single)
-    if step is None:
-        return None
-    for halvings in range(_MAX_HALVINGS + 1):
-        moved = _moved(zero, step, 0.5**halvings)
-        if moved.objective < zero.objective:
-            return moved
-    return None
-
-
-def _right(point: FeaturePoint, moments: Array) -> Array:
-    """Return the right-hand side of the equations at a point."""
-    right = moments.copy()
-    right[: point.inside.shape[0]] -= point.alpha * point.inside
-    return right
-
-
 def _solution(
-    point: FeaturePoint,
-    curvature: Curvature,
-    moments: Array,
-    enough: float,
-    *,
-    single: bool,
+    point: FeaturePoint, curvature: Curvature, enough: float, *, single: bool
 ) -> FeatureStep | None:
-    """Return the solution of a step's equations to a residual."""
+    """Return the solution of the equations of a step to a residual."""
     equations = FeatureEquations(point.of, curvature, point.alpha, single=single)
-    step = None
-    for step in equations.steps(_right(point, moments)):
+    right, step = point.moments.copy(), None
+    right[: point.inside.shape[0]] -= point.alpha * point.inside
+    for step in equations.steps(right):
         if step.left <= enough:
             break
     return step
