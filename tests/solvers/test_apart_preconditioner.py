@@ -12,7 +12,6 @@ from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG
 from okl.solvers.predictor.apart_preconditioner import apart_cost, apart_preconditioner
 from okl.solvers.predictor.hessian import HessianSystem
-from okl.solvers.predictor.preconditioner_form import form_of
 from okl.structures import Fixed
 from tests.samples import psd, targets_for
 
@@ -104,22 +103,3 @@ def test_it_is_made_where_that_saves_more_than_it_takes():
     # a damped Huber loss has some curvature everywhere
     damped = DiagonalCurvature.of(np.maximum(W.diagonal, 1e-3))
     assert apart_cost(joint, damped, ALPHA / 100) == pytest.approx(N / 3)
-
-
-@pytest.mark.parametrize("centered", [False, True], ids=["no-b", "b"])
-def test_columns_that_are_nearly_all_of_the_kernel_do_without(centered):
-    def forms(X):
-        K = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2) / 2)
-        joint = Kronecker(Dense(K), SpectralKernel.from_matrix(LITTLE))
-        columns, W = joint.low_rank(N), DiagonalCurvature.of(np.ones((N, M)))
-        if centered:
-            columns = columns.with_constant(10.0)
-        given = joint, columns.rank, W, ALPHA
-        return (
-            form_of(*given).name,
-            form_of(*given, columns, centered=centered).name,
-        )
-
-    rows = np.random.default_rng(0).normal(size=(N, 6))
-    assert forms(rows[:, :1]) == ("apart", "joint")
-    assert forms(rows) == ("apart", "apart")

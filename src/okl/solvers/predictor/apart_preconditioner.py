@@ -25,10 +25,7 @@ _HEAVY = 0.3
 
 
 def apart_cost(
-    joint: JointOperator,
-    curvature: Curvature,
-    alpha: float,
-    missed: Array | None = None,
+    joint: JointOperator, curvature: Curvature, alpha: float
 ) -> float | None:
     """Return what it takes to make, in products with J; None where it saves no more.
 
@@ -42,8 +39,6 @@ def apart_cost(
         W.
     alpha : float
         Strength of the regularisation.
-    missed : array (n_samples, n_outputs), optional
-        The diagonal of what another preconditioner leaves of J; None for that of J.
     """
     if not (isinstance(joint, Kronecker) and curvature.separable):
         return None
@@ -56,8 +51,7 @@ def apart_cost(
     # no more steps than there are dimensions: two multiplications for each row and
     # feature are a product
     dimensions = m * joint.work / (2 * n)
-    left = joint.diagonal if missed is None else missed
-    largest = max(float(xp.max(W * left)), 0.0)  # rounding may be below
+    largest = float(xp.max(W * joint.diagonal))
     saved = _SAVED * min((largest / alpha) ** 0.5, dimensions)
     # of a logistic loss systems are large, and most of their entries light
     light = float(xp.sum(W)) < _HEAVY * float(xp.max(W) * xp.sum(sizes))

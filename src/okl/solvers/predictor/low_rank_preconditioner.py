@@ -68,7 +68,7 @@ def _from_columns(
 ) -> Approximate:
     """Return what the form says, in as many of the columns."""
     weights, kernel = curvature.diagonal, joint.output_kernel
-    form = form_of(joint, columns.rank, curvature, alpha, columns, centered=centered)
+    form = form_of(joint, columns.rank, curvature, alpha)
     if form.name == "apart":
         return apart_preconditioner(joint, curvature, alpha, centered=centered)
     columns = columns.leading(form.rank)

@@ -8,8 +8,8 @@ It depends on what couples the outputs, and on what it costs:
 - ``"separate"``: a small matrix for each output, where nothing couples them; also where
   each has a kernel of its own and the loss couples them, which is then replaced by its
   diagonal.
-- ``"apart"``: a large one for each, where little couples them and the columns leave
-  much of K (`okl.solvers.predictor.apart_preconditioner`).
+- ``"apart"``: a large one for each, where little couples them
+  (`okl.solvers.predictor.apart_preconditioner`).
 - ``"tree"``: the nodes of a tree, eliminated one by one
   (`okl.solvers.predictor.tree_preconditioner`). That is exact but for the softmax loss,
   whose coupling it does not know. Classes that nothing but the softmax loss couples are
@@ -24,8 +24,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import namespace
-from okl.operators import JointOperator, JointSum, NystroemFactor
+from okl.operators import JointOperator, JointSum
 from okl.solvers.predictor.apart_preconditioner import apart_cost
 from okl.solvers.predictor.term_preconditioner import n_directions
 
@@ -60,13 +59,7 @@ _NOTHING = Form("nothing", 0, 0.0)
 
 
 def form_of(
-    joint: JointOperator,
-    rank: int,
-    curvature: Curvature,
-    alpha: float,
-    columns: NystroemFactor | None = None,
-    *,
-    centered: bool = False,
+    joint: JointOperator, rank: int, curvature: Curvature, alpha: float
 ) -> Form:
     """Return what is made of so many columns of K.
 
@@ -79,19 +72,11 @@ def form_of(
     curvature : Curvature
         W.
     alpha : float
-    columns : NystroemFactor, optional
-        The columns, where they are there: they may be all of K, nearly.
-    centered : bool, default=False
-        Whether the first of them is constant.
     """
-    form = _form_of_columns(joint, rank, curvature)
-    missed = None
-    if columns is not None and columns.outputs is None and form.name == "joint":
-        factor = columns.factors[0][:, int(centered) : form.rank]
-        known = namespace(factor).sum(factor**2, axis=1)[:, None]
-        missed = joint.diagonal - known * joint.output_kernel.diagonal()
-    apart = apart_cost(joint, curvature, alpha, missed)
-    return form if apart is None else Form("apart", rank, apart)
+    apart = apart_cost(joint, curvature, alpha)
+    if apart is not None:
+        return Form("apart", rank, apart)
+    return _form_of_columns(joint, rank, curvature)
 
 
 def _form_of_columns(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
