@@ -8,7 +8,6 @@ from okl.losses import Huber, Logistic, Softmax, SquaredHinge
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG, Request
-from okl.solvers.predictor.hessian import HessianSystem
 from okl.structures import Fixed, Identity
 from tests.samples import psd, targets_for
 
@@ -74,23 +73,3 @@ class _Moved:
                 method(targets, dual, weights) + np.vdot(dual, self._shift)
             )
         return method
-
-
-@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
-def test_a_saturated_entry_with_the_largest_residual_stays_out(loss):
-    # a probability of all but 0 in one row, and a residual there as from another L
-    K, Y = targets_for(loss, N, M)
-    inputs = Inputs.of(Dense(K.copy()), fit_intercept=False)
-    problem = formulate(inputs, Y, loss, Identity()).problem
-    prepared = NewtonCG().prepare(problem)
-    scores = np.zeros((N, M))
-    scores[2, 1] = -40.0
-    curvature = loss.curvature(problem.targets, scores, None)
-    system = HessianSystem(prepared, curvature, 1.0, None)
-    scaled = np.ones((N, M))
-    assert_allclose(system.without_saturated(scaled), scaled)
-    scaled[2, 1] = 1e6
-    found = system.without_saturated(scaled)
-    # where W couples outputs a single entry is none to leave out
-    scaled[2, 1] = 0.0 if curvature.separable else 1e6
-    assert_allclose(found, scaled)

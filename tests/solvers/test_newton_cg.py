@@ -407,11 +407,8 @@ def test_a_start_that_is_worse_than_zero_is_none(loss):
     assert_array_equal(found.dual_coef, cold.dual_coef)
 
 
-@pytest.mark.parametrize(("scale", "tol", "most"), [(1e3, 1e-6, 2), (1e-3, 1e-10, 3)])
-def test_steps_that_lead_nowhere_from_another_output_kernel_begin_afresh(
-    scale, tol, most, monkeypatch
-):
-    # those that lead far from the optimum, and those that end close to it
+@pytest.mark.parametrize(("scale", "tol"), [(1e3, 1e-6), (1e-3, 1e-10)])
+def test_steps_from_another_output_kernel_lead_to_the_end(scale, tol):
     K, Y = targets_for(Logistic(), 30, 4)
     solver, one, two = NewtonCG(), Fixed(psd(4, 0)), Fixed(scale * psd(4, 1))
     inputs = Inputs.of(Dense(K), fit_intercept=True)
@@ -419,11 +416,9 @@ def test_steps_that_lead_nowhere_from_another_output_kernel_begin_afresh(
         solver.prepare(formulate(inputs, Y, Logistic(), structure).problem)
         for structure in (one, two)
     )
-    there, cold = (solver.solve(of, Request(1e-3, tol, 200)) for of in (first, last))
-    monkeypatch.setattr(newton_cg, "_FOREIGN", most)
+    there = solver.solve(first, Request(1e-3, tol, 200))
     found = solver.solve(last, Request(1e-3, tol, 200, there.start))
     assert found.certificate.status == "optimal"
-    assert_array_equal(found.dual_coef, cold.dual_coef)
 
 
 def test_ends_of_another_solver_are_no_start():

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array
 from okl.operators import NystroemFactor
 from okl.optimization.conjugate_gradient import (
     MAX_ITER,
@@ -32,9 +32,6 @@ from okl.optimization.conjugate_gradient import (
 )
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.low_rank_preconditioner import preconditioner
-
-# W all but misses an entry where, times that of J, it is below this part of alpha.
-_LIGHT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -81,22 +78,6 @@ class HessianSystem:
             self.alpha,
             centered=self.prepared.problem.centered,
         )
-
-    def without_saturated(self, scaled: Array) -> Array:
-        """Return Pi V^+ r without entries that W all but misses and that are largest.
-
-        A C of another L leaves residuals where all probabilities are 0 or 1. Divided by
-        the root of next to nothing they are all that conjugate gradients see. (Where W
-        couples the outputs of a row, a softmax, this took more steps, not fewer.)
-        """
-        if self.curvature.separable:
-            xp = namespace(scaled)
-            weights = self.curvature.diagonal * self.prepared.joint.diagonal
-            light = weights <= _LIGHT * self.alpha
-            none, sizes = xp.zeros_like(scaled), xp.abs(scaled)
-            hides = light & (sizes > xp.max(xp.where(light, none, sizes)))
-            scaled = xp.where(hides, none, scaled)
-        return self.project(scaled)
 
     def product(self, direction: Array) -> tuple[Array, Array]:
         """Return the system times g, and J V g, which is added up with g."""

@@ -45,8 +45,6 @@ from okl.solvers.solution import Solution, certified
 
 # How much smaller the promise of steps that are not seen in the objective must get.
 _SMALLER = 0.5
-# Most iterations from what another L made of C; where it takes more others begin anew.
-_FOREIGN = 20
 # Iterations without progress after which rounding is in the way.
 _STAGNATION = 10
 
@@ -84,8 +82,8 @@ class NewtonCG(Solver):
     def solve(self, prepared: Prepared, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero.
 
-        From zero as well where that has a lower objective than a start, and where not
-        many steps from the C of another L do not lead to the end.
+        From zero as well where that has a lower objective than a start, and where steps
+        from the C of another L do not lead to the end.
         """
         alpha, tol, max_iter, start = request
         problem, zero = prepared.problem, zero_point(prepared)
@@ -100,12 +98,9 @@ class NewtonCG(Solver):
                 found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
                 start = found.after(start)
             point = first_point(prepared, alpha, start, zero)
-        foreign = not cold and start.kernel is not prepared.kernel
-        most = min(max_iter, _FOREIGN) if foreign else max_iter
-        asked = Request(alpha, SAFETY * tol, most, start)
+        asked = Request(alpha, SAFETY * tol, max_iter, start)
         point, monitor, easy = _iterate(prepared, asked, point)
-        short = monitor.n_iter == most and monitor.smallest > asked.tol
-        if not cold and monitor.n_iter < max_iter and (monitor.astray or short):
+        if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
             return self.solve(prepared, request._replace(start=None))
         end = NewtonStart(point.dual, prepared.kernel, alpha, easy=easy)
@@ -135,9 +130,7 @@ def _iterate(
     monitor = Monitor(
         prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
-    foreign = start is not None and start.kernel is not prepared.kernel
-    easy = start is None or start.easy
-    steps = NewtonSteps(prepared, alpha, foreign=foreign, easy=easy)
+    steps = NewtonSteps(prepared, alpha, easy=start is None or start.easy)
     while True:
         gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
         if monitor.done:

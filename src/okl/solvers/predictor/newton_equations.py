@@ -28,20 +28,14 @@ class RowEquations:
     system : HessianSystem
     residual : array (n_samples, n_outputs)
         r, what alpha C lacks.
-    foreign : bool
-        Whether C may be that of another L: what it leaves where probabilities are 0 or
-        1 stays out of the equations.
     """
 
-    def __init__(
-        self, system: HessianSystem, residual: Array, *, foreign: bool
-    ) -> None:
+    def __init__(self, system: HessianSystem, residual: Array) -> None:
         self._system, self._residual = system, residual
         curvature, joint = system.curvature, system.prepared.joint
         cheap = joint.work <= _CHEAP * joint.n_samples
         self.rough = _ROUGH_CHEAP if cheap else _ROUGH
-        scaled = curvature.solve(residual)
-        inside = system.without_saturated(scaled) if foreign else system.project(scaled)
+        inside = system.project(curvature.solve(residual))
         # where W vanishes and the residual does not, as for a saturated wrong class
         self._outside = residual - curvature.factor(inside)
         self._right, self._image = inside, 0.0 * residual

@@ -56,25 +56,16 @@ class NewtonSteps:
     ----------
     prepared : Prepared
     alpha : float
-    foreign : bool
-        Whether C may come from a fit with another L.
     easy : bool, default=True
         Whether few products may be enough without columns of K.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        alpha: float,
-        *,
-        foreign: bool,
-        easy: bool = True,
-    ) -> None:
-        self._prepared, self._alpha, self._foreign = prepared, alpha, foreign
+    def __init__(self, prepared: Prepared, alpha: float, *, easy: bool = True) -> None:
+        self._prepared, self._alpha = prepared, alpha
         self._easy = easy and prepared.approximation.rank > 0
         self._few = 0
         self._again = easy
-        self._damped = _Damped(foreign)
+        self._damped = _Damped()
 
     @property
     def easy(self) -> bool:
@@ -115,7 +106,6 @@ class NewtonSteps:
             point,
             self._alpha,
             gap,
-            foreign=self._foreign,
             max_steps=self._few,
         )
         self._easy = moved is not None
@@ -128,8 +118,8 @@ class _Damped:
     Without a quadratic above the loss they are Newton's, shortened where they must be.
     """
 
-    def __init__(self, foreign: bool) -> None:
-        self.share, self.foreign = _DAMPED, foreign
+    def __init__(self) -> None:
+        self.share = _DAMPED
 
     def step(
         self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
@@ -139,9 +129,7 @@ class _Damped:
         columns = of.columns if of.rank else None
         there = prepared.problem.targets, point.scores, prepared.problem.weights
         system = partial(system_at, prepared, point, alpha, columns)
-        newton = partial(
-            _newton, point=point, alpha=alpha, gap=gap, foreign=self.foreign
-        )
+        newton = partial(_newton, point=point, alpha=alpha, gap=gap)
         while True:
             share = self.share if self.share >= _NEWTON else 0.0
             curvature = loss.damped_curvature(*there, share=share)
@@ -163,19 +151,17 @@ def _newton(
     alpha: float,
     gap: float,
     *,
-    foreign: bool,
     max_steps: int | None = None,
     shorten: bool = True,
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
     Also None if so many products are not enough for a full step, or if the step would
-    have to be shortened and may not. What a C that was found for another L, a
-    ``foreign`` one, leaves where probabilities are 0 or 1 stays out of the equations.
+    have to be shortened and may not.
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
-    equations = RowEquations(system, residual, foreign=foreign)
+    equations = RowEquations(system, residual)
     n_products = 0
 
     def moved(halvings: int) -> NewtonPoint | None:
