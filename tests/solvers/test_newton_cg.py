@@ -14,7 +14,7 @@ from okl.kernels import Gaussian
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
-from okl.solvers import NewtonCG, Request, solve_path
+from okl.solvers import NewtonCG, Request
 from okl.solvers.predictor import (
     newton_cg,
     newton_point,
@@ -378,22 +378,6 @@ def test_along_a_path_the_next_model_lies_on_the_line_of_the_last_two():
     assert solution.certificate.status == cold.certificate.status == "optimal"
 
 
-def test_a_path_profits_from_that_of_another_output_kernel():
-    alphas, how = [1e-2, 1e-3, 1e-4], {"tol": 1e-6, "max_iter": 99}
-    first, second = path_problem(Identity()), path_problem(Mean(0.5))
-    ends = [one.start for one in solve_path(first, alphas, **how)]
-    alone = list(solve_path(second, alphas, **how))
-    helped = list(solve_path(second, alphas, **how, others=ends))
-    for one, other in zip(alone, helped, strict=True):
-        assert one.certificate.status == other.certificate.status == "optimal"
-        lowest = max(one.certificate.dual, other.certificate.dual)
-        assert other.certificate.primal <= lowest + 2e-6 * one.certificate.primal
-    # without it later alphas have a line to begin on as well
-    begun, given = (path[0].history[0]["primal"] for path in (alone, helped))
-    lowest = helped[0].certificate.dual
-    assert given - lowest < 0.5 * (begun - lowest)
-
-
 @pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=lambda one: one.name)
 def test_a_start_that_is_worse_than_zero_is_none(loss):
     K, Y = targets_for(loss, 30, 4)
@@ -419,8 +403,3 @@ def test_steps_from_another_output_kernel_lead_to_the_end(scale, tol):
     there = solver.solve(first, Request(1e-3, tol, 200))
     found = solver.solve(last, Request(1e-3, tol, 200, there.start))
     assert found.certificate.status == "optimal"
-
-
-def test_ends_of_another_solver_are_no_start():
-    solver = NewtonCG()
-    assert solver.start_with(None, object(), None) is None

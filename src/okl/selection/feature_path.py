@@ -31,12 +31,11 @@ def predictions(
     formulation: Formulation,
     cross: Any,
     alphas: Sequence[float],
-    others: Sequence[Any],
     *,
     tol: float,
     max_iter: int,
-) -> Iterator[tuple[np.ndarray, float, Any]]:
-    """Yield the predictions of a path, the gap of a fit that did not end or 0, its end.
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield the predictions of a path, and the gap of a fit that did not end or 0.
 
     Parameters
     ----------
@@ -44,16 +43,15 @@ def predictions(
         Of the training rows.
     cross : object
         K_test,train, of the operator that the training rows are some of.
-    alphas, others, tol, max_iter
+    alphas, tol, max_iter
         As in `okl.solvers.solve_path`.
     """
     problem = formulation.problem
     prepared = _SOLVER.prepare(problem)
-    path = _SOLVER.models(prepared, alphas, tol=tol, max_iter=max_iter, others=others)
-    for point, gap, end in path:
+    for point, gap in _SOLVER.models(prepared, alphas, tol=tol, max_iter=max_iter):
         weights = prepared.kernel.multiply(point.inside)
         weights = prepared.rows.rows.along(weights)
         found = cross.function(problem.operator, weights)
         for constant in (point.intercept, formulation.target_means):
             found = found if constant is None else found + constant
-        yield found, gap if gap > tol else 0.0, end
+        yield found, gap if gap > tol else 0.0

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,6 @@ def score_fold(
     scores: dict[tuple[int, int], Any] = {}
     said: dict[tuple[int, int], Any] = {}
     largest_gap = 0.0
-    ends: dict[int, Any] = {}
     for row, structure in enumerate(structures):
         columns = [int(column) for column in np.flatnonzero(tried[row])]
         if not columns:
@@ -132,16 +130,14 @@ def score_fold(
             cross,
             held_out,
             alphas,
-            _first_of(ends, columns),
             tol=tol,
             max_iter=max_iter,
         )
-        ends, watched = {}, []
-        for column, (found, gap, end) in zip(columns, path, strict=True):
+        watched = []
+        for column, (found, gap) in zip(columns, path, strict=True):
             predictions = found if finite is None else finite(found)
             scores[row, column] = judge(predictions, test)
             largest_gap = max(largest_gap, gap)
-            ends[column] = end
             if watch is not None:
                 said[row, column] = watch(predictions, test)
                 watched.append(float(np.ravel(said[row, column])[0]))
@@ -167,15 +163,6 @@ def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> An
     for at, value in values.items():
         filled[at] = value
     return filled
-
-
-def _first_of(ends: Mapping[int, Any], columns: Sequence[int]) -> list[Any]:
-    """Return the ends of the last structure at the first of some alphas, without gaps.
-
-    A path takes the help of the one beside it from its first alpha on or not at all.
-    """
-    there = (ends.get(column) for column in columns)
-    return list(takewhile(lambda end: end is not None, there))
 
 
 def _is_over(watched: Sequence[float], alphas: Sequence[float]) -> bool:
@@ -240,39 +227,33 @@ def _predicted(
     cross: Any,
     held_out: Sharing,
     alphas: Sequence[float],
-    others: Sequence[Any],
     *,
     tol: float,
     max_iter: int,
-) -> Iterator[tuple[np.ndarray, float, Any]]:
-    """Yield the predictions of a path, the gap of a fit that did not end or 0, its end.
-
-    Fits begin with the help of those ends that the last structure had.
-    """
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield the predictions of a path, and the gap of a fit that did not end or 0."""
     problem = formulation.problem
     if has_eigenbasis(problem):
         path = eigenbasis.models(problem, alphas, tol=tol, max_iter=max_iter)
         for model, inside in eigenbasis.predictions(formulation, cross, path):
             kernel, solution = model.output_kernel, model.solution
             exact = _by_features(formulation, kernel, model.alpha, cross)
-            yield inside if exact is None else exact, _gap(solution), None
+            yield inside if exact is None else exact, _gap(solution)
         return
     if "quadratic" not in problem.loss.capabilities:
         tol = max(tol, min(_LOOSER * tol, _LOOSEST))
     if has_feature_path(problem, len(alphas)):
         yield from feature_path.predictions(
-            formulation, cross, alphas, others, tol=tol, max_iter=max_iter
+            formulation, cross, alphas, tol=tol, max_iter=max_iter
         )
         return
-    for solution in solve_path(
-        problem, alphas, tol=tol, max_iter=max_iter, others=others
-    ):
+    for solution in solve_path(problem, alphas, tol=tol, max_iter=max_iter):
         dual_coef = formulation.coefficients(solution.dual_coef)
         predictions = cross @ dual_coef
         intercept = formulation.intercept(dual_coef, solution.intercept)
         if intercept is not None:
             predictions = predictions + held_out.spread(intercept)
-        yield predictions, _gap(solution), solution.start
+        yield predictions, _gap(solution)
 
 
 def _gap(solution: Solution | None) -> float:

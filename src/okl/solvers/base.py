@@ -127,16 +127,3 @@ class Solver(Component, ABC):
         request : Request
             The alpha, how close to come, and from where.
         """
-
-    def start_with(self, start: Any, there: Any, before: Any) -> Any:
-        """Return where to start, knowing where fits of another structure ended.
-
-        Parameters
-        ----------
-        start : object or None
-            `Solution.start` at the alpha before.
-        there, before : object or None
-            `Solution.start` of the other structure, maybe of another solver, at this
-            alpha and the one before.
-        """
-        return start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from okl.numerics.threads import threads_for
@@ -83,21 +82,15 @@ def solve_path(
     solver: str | Solver = "auto",
     tol: float,
     max_iter: int,
-    others: Sequence[Any] = (),
 ) -> Iterator[Solution]:
     """Yield the solutions at decreasing alphas, each found from the one before.
 
     One decomposition serves all of them. Parameters are those of `solve`, checked.
-    Others may be where the path of another structure ended, `Solution.start` at each
-    alpha of a grid of as many.
     """
     chosen = choose_solver(solver, problem, n_alphas=len(alphas))
     prepared = chosen.prepare(problem)
     start: Any = None
-    before: Any = None
-    for alpha, there in zip_longest(alphas, others[: len(alphas)]):
-        start = chosen.start_with(start, there, before)
-        before = there
+    for alpha in alphas:
         with threads_for(chosen.largest_product(problem)):
             request = Request(float(alpha), tol, max_iter, start)
             solution = chosen.solve(prepared, request)

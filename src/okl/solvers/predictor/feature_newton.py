@@ -15,16 +15,14 @@ small where the fit is close to its optimum. The certificate is that of C, and w
 does not prove as much as was asked for Newton's method goes on from there in dual
 variables (`okl.solvers.predictor.newton_cg`).
 
-*Along a path*, and beside that of another L, U is guessed as C is there
-(`okl.solvers.predictor.newton_start`).
+*Along a path* U is guessed as C is there (`okl.solvers.predictor.newton_start`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +32,7 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.predictor.feature_point import FeaturePoint, FeatureProblem
-from okl.solvers.predictor.feature_steps import FeatureStart, fitted
+from okl.solvers.predictor.feature_steps import fitted
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
 from okl.solvers.request import Request
@@ -125,27 +123,16 @@ class FeatureNewton(Solver):
         *,
         tol: float,
         max_iter: int,
-        others: Sequence[Any] = (),
-    ) -> Iterator[tuple[FeaturePoint, float, FeatureStart]]:
-        """Yield models along decreasing alphas, their gaps, and where they end.
+    ) -> Iterator[tuple[FeaturePoint, float]]:
+        """Yield models along decreasing alphas, and their gaps.
 
-        Without dual variables. Others are as in `okl.solvers.solve_path`.
+        Without dual variables.
         """
-        start = before = None
-        for alpha, there in zip_longest(alphas, others[: len(alphas)]):
-            start = self.start_with(start, there, before)
-            before = there
+        start = None
+        for alpha in alphas:
             asked = Request(float(alpha), tol, max_iter, start)
             point, monitor, start = fitted(prepared, asked)
-            yield point, monitor.gap, start
-
-    def start_with(self, start: Any, there: Any, before: Any) -> FeatureStart | None:
-        """Start from U of another L, or change U by as much as that did."""
-        if not isinstance(there, FeatureStart):
-            return start
-        if start is None:
-            return there._replace(path=there.path.alone())
-        return start._replace(path=start.path.changed(there.path, before.path))
+            yield point, monitor.gap
 
 
 def _dual_of(point: FeaturePoint, close: float) -> Array:

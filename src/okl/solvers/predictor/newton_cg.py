@@ -23,7 +23,7 @@ preconditioner is a diagonal, or nothing, while a few products are enough, then 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
@@ -114,12 +114,6 @@ class NewtonCG(Solver):
             intercept=point.intercept,
             hessian=system_at(prepared, point, alpha),
         )
-
-    def start_with(self, start: Any, there: Any, before: Any) -> NewtonStart | None:
-        """Start from C of another L, or change C by as much as that did."""
-        if not isinstance(there, NewtonStart):
-            return start
-        return there.alone() if start is None else start.changed(there, before)
 
 
 def _iterate(

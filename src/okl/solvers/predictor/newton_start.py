@@ -23,9 +23,7 @@ ones, each fitted roughly, from the C of the one before.
 *Along a path* C changes much: where training rows can be told apart, the scores that
 they need grow with log(1 / alpha), and so does C. The line through C at the last two
 alphas, as a function of log alpha, is close to the next, often closer than asked for.
-Beside a path of another L that was followed before, C changes from alpha to alpha
-nearly as it did there: alpha C is the gradient of the loss, which depends on the
-predictions alone. Of all that C may be then, steps begin where the objective is lowest.
+Of all that C may be, steps begin where the objective is lowest.
 """
 
 from __future__ import annotations
@@ -59,8 +57,6 @@ class NewtonStart(NamedTuple):
     alpha : float
     before : NewtonStart or None
         The one before it along a path.
-    change : array (n_samples, n_outputs) or None
-        How much C of another L changed from here to the next alpha.
     easy : bool
         Whether steps needed no columns of K there.
     """
@@ -69,20 +65,15 @@ class NewtonStart(NamedTuple):
     kernel: OutputKernel
     alpha: float
     before: NewtonStart | None = None
-    change: Array | None = None
     easy: bool = True
 
     def alone(self) -> NewtonStart:
-        """Return it without what helps."""
-        return self._replace(before=None, change=None)
+        """Return it without the one before."""
+        return self._replace(before=None)
 
     def after(self, before: NewtonStart | None) -> NewtonStart:
         """Return it with the one before."""
         return self._replace(before=None if before is None else before.alone())
-
-    def changed(self, there: NewtonStart, before: NewtonStart) -> NewtonStart:
-        """Return it with the change of C of another L."""
-        return self._replace(change=there.dual - before.dual)
 
     def duals(self, alpha: float) -> list[Array]:
         """Return what C may be at an alpha."""
@@ -90,8 +81,6 @@ class NewtonStart(NamedTuple):
         if before is not None and len({before.alpha, self.alpha, alpha}) == 3:
             share = math.log(alpha / self.alpha) / math.log(self.alpha / before.alpha)
             found.append(self.dual + share * (self.dual - before.dual))
-        if self.change is not None:
-            found.append(self.dual + self.change)
         return found
 
 
