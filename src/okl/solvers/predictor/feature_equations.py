@@ -14,10 +14,10 @@ no row of E.
 for each feature and output, so that the equations of a feature are those of L alone.
 Under a tree these are solved from the leaves to the root and back
 (`okl.solvers.predictor.tree_preconditioner` does the same with matrices in the place of
-numbers), under any other L in its eigenbasis, with the mean of the numbers over the
-outputs. The softmax loss does not see what all classes have in common: as there, this
-gets a variance that is as good as infinite, at the root of the tree, or of one below
-which classes that share nothing stand side by side.
+numbers; classes that share nothing stand side by side below a root), under any other L
+in its eigenbasis, with the mean of the numbers over the outputs. The softmax loss does
+not see what all classes have in common: as there, this gets a variance that is as good
+as infinite, at the root.
 
 Dense features are turned to axes in which they are uncorrelated
 (`DenseRows.uncorrelated`), which takes fewer iterations.
@@ -38,7 +38,7 @@ import numpy as np
 from okl.losses.base import Curvature
 from okl.numerics.arrays import add_scaled, inner, row_sums
 from okl.solvers.predictor.feature_point import FeatureProblem
-from okl.solvers.predictor.tree_preconditioner import FREE, side_by_side
+from okl.solvers.predictor.tree_preconditioner import FREE, nodes_of
 from okl.trees import Levels
 
 # Numbers of a few features: a quarter of a megabyte.
@@ -153,19 +153,8 @@ class FeatureEquations:
     def _of_features(self, weights: np.ndarray) -> Precondition:
         kernel, alpha = self._of.kernel, self._alpha
         free = not self._curvature.separable
-        if not kernel.couples:
-            variances = kernel.diagonal()
-            if free:
-                return _of_trees(side_by_side(variances), weights, alpha, free=True)
-            divisor = alpha + weights * variances
-
-            def separate(right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                inside = right / divisor
-                return inside * variances, inside
-
-            return separate
-        if kernel.nodes is not None:
-            return _of_trees(kernel.nodes, weights, alpha, free=free)
+        if not kernel.couples or kernel.nodes is not None:
+            return _of_trees(nodes_of(kernel), weights, alpha, free=free)
         axes, mean = self._of.axes, np.mean(weights, axis=1, keepdims=True)
         shrunk = alpha + mean * axes.eigenvalues
 

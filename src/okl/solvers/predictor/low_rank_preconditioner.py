@@ -49,49 +49,28 @@ def preconditioner(
     centered : bool, default=False
         Whether there is a free intercept.
     """
-    if columns is not None and isinstance(joint, JointSum):
-        return _from_columns_of_sum(joint, columns, curvature, alpha)
-    if columns is None or columns.rank == 0 or joint.output_kernel.rank == 0:
+    weights, kernel = curvature.diagonal, joint.output_kernel
+    several = isinstance(joint, JointSum)
+    if columns is None or not (several or (columns.rank and kernel.rank)):
         scale = 1 / alpha
         if curvature.separable:
-            scale = 1 / (alpha + curvature.diagonal * joint.diagonal)
+            scale = 1 / (alpha + weights * joint.diagonal)
         return lambda right: scale * right
-    return _from_columns(joint, columns, curvature, alpha, centered)
-
-
-def _from_columns(
-    joint: JointOperator,
-    columns: NystroemFactor,
-    curvature: Curvature,
-    alpha: float,
-    centered: bool,
-) -> Approximate:
-    """Return what the form says, in as many of the columns."""
-    weights, kernel = curvature.diagonal, joint.output_kernel
-    form = form_of(joint, columns.rank, curvature, alpha)
+    rank = max((factor.shape[1] for factor in columns.factors), default=0)
+    form = form_of(joint, rank, curvature, alpha)
     if form.name == "apart":
         return apart_preconditioner(joint, curvature, alpha, centered=centered)
-    columns = columns.leading(form.rank)
-    if form.name == "joint":
-        few = kernel.rank <= weights.shape[1]
-        terms = _terms(columns, (kernel if few else kernel.spectral()).factor())
-        return woodbury(terms, curvature, alpha + 0.0 * weights[:, :1])
+    if isinstance(joint, JointSum) and form.name == "sum":
+        return sum_preconditioner(joint, columns, form.rank, curvature, alpha)
+    columns, terms = columns.leading(form.rank), []
     if form.name == "tree":
         return tree_preconditioner(columns, curvature, nodes_of(kernel), alpha)
     if form.name == "separate":
         return _separate(columns, weights * kernel.diagonal(), alpha)
-    return lambda right: right / alpha
-
-
-def _from_columns_of_sum(
-    joint: JointSum, columns: NystroemFactor, curvature: Curvature, alpha: float
-) -> Approximate:
-    """Return the same for several kernels."""
-    rank = max((factor.shape[1] for factor in columns.factors), default=0)
-    form = form_of(joint, rank, curvature, alpha)
-    if form.name == "sum":
-        return sum_preconditioner(joint, columns, form.rank, curvature, alpha)
-    return lambda right: right / alpha
+    if form.name == "joint":
+        few = kernel.rank <= weights.shape[1]
+        terms = _terms(columns, (kernel if few else kernel.spectral()).factor())
+    return woodbury(terms, curvature, alpha + 0.0 * weights[:, :1])
 
 
 def _terms(columns: NystroemFactor, factor: Array) -> list[tuple[Array, Array]]:
