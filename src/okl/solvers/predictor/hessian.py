@@ -59,7 +59,7 @@ class HessianSystem:
         """Pi, the identity without an intercept."""
         problem, curvature = self.prepared.problem, self.curvature
         if not problem.centered:
-            return _same
+            return lambda right: right
         entries = problem.entries
 
         def balance(right: Array) -> Array:
@@ -104,7 +104,3 @@ class HessianSystem:
             rtol=rtol,
             max_iter=max_iter,
         )
-
-
-def _same(rows: Array) -> Array:
-    return rows

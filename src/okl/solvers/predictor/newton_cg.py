@@ -16,9 +16,8 @@ whose second derivative is V Pi V', Pi the projection on what V maps to columns 
 to zero. Nothing else changes, and dual variables stay balanced.
 
 *Products with K are all that costs.* J V g is added up along the iterations of
-conjugate gradients, so that the line search needs none; the gap costs one, J a. The
-preconditioner is a diagonal, or nothing, while a few products are enough, then that of
-`okl.solvers.predictor.low_rank_preconditioner`.
+conjugate gradients, so that the line search needs none; the gap costs one, J a. What
+preconditions a step `okl.solvers.predictor.newton_step` says.
 """
 
 from __future__ import annotations

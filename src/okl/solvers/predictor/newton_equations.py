@@ -1,7 +1,4 @@
-"""The equations of a Newton step, solved one iteration after the other.
-
-A step can be tried out after any iteration.
-"""
+"""The equations of a Newton step, which can be tried out after any iteration."""
 
 from __future__ import annotations
 
