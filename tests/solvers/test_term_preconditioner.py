@@ -1,4 +1,4 @@
-"""With all columns, or all equations, it is the inverse."""
+"""With all columns it is the inverse."""
 
 import warnings
 
@@ -18,7 +18,7 @@ from okl.operators import (
 from okl.operators.joint_sum import JointSum
 from okl.operators.terms import RowOperator
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
-from okl.solvers.predictor import preconditioner_form, term_preconditioner
+from okl.solvers.predictor import preconditioner_form
 from okl.solvers.predictor.low_rank_preconditioner import preconditioner
 from okl.structures import Fixed
 from tests.samples import gaussian, psd
@@ -52,16 +52,7 @@ def curvature(loss):
     return loss.curvature(targets, 3 * RIGHT)
 
 
-@pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax()], ids=repr)
-@pytest.mark.parametrize("row", [False, True], ids=["kernels", "row"])
-def test_few_equations_are_solved(loss, row):
-    terms = (*KERNELS, ROW) if row else KERNELS
-    matrices = (ONE, psd(M, 2, rank=2), psd(M, 3))[: len(terms)]
-    assert error(joint(terms, matrices), curvature(loss)) < 1e-6
-
-
-def test_a_diagonal_kernel_beside_the_term_of_a_row_is_exact(monkeypatch):
-    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+def test_a_diagonal_kernel_beside_the_term_of_a_row_is_exact():
     terms = joint((UNEVEN, ROW), (ONE, psd(M, 3)))
     assert error(terms, curvature(Squared()), rank=0) < 1e-6
 
@@ -69,7 +60,6 @@ def test_a_diagonal_kernel_beside_the_term_of_a_row_is_exact(monkeypatch):
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax()], ids=repr)
 @pytest.mark.parametrize("rank", [1, M], ids=["few", "all"])
 def test_all_columns_are_the_inverse(loss, rank, monkeypatch):
-    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
     monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 1e6)
     terms = joint(KERNELS, (ONE, psd(M, 2, rank=rank)))
     assert error(terms, curvature(loss)) < 1e-5
@@ -77,7 +67,6 @@ def test_all_columns_are_the_inverse(loss, rank, monkeypatch):
 
 def test_the_term_of_a_row_is_in_the_diagonal(monkeypatch):
     # exact where the L of that term couples nothing, whatever the weights
-    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
     monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 1e6)
     terms = joint((KERNELS[0], UNEVEN), (ONE, np.diag([1.0, 2.0, 3.0])))
     assert error(terms, curvature(Logistic())) < 1e-5
@@ -85,14 +74,12 @@ def test_the_term_of_a_row_is_in_the_diagonal(monkeypatch):
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
 @pytest.mark.parametrize("matrix", [np.zeros((M, M)), ONE], ids=["zero", "one"])
-def test_output_kernels_may_be_zero(loss, matrix, monkeypatch):
-    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
+def test_output_kernels_may_be_zero(loss, matrix):
     terms = joint(KERNELS, (np.zeros((M, M)), matrix))
     assert error(terms, curvature(loss)) < 1e-5
 
 
 def test_nothing_is_made_where_columns_would_cost_too_much(monkeypatch):
-    monkeypatch.setattr(term_preconditioner, "_DIRECT", 0)
     monkeypatch.setattr(preconditioner_form, "_PRODUCTS", 0)
     monkeypatch.setattr(preconditioner_form, "_SMALL", 0)
     terms, W = joint(KERNELS, (ONE, psd(M, 2))), curvature(Logistic())
