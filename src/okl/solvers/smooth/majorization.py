@@ -7,8 +7,8 @@ trace penalty at a small alpha, and where the loss bends sharply, as logistic lo
 the envelopes of a hinge do. So where targets are missing, or the loss is one of labels,
 a few rounds lead to where Newton's method starts, which takes some ten steps:
 
-- under the trace penalty, the Frobenius norm and a trace ball without eps that in a
-  factor of L (`okl.solvers.smooth.factor_newton`);
+- under the trace penalty and a trace ball without eps that in a factor of L
+  (`okl.solvers.smooth.factor_newton`);
 - for labels, where a region says what L may be, that in L
   (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
   if outputs are few.
@@ -44,8 +44,8 @@ _BEST = 1e-14
 class Majorization(Solver):
     """Minimise models of what the best f costs, plus alpha R.
 
-    Under a trace penalty or the Frobenius norm, where targets are missing or the loss
-    is one of labels, each alone, some rounds and Newton's method in the factor B of
+    Under a trace penalty, or in a trace ball, where targets are missing or the loss is
+    one of labels, each alone, some rounds and Newton's method in the factor B of
     L = B B'. With such a loss and a structure with a region, if the equations are not
     too many, some rounds and Newton's method in L.
 
