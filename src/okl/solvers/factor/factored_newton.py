@@ -42,9 +42,8 @@ _GROWTH = 0.3
 _SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
 # Line search: sufficient decrease, shrinking, and when to give up.
 _ARMIJO, _SHRINK, _MAX_BACKTRACKS = 1e-4, 0.5, 40
-# Relative residual of the Newton systems: far from the optimum, and the largest near
-# it, where this part of what brings the gap below the tolerance will do.
-_FORCING, _LOOSEST, _MARGIN = 0.1, 0.5, 0.03
+# Relative residual of the Newton systems: at most this, and the root of the gap.
+_FORCING = 0.1
 # A cold start walks down from alpha_max, where L = 0, in factors of this.
 _CONTINUATION = 4.0
 _CONTINUATION_TOLERANCE = 1e-2
@@ -136,7 +135,7 @@ def _minimise(
             continue
         reweighted = False
         above = None if bounded else _above_one(vectors, limits)
-        rtol = _forcing(relative, tol)
+        rtol = min(_FORCING, relative**0.5)
         direction, slope = point.newton_step(alpha, rtol=rtol, above=above)
         little = -slope / 2 <= tol * point.objective
         point = _line_search(d, point, rank, direction, slope, alpha)
@@ -144,16 +143,6 @@ def _minimise(
             allowed = _scales_allowed(prepared, point)
             monitor.add(point.objective, _dual_value(point, *allowed, alpha))
             return point, True, monitor.history
-
-
-def _forcing(gap: float, tol: float) -> float:
-    """Return how well to solve Newton's equations: the better, the smaller the gap.
-
-    But no better than what brings the gap, which falls by the square, below the
-    tolerance.
-    """
-    enough = min(_MARGIN * (tol / gap) ** 0.5, _LOOSEST) if gap > 0 else 0.0
-    return max(min(_FORCING, gap**0.5), enough)
 
 
 def _scales_allowed(prepared: Rotated, point: FactoredPoint) -> tuple[Array, Array]:
