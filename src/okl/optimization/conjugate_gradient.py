@@ -13,16 +13,14 @@ _ROUNDINGS = 16
 
 
 class Step(NamedTuple):
-    """One iteration: what it adds to the solution, and what is left to do.
+    """One iteration, which adds length * direction to the solution.
 
     Attributes
     ----------
     length : float
-        How far along the direction.
     direction : array
-        To which the product was applied last.
     product : array
-        What came with the product.
+        What came with the product of the direction.
     left : float
         The preconditioned residual after the step, relative to that at the start; 0
         if there is no further step.

@@ -48,14 +48,12 @@ class Interior(WithBarrier):
     budget : float
         Largest sum of the eigenvalues; infinite where L is penalised otherwise.
     mean : float or None
-        The eigenvalue of the direction 1, which is then set apart; None if it is
-        treated like any other.
+        The eigenvalue of the direction 1, if that is set apart.
     part : float
         The part of the fit that the barrier is at first.
-    logarithm : float
-        The current weight of the logarithms, 0 where tr L^-1 is enough.
-    last : float
-        Below this weight logarithms are rounding.
+    logarithm, last : float
+        The current weight of the logarithms, 0 where tr L^-1 is enough, and that below
+        which they are rounding.
     """
 
     lower: float = 0.0

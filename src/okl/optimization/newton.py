@@ -33,16 +33,8 @@ def newton(
 ) -> Iterator[Iterate]:
     """Yield the iterates, the first one included, until rounding is in the way.
 
-    Parameters
-    ----------
-    smooth : Smooth
-        g.
-    region : WithBarrier
-        R.
-    first : Decomposed
-        An L inside the region to start from.
-    rtol : float, default=0.1
-        The relative residual at which conjugate gradients stop.
+    It starts from an L inside the region. Conjugate gradients stop at the relative
+    residual ``rtol``.
     """
     values, vectors, matrix = first
     if matrix is None and region.by_entries:

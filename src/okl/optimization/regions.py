@@ -42,7 +42,7 @@ class Decomposed(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """Where Newton's method stands: L, and g at L."""
+    """L, and g at L."""
 
     kernel: Decomposed
     point: SmoothPoint

@@ -1,10 +1,11 @@
 """Smooth convex functions g of an output kernel L, seen from its eigenbasis.
 
-Newton's method in L minimises g(L) + R(L) for three of them: what the best predictor
-for L costs (`okl.solvers.output_kernel.value_function`), half of tr(L^-1 P) in the
-update of a structure, and a quadratic in its conjugate and proximal points. The last
-two are here. In the eigenbasis L = V diag(l) V' their second derivatives are a few
-products of matrices, and their diagonal is a good preconditioner.
+Newton's method in L minimises g(L) + R(L). g is what the best predictor for L costs
+(`okl.solvers.output_kernel.value_function`,
+`okl.solvers.smooth.quadratic_model`), or one of the two here: half of tr(L^-1 P) in the
+update of a structure, and a quadratic in its conjugate and proximal points. In the
+eigenbasis L = V diag(l) V' the diagonal of the second derivative is a good
+preconditioner.
 """
 
 from __future__ import annotations
@@ -15,17 +16,7 @@ from okl.numerics.arrays import Array, inner, namespace, symmetric
 
 
 class SmoothPoint(Protocol):
-    """A function at one L; its matrices are in the eigenbasis of L.
-
-    Attributes
-    ----------
-    value : float
-        g(L).
-    moment : array (m, m)
-        Minus twice the gradient; PSD where more L never costs.
-    diagonal : array (m, m)
-        An approximation of the second derivative along each entry.
-    """
+    """A function at one L; its matrices (m, m) are in the eigenbasis of L."""
 
     @property
     def value(self) -> float:
@@ -33,7 +24,7 @@ class SmoothPoint(Protocol):
 
     @property
     def moment(self) -> Array:
-        """Minus twice the gradient."""
+        """Minus twice the gradient; PSD where more L never costs."""
 
     @property
     def diagonal(self) -> Array:
@@ -51,13 +42,7 @@ class Smooth(Protocol):
 
 
 class InverseTrace(NamedTuple):
-    """g(L) = tr(L^-1 P) / 2, the norm of given predictions.
-
-    Attributes
-    ----------
-    matrix : array (m, m)
-        P, PSD.
-    """
+    """g(L) = tr(L^-1 P) / 2, the norm of given predictions; P (m, m) is PSD."""
 
     matrix: Array
 
@@ -89,15 +74,8 @@ class Quadratic(NamedTuple):
     """g(L) = weight ||L||^2 / 2 - <S, L>.
 
     Without a weight a conjugate is minus its least value; with S = weight Z it is the
-    squared distance from Z that a proximal point adds to a penalty, without what does
-    not depend on L: beside that all else may be next to nothing.
-
-    Attributes
-    ----------
-    matrix : array (m, m)
-        S, symmetric.
-    weight : float
-        Zero or more.
+    squared distance from Z that a proximal point adds to a penalty, less what does not
+    depend on L, beside which all else may be next to nothing.
     """
 
     matrix: Array

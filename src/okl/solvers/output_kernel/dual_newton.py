@@ -50,19 +50,8 @@ def dual_newton(
 ) -> Iterator[NewtonIterate]:
     """Yield models, without an end.
 
-    Parameters
-    ----------
-    prepared : Rotated
-        A problem with R(L) = ||D^-1 L D^-1||_F^2 / 2.
-    alpha : float
-        Strength of the regularisation.
-    start : Neighbours or None
-        Output kernels of neighbouring alphas; where there are none, or they are far,
-        it begins with a first L.
-    tol : float
-        Relative tolerance of that L.
-    scales : array (m,), optional
-        The diagonal of D; None for D = I.
+    Where neighbouring alphas, if there are any, are far, it begins with a first L, to
+    this relative tolerance. The scales are the diagonal of D.
     """
     d, targets = prepared.eigenvalues, prepared.targets
     xp = namespace(targets)
@@ -168,13 +157,7 @@ def _root(constant: float, linear: float, quadratic: float, cubic: float) -> flo
 
 
 class _Metric(NamedTuple):
-    """X -> E X E in some basis of the outputs.
-
-    Attributes
-    ----------
-    matrix, back : array (m, m) or None
-        E and its inverse in this basis; None for E = I.
-    """
+    """X -> E X E in some basis; E and its inverse (m, m) there, None for E = I."""
 
     matrix: Array | None = None
     back: Array | None = None

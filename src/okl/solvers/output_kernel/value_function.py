@@ -21,16 +21,9 @@ from okl.output_kernels import SpectralKernel
 
 
 class NewtonIterate(NamedTuple):
-    """An output kernel with its best predictor, met on the way.
+    """An output kernel, its objective and a lower bound of the least.
 
-    Attributes
-    ----------
-    output_kernel : SpectralKernel
-        L.
-    primal, dual : float
-        The objective, and a lower bound of the least.
-    start : object
-        Where Newton's method may start at another alpha.
+    With where Newton's method may start at another alpha.
     """
 
     output_kernel: SpectralKernel
@@ -45,17 +38,7 @@ class NewtonIterate(NamedTuple):
 
 
 class ValueFunction(NamedTuple):
-    """phi(L) / alpha for the squared loss, in the eigenbasis of K.
-
-    Attributes
-    ----------
-    eigenvalues : array (k, 1)
-        d.
-    targets : array (k, m)
-        U'Y.
-    alpha : float
-        Strength of the regularisation.
-    """
+    """phi(L) / alpha, for the eigenvalues d (k, 1) of K and the targets U'Y (k, m)."""
 
     eigenvalues: Array
     targets: Array

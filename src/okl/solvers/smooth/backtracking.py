@@ -15,18 +15,14 @@ from typing import Protocol, Self, TypeVar
 _SHORTEST, _LONGEST = 0.1, 0.5
 
 
-class Judged(Protocol):
-    """A model with an objective."""
-
+class _Judged(Protocol):
     @property
-    def objective(self) -> float:
-        """Its objective."""
+    def objective(self) -> float: ...
 
-    def is_better_than(self, other: Self) -> bool:
-        """Tell whether it is to be taken instead of another."""
+    def is_better_than(self, other: Self) -> bool: ...
 
 
-Model = TypeVar("Model", bound=Judged)
+Model = TypeVar("Model", bound=_Judged)
 
 
 def first_lower(
@@ -37,20 +33,10 @@ def first_lower(
     trials: int,
     first: float = 1.0,
 ) -> tuple[Model, float]:
-    """Return the first lower model along a way and its share of it, or the model, 0.
+    """Return the first better model along a way and its share of it, or the model, 0.
 
-    Parameters
-    ----------
-    model : Judged
-        Where the way begins.
-    at : callable
-        The model at a share of the way.
-    slope : float
-        By how much the objective falls in proportion to small shares.
-    trials : int
-        Most shares.
-    first : float, default=1.0
-        The first of them.
+    The way begins at the model, and ``at`` has the one at a share of it; the objective
+    falls by the slope times small shares. The first share of all trials may be given.
     """
     share = first
     for _ in range(trials):

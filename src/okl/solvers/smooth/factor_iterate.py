@@ -24,13 +24,11 @@ class FactorIterate(NamedTuple):
     Attributes
     ----------
     kernel : SpectralKernel
-        L.
     fit : Solution
         f and b, for imputed targets the best at these.
     scores : Scores
-        Its predictions.
     objective : float
-        Its primal value, to which imputed targets add their loss.
+        The primal value, to which imputed targets add their loss.
     dual_rows : array (n_samples, n_outputs)
         alpha C.
     """

@@ -60,11 +60,7 @@ def takes(prepared: PreparedRounds) -> bool:
 def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from L of a neighbouring alpha, or of a few rounds.
 
-    Parameters
-    ----------
-    prepared : PreparedRounds
-        Of a problem that is one of these (`takes`).
-    request : Request
+    The problem is one of these (`takes`).
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem

@@ -33,18 +33,9 @@ from okl.solvers.smooth.turns import without_turns
 
 
 class JointPoint(NamedTuple):
-    """A and B, and what follows from them.
+    """The rows A, their image P = K A (n_samples, rank) and the factor B.
 
-    Attributes
-    ----------
-    rows, image : array (n_samples, rank)
-        A and P = K A.
-    factor : array (n_outputs, rank)
-        B.
-    scores : Scores
-    intercept : array (n_outputs,) or None
-        The best one.
-    objective : float
+    With what follows from them; the intercept is the best one.
     """
 
     rows: Array

@@ -53,20 +53,9 @@ _TRUST, _FLATTER, _STEEPEST = 10.0, 1.5, 10.0
 
 @dataclass(frozen=True)
 class Linearisation:
-    """The model of phi at one L.
+    """The model of phi at one L, with the scores of the best f.
 
-    Attributes
-    ----------
-    problem : Problem
-        Of which it is a model.
-    kernel : OutputKernel
-        L.
-    scores : Scores
-        Those of the best f.
-    operator : Operator
-        A (k, k).
-    dual, fitted : array (k, n_outputs)
-        Z and A Z L.
+    The operator is A (k, k), and the arrays (k, n_outputs) are Z and A Z L.
     """
 
     problem: Problem
@@ -98,20 +87,10 @@ class Linearisation:
 
 
 class Minimiser(NamedTuple):
-    """Where a model plus alpha R is least.
+    """Where a model plus alpha R is least: L and Theta (k, n_outputs).
 
-    Attributes
-    ----------
-    h, alpha : float
-        Of the model, and of the problem.
-    kernel : OutputKernel
-        L.
-    coefficients : array (k, n_outputs)
-        Theta.
-    start : object
-        Where to look for that of the next model.
-    rank_limited : bool
-        Whether a bound on the rank is active.
+    With where to look for that of the next model, and whether a bound on the rank is
+    active.
     """
 
     h: float
@@ -171,16 +150,9 @@ class AllColumns:
 class SomeColumns:
     """Models with some columns of K.
 
-    Attributes
-    ----------
-    of_all_rows, first, most, order, loosest, memory, steeper
-        As with all; a closer f, whose products are the work here, saves too few rounds.
-    columns : array (n_samples, k)
-        R U.
-    values : array (k,)
-        e.
-    rest : float
-        The largest diagonal entry of K - R R'.
+    A closer f, whose products are the work here, saves too few rounds. The columns are
+    R U (n_samples, k), the values e (k,), and the rest is the largest diagonal entry of
+    K - R R'.
     """
 
     first: float

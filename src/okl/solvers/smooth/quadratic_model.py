@@ -27,12 +27,7 @@ _UNSEEN = 1e-14
 class Pairs(NamedTuple):
     """Symmetric matrices X (k, k) by their entries on and above the diagonal.
 
-    Attributes
-    ----------
-    rows, columns : array (q,)
-        Of the entries.
-    basis : array (m, k)
-        T.
+    Rows and columns (q,) are those of the entries, the basis is T (m, k).
     """
 
     rows: Array
@@ -88,18 +83,10 @@ class Pairs(NamedTuple):
 
 
 class QuadraticModel(NamedTuple):
-    """The second-order model of phi / alpha at one X = T'LT.
+    """The second-order model of phi / alpha at the centre, one X = T'LT.
 
-    Attributes
-    ----------
-    value : float
-        There, and R as well: a constant.
-    centre : array (k, k)
-        X.
-    moment : array (k, k)
-        Minus twice the gradient.
-    second : array (k^2, k^2)
-        The second derivative.
+    Its value there has R as well, a constant; the moment (k, k) is minus twice the
+    gradient, and second (k^2, k^2) the second derivative.
     """
 
     value: float

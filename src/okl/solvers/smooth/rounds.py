@@ -67,13 +67,7 @@ _FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ..
 
 
 def rounds(prepared: PreparedRounds, request: Request) -> Solution:
-    """Iterate from the model of a neighbouring alpha, or from L = 0.
-
-    Parameters
-    ----------
-    prepared : PreparedRounds
-    request : Request
-    """
+    """Iterate from the model of a neighbouring alpha, or from L = 0."""
     turns = _Rounds(prepared, request)
     while not turns.done:
         turns.turn()
@@ -172,13 +166,8 @@ class PreparedRounds(NamedTuple):
 class _Rounds:
     """The rounds at one alpha.
 
-    Attributes
-    ----------
-    monitor : Monitor
-        Its best is the best f of some L, that L, and whether a bound on the rank is
-        active.
-    h, bound : float
-        The curvature of the models, and a bound on that of the loss.
+    The best of the monitor is the best f of some L, that L, and whether a bound on the
+    rank is active; h is the curvature of the models, and bound one on that of the loss.
     """
 
     def __init__(self, prepared: PreparedRounds, request: Request) -> None:
