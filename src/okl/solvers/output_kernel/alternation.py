@@ -23,9 +23,6 @@ from okl.solvers.predictor.spectral import best_coefficients
 
 # The update is solved to a fraction of the gap asked for.
 _UPDATE_TOLERANCE = 1e-2
-# A start that has lost directions is given this much of an L that has them all.
-_FRESH = 1e-2
-
 # Fixed-point rounds for the scale of a first output kernel, and when to stop them.
 _SCALE_ROUNDS = 20
 _SCALE_CHANGE = 0.1
@@ -34,14 +31,12 @@ _SCALE_CHANGE = 0.1
 def alternate(
     rotated: Rotated, alpha: float, start: SpectralKernel | None, *, tol: float
 ) -> Iterator[NewtonIterate]:
-    """Yield models without end, from L of a neighbouring alpha or a scaled identity."""
+    """Yield models without end, from L of a neighbouring alpha that has full rank."""
     tol = _UPDATE_TOLERANCE * tol
-    kernel = first_output_kernel(rotated, alpha, tol=tol)
     if start is not None and start.rank == rotated.targets.shape[1]:
         kernel = start
-    elif start is not None:
-        together = start.matrix() + _FRESH * kernel.matrix()
-        kernel = SpectralKernel.from_matrix(together)
+    else:
+        kernel = first_output_kernel(rotated, alpha, tol=tol)
     while True:
         coefficients = best_coefficients(rotated, kernel, alpha)
         bounds = rotated.bounds(coefficients, kernel, alpha)
