@@ -22,7 +22,7 @@ from okl.solvers.smooth.factor_penalty import FactorPenalty
 from okl.solvers.smooth.factor_steps import FactorSteps
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.linearisation import AllColumns
-from okl.solvers.smooth.rounds import PreparedRounds, Start, rounds
+from okl.solvers.smooth.rounds import PreparedRounds, Start, has_labels, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
@@ -42,16 +42,10 @@ _FACTOR, _LEFT, _STEPS = 10.0, 0.3, 10
 
 
 def takes(prepared: PreparedRounds) -> bool:
-    """Tell whether a problem has such a penalty, and a loss of labels one by one.
-
-    Or missing targets. Huber losses and weighted squared ones are left to rounds, which
-    are few there; a softmax, which couples outputs, has no system to factorise.
-    """
+    """Tell whether a problem has such a penalty, and labels or missing targets."""
     problem = prepared.problem
-    loss = problem.loss.capabilities
-    labels = "multilabel" in loss and "quadratic" not in loss
     return (
-        (prepared.imputes or labels)
+        (prepared.imputes or has_labels(problem))
         and isinstance(prepared.models, AllColumns)
         and FactorPenalty.of(problem) is not None
     )

@@ -1,11 +1,10 @@
 """Any structure, smooth loss: models of what the best f costs, then Newton's method.
 
-What the best f for an L costs is replaced by squared-loss problems, round by round
-(`okl.solvers.smooth.rounds`), for which there is a fast solver with every structure.
-Such rounds may be hundreds: where many directions of L are nearly zero, as under a
-trace penalty at a small alpha, and where the loss bends sharply, as logistic losses and
-the envelopes of a hinge do. So where targets are missing, or the loss is one of labels,
-a few rounds lead to where Newton's method starts, which takes some ten steps:
+Rounds (`okl.solvers.smooth.rounds`) may be hundreds where many directions of L are
+nearly zero, as under a trace penalty at a small alpha, and where the loss bends
+sharply, as logistic losses and the envelopes of a hinge do. So where targets are
+missing, or the loss is one of labels, a few of them lead to where Newton's method
+starts, which takes some ten steps:
 
 - under the trace penalty and a trace ball without eps that in a factor of L
   (`okl.solvers.smooth.factor_newton`);
@@ -26,7 +25,7 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
-from okl.solvers.smooth.rounds import STEPS, PreparedRounds, rounds
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.solution import Solution
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
@@ -42,12 +41,7 @@ _BEST = 1e-14
 
 
 class Majorization(Solver):
-    """Minimise models of what the best f costs, plus alpha R.
-
-    Under a trace penalty, or in a trace ball, where targets are missing or the loss is
-    one of labels, each alone, some rounds and Newton's method in the factor B of
-    L = B B'. With such a loss and a structure with a region, if the equations are not
-    too many, some rounds and Newton's method in L.
+    """Minimise models of what the best f costs, plus alpha R, then Newton's method.
 
     Parameters
     ----------
@@ -72,9 +66,7 @@ class Majorization(Solver):
     def prepare(self, problem: Problem) -> PreparedRounds | WrittenOut:
         """Prepare what finds f, and what makes models."""
         prepared = PreparedRounds.of(problem, self.columns)
-        loss = problem.loss.capabilities
-        labels = "multilabel" in loss and "quadratic" not in loss
-        if not (labels and is_written_out(problem, most=_FEW_OUTPUTS)):
+        if not (has_labels(problem) and is_written_out(problem, most=_FEW_OUTPUTS)):
             return prepared
         matrix = PreparedRounds.of(written_out(problem), self.columns)
         return WrittenOut(prepared, matrix)

@@ -16,8 +16,7 @@ the E of all entries of D at once, so that the model is a matrix
 
 The models of `okl.solvers.smooth.rounds` have one curvature h for all entries, and take
 hundreds of rounds, where this takes ten steps, if some probabilities are saturated and
-others are not, or under the sharp envelopes of a loss with kinks. A few rounds lead to
-where the steps begin.
+others are not. A few rounds lead to where the steps begin.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.solvers.smooth.quadratic_model import Pairs, QuadraticModel
-from okl.solvers.smooth.rounds import STEPS, PreparedRounds, rounds
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
@@ -47,17 +46,15 @@ _ROUNDS = 8
 
 
 def takes(prepared: PreparedRounds) -> bool:
-    """Tell whether a problem has such a region, and a loss of labels one by one.
+    """Tell whether a problem has such a region, and labels.
 
-    And a system, and a second derivative, small enough to be written out. Huber losses
-    are left to rounds, which are few there.
+    And a system, and a second derivative, small enough to be written out.
     """
     problem = prepared.problem
-    loss, m = problem.loss.capabilities, problem.n_outputs
+    m = problem.n_outputs
     region = problem.structure.region(m)
     return (
-        "multilabel" in loss
-        and "quadratic" not in loss
+        has_labels(problem)
         and isinstance(prepared.models, AllColumns)
         and isinstance(region, WithBarrier)
         and region.only(m) is None

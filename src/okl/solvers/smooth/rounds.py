@@ -66,6 +66,16 @@ _FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ..
 )
 
 
+def has_labels(problem: Problem) -> bool:
+    """Tell whether the loss is one of labels one by one.
+
+    Huber losses and weighted squared ones need few rounds, and no Newton's method; a
+    softmax, which couples outputs, has no system to factorise.
+    """
+    loss = problem.loss.capabilities
+    return "multilabel" in loss and "quadratic" not in loss
+
+
 def rounds(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from the model of a neighbouring alpha, or from L = 0."""
     turns = _Rounds(prepared, request)
