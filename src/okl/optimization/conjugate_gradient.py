@@ -46,17 +46,8 @@ def conjugate_gradient(
     operator has no positive curvature: then the last iterate, or at once the
     preconditioned right-hand side, is a descent direction all the same.
 
-    Parameters
-    ----------
-    product, precondition : callable
-        Symmetric linear maps on arrays of the shape of ``right``; the
-        preconditioner is positive definite.
-    right : array
-        The right-hand side.
-    rtol : float
-        Relative residual to stop at.
-    max_iter : int
-        Most products.
+    The product and the preconditioner, which is positive definite, are symmetric linear
+    maps on arrays of the shape of ``right``; there are at most ``max_iter`` products.
     """
     solution = namespace(right).zeros_like(right)
 

@@ -29,14 +29,8 @@ def increasing_root(
     values has its own, and of an end that stays half of the value counts (the Illinois
     method: Dowell and Jarratt 1971).
 
-    Parameters
-    ----------
-    value : callable
-        Of an array of lengths, one for each function.
-    first : array
-        The values at zero.
-    flat : float
-        The part of these that is small enough.
+    ``value`` takes an array of lengths, one for each function, and ``first`` are the
+    values at zero; the part ``flat`` of these is small enough.
     """
     xp = namespace(first)
     zero, one = xp.zeros_like(first), xp.ones_like(first)

@@ -44,16 +44,9 @@ class Near(NamedTuple):
 
 
 def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
-    """Return L, where R(L) = eps tr L^-1 / 2.
+    """Return L, where R(L) = eps tr L^-1 / 2, given symmetric Z (m, m) and w > 0.
 
-    Parameters
-    ----------
-    matrix : array (m, m)
-        Z, symmetric.
-    weight : float
-        w > 0.
-    allowed : Interior
-        The bounds and eps, no direction set apart.
+    The bounds and eps are those allowed; no direction is set apart.
     """
     xp = namespace(matrix)
     if matrix.shape[0] == 0:

@@ -37,12 +37,7 @@ _FOLLOWING = 1e-10
 def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near:
     """Return L as far as rounding lets it; where it follows Z, zeros stay so.
 
-    Parameters
-    ----------
-    matrix : array (m, m)
-        Z, symmetric.
-    weight, off, eps : float
-        w > 0, lambda >= 0, eps > 0.
+    Z (m, m) is symmetric, w > 0, ``off`` is lambda >= 0, and eps > 0.
     """
     identity = namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype)
     smooth = matrix - identity / (2 * weight)

@@ -39,13 +39,7 @@ _WARM_BARRIER, _NEAR = 1e-2, 1e-3
 
 @dataclass(frozen=True)
 class Orthant(WithBarrier):
-    """Positive definite L whose absolute entries are penalised.
-
-    Attributes
-    ----------
-    weight : float
-        lambda >= 0.
-    """
+    """Positive definite L whose absolute entries are penalised, by lambda >= 0."""
 
     weight: float
 

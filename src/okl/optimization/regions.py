@@ -123,14 +123,12 @@ class HalfTrace(Region):
 class WithBarrier(Region, ABC):
     """A penalty on L, and a domain in the interior of which a barrier keeps it.
 
+    Coordinates are the entries of L (`by_entries`), or those in its eigenbasis.
+
     Attributes
     ----------
-    by_entries : bool
-        Whether coordinates are the entries of L. Else they are those in its eigenbasis.
-    inverse : float
-        Weight eps >= 0 of tr L^-1 / 2.
-    barrier : float
-        The current weight of it, from where it comes down to eps.
+    inverse, barrier : float
+        Weight eps >= 0 of tr L^-1 / 2, and the current one, that comes down to it.
     """
 
     inverse: float = 0.0
@@ -163,15 +161,8 @@ class WithBarrier(Region, ABC):
     ) -> tuple[WithBarrier, float]:
         """Return the region, and the eigenvalue of a multiple of I to start from.
 
-        Parameters
-        ----------
-        size : int
-            The number of rows of L.
-        power : callable
-            What C'KC is along the strongest direction of the targets, given the
-            eigenvalue of L there.
-        guess : float
-            An eigenvalue that is likely too large.
+        ``power`` is C'KC along the strongest direction of the targets, given the
+        eigenvalue of L there; ``guess`` is one that is likely too large.
         """
 
     @abstractmethod
@@ -183,15 +174,7 @@ class WithBarrier(Region, ABC):
 
     @abstractmethod
     def entered(self, value: float, values: Array) -> WithBarrier:
-        """Return the region with a barrier to start with.
-
-        Parameters
-        ----------
-        value : float
-            g of the first L.
-        values : array (m,)
-            Its eigenvalues.
-        """
+        """Return the region with a first barrier, given g(L) and eigenvalues."""
 
     def lowered(self) -> Self | None:
         """Return the region with a tenth of the barrier, None if that is too low."""

@@ -40,8 +40,8 @@ from okl.solvers.solution import History, Solution, certified
 _GROWTH = 0.3
 # The scalar equations are solved to this relative change; most need a few steps.
 _SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
-# Line search: sufficient decrease, shrinking, and when to give up.
-_ARMIJO, _SHRINK, _MAX_BACKTRACKS = 1e-4, 0.5, 40
+# Line search: sufficient decrease, and most halvings.
+_ARMIJO, _MAX_HALVINGS = 1e-4, 40
 # Relative residual of the Newton systems: at most this, and the root of the gap.
 _FORCING = 0.1
 # A cold start walks down from alpha_max, where L = 0, in factors of this.
@@ -255,15 +255,14 @@ def _line_search(
     slope: float,
     alpha: float,
 ) -> FactoredPoint:
-    """Backtrack along a direction in B until the objective falls enough."""
+    """Halve a step in B until the objective falls enough."""
     xp = namespace(direction)
     roots = xp.sqrt(point.weights[:rank])
     factor = xp.eye(direction.shape[0], rank, dtype=direction.dtype) * roots
-    step = 1.0
-    for _ in range(_MAX_BACKTRACKS):
+    for halving in range(_MAX_HALVINGS):
+        step = 0.5**halving
         moved = factor + step * direction
         trial = FactoredPoint.of(d, point.targets, point.basis, moved @ moved.T, alpha)
         if trial.objective <= point.objective + _ARMIJO * step * slope:
             return trial
-        step *= _SHRINK
     return point

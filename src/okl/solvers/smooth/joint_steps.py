@@ -25,7 +25,7 @@ from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalty import FactorPenalty
 from okl.solvers.smooth.factor_steps import FORCING, FactorSteps
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
-from okl.solvers.smooth.rounds import PreparedRounds, Start
+from okl.solvers.smooth.rounds import PreparedRounds, Start, zero_kernel
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
@@ -69,12 +69,9 @@ class JointSteps(FactorSteps):
         cls, prepared: PreparedRounds, penalty: FactorPenalty, alpha: float
     ) -> FactorIterate:
         """Return the model of L = 0."""
-        targets, m = prepared.problem.targets, prepared.problem.n_outputs
-        xp = namespace(targets)
-        none = xp.zeros((0,), dtype=targets.dtype)
-        kernel = SpectralKernel(none, xp.zeros((m, 0), dtype=targets.dtype))
-        inside = prepared.inside_of(xp.zeros_like(targets), kernel, alpha)
-        start = Start(kernel, inside)
+        targets, kernel = prepared.problem.targets, zero_kernel(prepared.problem)
+        nothing = namespace(targets).zeros_like(targets)
+        start = Start(kernel, prepared.inside_of(nothing, kernel, alpha))
         return cls(prepared, penalty, alpha, start).model_of(start)
 
     def model_of(self, start: Start) -> FactorIterate:

@@ -58,12 +58,6 @@ STEPS = 1000
 _FORGET = 2.0
 # A system too large to be factorised is solved to this relative residual.
 _INNER = 1e-6
-# What finds the best f for a given L: the first that takes the problem.
-_FOR_KNOWN: tuple[type[Imputation] | type[SemismoothNewton] | type[NewtonCG], ...] = (
-    Imputation,
-    SemismoothNewton,
-    NewtonCG,
-)
 
 
 def has_labels(problem: Problem) -> bool:
@@ -102,6 +96,13 @@ class Start(NamedTuple):
     share: float = 1.0
 
 
+def zero_kernel(problem: Problem) -> SpectralKernel:
+    """Return L = 0."""
+    xp, kind = namespace(problem.targets), problem.targets.dtype
+    vectors = xp.zeros((problem.n_outputs, 0), dtype=kind)
+    return SpectralKernel(xp.zeros((0,), dtype=kind), vectors)
+
+
 class PreparedRounds(NamedTuple):
     """A problem, what finds the best f of it for a given L, and what models it."""
 
@@ -119,10 +120,9 @@ class PreparedRounds(NamedTuple):
         targets = problem.targets
         ones = namespace(targets).ones((problem.n_outputs,), dtype=targets.dtype)
         solver = next(
-            candidate
-            for candidate in (one() for one in _FOR_KNOWN)
-            if not candidate.missing_for_given(problem)
-            and candidate.fits_in_memory(problem)
+            one
+            for one in (Imputation(), SemismoothNewton(), NewtonCG())
+            if not one.missing_for_given(problem) and one.fits_in_memory(problem)
         )
         decomposes = problem.operator.workspace >= 2 and problem.entries.every_output
         return cls(
@@ -193,12 +193,8 @@ class _Rounds:
         self._least = 0.0
         self._inner_start: Any = None
         if start is None:
-            targets, m = problem.targets, problem.n_outputs
-            xp = namespace(targets)
-            none = xp.zeros((0,), dtype=targets.dtype)
-            empty = SpectralKernel(none, xp.zeros((m, 0), dtype=targets.dtype))
             self.h, self._inside = self.models.first * self.bound, None
-            self.model = self._model(empty, Scores.zero(problem))
+            self.model = self._model(zero_kernel(problem), Scores.zero(problem))
         else:
             # what was small enough there need not be here
             self.h = max(start.share, self.models.first) * self.bound
