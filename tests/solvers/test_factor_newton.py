@@ -16,12 +16,12 @@ from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_newton import takes
-from okl.solvers.smooth.factor_penalty import FactorPenalty, lacking, mean_on
+from okl.solvers.smooth.factor_penalties import OfTrace, mean_on
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.rounds import rounds
 from okl.solvers.smooth.scores import Scores
-from okl.structures import Frobenius, LowRank, TraceBall
+from okl.structures import Frobenius, LowRank, Scaled, TraceBall
 from tests.covering import later
 from tests.samples import psd, solve, targets_for
 
@@ -50,6 +50,27 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     assert newton.primal <= other.primal * (1 + 1e-9)
     assert newton.primal >= other.dual
     assert len(found.history) == found.n_iter
+
+
+@pytest.mark.parametrize(
+    "structure", [Frobenius(), Scaled(Frobenius(), np.array([1.0, 3, 0.5, 1, 2]))]
+)
+@intercepts
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_the_frobenius_norm_where_rounds_are_many(
+    structure, intercept, alpha, monkeypatch
+):
+    problem = smooth_problem(structure, intercept, moreau_parameter=50.0)
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    alone = rounds(prepared, Request(alpha, tol=1e-6, max_iter=1000))
+    monkeypatch.setattr(factor_newton, "_ROUNDS", 3)
+    found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=100))
+    newton, other = found.certificate, alone.certificate
+    assert newton.status == "optimal"
+    assert newton.primal <= other.primal * (1 + 1e-9)
+    assert newton.primal >= other.dual
+    assert 3 < found.n_iter <= 40
 
 
 @traces
@@ -81,8 +102,7 @@ def test_a_hinge_under_a_heavy_penalty(structure, alpha):
 def test_what_it_is_for():
     prepare = Majorization().prepare
     assert not takes(prepare(smooth_problem(TraceBall(0.1), False)))
-    assert not takes(prepare(smooth_problem(Frobenius(), False)))
-    for structure in (LowRank(2), LowRank(5), TraceBall()):
+    for structure in (LowRank(2), LowRank(5), TraceBall(), Frobenius()):
         assert takes(prepare(smooth_problem(structure, False)))
 
 
@@ -90,18 +110,18 @@ def test_the_rank_grows_by_directions_above_the_mean():
     L = SpectralKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
     moment = np.diag([1.0, 1.0, 3.0, 0.5])
     assert mean_on(L, moment) == pytest.approx(1.0)
-    nothing = np.diag([1.0, 1.0, 1.0, 0.5])
+    penalty, nothing = OfTrace(), np.diag([1.0, 1.0, 1.0, 0.5])
     # of the size of L, and of what is given besides
     for least in (0.0, 0.5):
-        more = lacking(L, moment, least)
-        assert_allclose(more, np.diag([0, 0, 5 + least, 0]), atol=1e-15)
+        lacking = penalty.lacking(L, moment, least)
+        assert_allclose(lacking, np.diag([0, 0, 5 + least, 0]), atol=1e-15)
     # nothing is added where S is one number on the range of L, and less elsewhere
-    assert lacking(L, nothing, 0.0) is None
+    assert penalty.lacking(L, nothing, 0.0) is None
 
 
 def test_a_psd_matrix_of_full_rank_may_grow_as_well():
     L, moment = SpectralKernel.from_matrix(psd(3, 0)), psd(3, 1)
-    more = lacking(L, moment, 0.0)
+    more = OfTrace().lacking(L, moment, 0.0)
     assert np.linalg.eigvalsh(more)[0] >= -1e-12
     assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)
 
@@ -172,7 +192,7 @@ def test_what_a_joint_step_lowers_is_the_objective(intercept, moreau_parameter):
     problem = smooth_problem(LowRank(), intercept, moreau_parameter)
     prepared, alpha = Majorization().prepare(problem), 1.0
     start = rounds(prepared, Request(alpha, tol=1e-2, max_iter=3)).start
-    steps = JointSteps(prepared, FactorPenalty(), alpha, start)
+    steps = JointSteps(prepared, OfTrace(), alpha, start)
     model = steps.model_of(start)
     point = steps._decomposed(steps._point(model))
     assert point.objective <= model.objective * (1 + 1e-12)
@@ -207,8 +227,8 @@ def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     found = Majorization().solve(prepared, Request(alpha, tol=1e-6, max_iter=100))
     few = rounds(prepared, Request(alpha, tol=1e-2, max_iter=6))
     assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
-    larger = factor_newton._by_way_of_larger_alphas(prepared, FactorPenalty(), alpha)
-    model = JointSteps(prepared, FactorPenalty(), alpha, larger).model_of(larger)
+    larger = factor_newton._by_way_of_larger_alphas(prepared, OfTrace(), alpha)
+    model = JointSteps(prepared, OfTrace(), alpha, larger).model_of(larger)
     assert found.certificate.primal <= model.objective * (1 + 1e-9)
 
 
@@ -227,7 +247,7 @@ def test_a_joint_step_takes_few_solutions(monkeypatch):
         return lambda right: solved.append(1) or solve(right)
 
     monkeypatch.setattr(type(prepared), "answers", counted)
-    steps = JointSteps(prepared, FactorPenalty(), alpha, start)
+    steps = JointSteps(prepared, OfTrace(), alpha, start)
     model = steps.model_of(start)
     joint_step(
         prepared, steps._point(model), alpha, damping=0.0, convex=True, rtol=1e-2

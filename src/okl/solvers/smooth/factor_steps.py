@@ -10,10 +10,10 @@ whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
 factorised system. With L = B B' and G twice the gradient of R, the gradient in B is
 alpha (G - S) B, and the product of the second derivative with X
 
-.. math:: \alpha \big( (G - S)_+ X - (E'KC + C'KE) B \big), \qquad
+.. math:: \alpha \big( (G - S)_+ X - (E'KC + C'KE - 2 R''[D]) B \big), \qquad
           D = X B' + B X';
 
-see `okl.solvers.smooth.factor_penalty` for the penalties, and what changes where the
+see `okl.solvers.smooth.factor_penalties` for the penalties, and what changes where the
 trace of L is one. The positive part makes a model that is convex: where G - S is
 negative L lacks a direction, which is added, and at the optimum it nowhere is. Steps
 that turn B and leave L as it is are projected out: along them the model is nearly flat,
@@ -51,7 +51,7 @@ from okl.output_kernels import SpectralKernel
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate
-from okl.solvers.smooth.factor_penalty import FactorPenalty, lacking
+from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.smooth.turns import without_turns
@@ -142,13 +142,11 @@ class FactorSteps:
         """Return the first lower model with more of what L lacks, or the model."""
         image, moment = self._dual(model)
         kernel = model.kernel
-        direction = lacking(kernel, moment, self._least)
+        direction = self.penalty.lacking(kernel, moment, self._least)
         if direction is None:
             return model
-        matrix = kernel.matrix()
-        each = self.penalty.slope(kernel, moment)
-        trace = float(namespace(direction).linalg.trace(direction))
-        slope = self.alpha / 2 * (inner(moment, direction) - each * trace)
+        matrix, slopes = kernel.matrix(), self.penalty.slopes(kernel, moment)
+        slope = self.alpha / 2 * inner(moment - slopes, direction)
         bend = self._bend(model, image, direction)
 
         def at(share: float) -> FactorIterate:
@@ -163,7 +161,8 @@ class FactorSteps:
         along = self.penalty.tangent(direction, model.kernel.matrix())
         solve, _ = self._equations(model)
         turned = solve(-image @ along).T @ image
-        return -self.alpha * inner(turned, along)
+        turned = turned + turned.T - self.penalty.bend(along)
+        return -self.alpha / 2 * inner(turned, along)
 
     def _dual(self, model: FactorIterate) -> tuple[Array, Array]:
         """Return K C and S = C'KC."""
@@ -177,8 +176,7 @@ class FactorSteps:
         image, moment = self._dual(model)
         factor, L = kernel.factor(), kernel.matrix()
         rank, xp = kernel.rank, namespace(factor)
-        identity = xp.eye(moment.shape[0], dtype=moment.dtype)
-        slopes = penalty.slope(kernel, moment) * identity - moment
+        slopes = penalty.slopes(kernel, moment) - moment
         slack, vectors = eigh(slopes)
         if not self.is_limited(model):
             slack = xp.clip(slack, 0.0, None)
@@ -191,7 +189,8 @@ class FactorSteps:
             along = penalty.tangent(half + half.T, L)
             moved = solve(pair[rank:, :] - image @ along)
             turned = moved.T @ image
-            turned = penalty.cotangent(turned + turned.T, L) @ factor
+            turned = turned + turned.T - penalty.bend(along)
+            turned = penalty.cotangent(turned, L) @ factor
             return alpha * xp.concat([(below @ change - turned).T, missing * moved])
 
         def across(change: Array) -> Array:

@@ -22,7 +22,7 @@ from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.output_kernels import SpectralKernel
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate
-from okl.solvers.smooth.factor_penalty import FactorPenalty
+from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.factor_steps import FORCING, FactorSteps
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.rounds import PreparedRounds, Start, zero_kernel

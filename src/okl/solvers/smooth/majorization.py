@@ -6,8 +6,8 @@ sharply, as logistic losses and the envelopes of a hinge do. So where targets ar
 missing, or the loss is one of labels, a few of them lead to where Newton's method
 starts, which takes some ten steps:
 
-- under the trace penalty and a trace ball without eps that in a factor of L
-  (`okl.solvers.smooth.factor_newton`);
+- under the trace penalty, the Frobenius norm and a trace ball without eps that in a
+  factor of L (`okl.solvers.smooth.factor_newton`);
 - for labels, where a region says what L may be, that in L
   (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
   if outputs are few.
