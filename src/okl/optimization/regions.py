@@ -90,12 +90,7 @@ class Free(Region):
 
     R*(S) = ||D S D||_F^2 / 2 there: the dual is smooth and has no constraint, so that
     Newton's method goes on in the dual variables, and every L = D^2 C'KC D^2 / 2 is
-    PSD.
-
-    Attributes
-    ----------
-    scales : array (m,) or None
-        The diagonal of D; None for D = I.
+    PSD. The scales (m,) are the diagonal of D, None for D = I.
     """
 
     scales: Array | None = None

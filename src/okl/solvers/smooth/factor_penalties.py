@@ -28,14 +28,9 @@ from okl.problems import Problem
 
 
 class FactorPenalty(ABC):
-    """A penalty on L; arrays are (n_outputs, n_outputs).
+    """A penalty on L; arrays are (n_outputs, n_outputs)."""
 
-    Attributes
-    ----------
-    by_rounds : bool
-        Whether rounds are most often enough, and faster than steps in a factor.
-    """
-
+    # whether rounds are most often enough, and faster than steps in a factor
     by_rounds: ClassVar[bool] = False
 
     def brought_in(self, kernel: SpectralKernel) -> SpectralKernel:
@@ -85,13 +80,7 @@ class OfTrace(FactorPenalty):
 
 @dataclass(frozen=True)
 class OfBall(FactorPenalty):
-    """tr L = b.
-
-    Attributes
-    ----------
-    budget : float
-        b.
-    """
+    """tr L = b, the budget."""
 
     budget: float
 
@@ -118,13 +107,7 @@ class OfBall(FactorPenalty):
 
 @dataclass(frozen=True)
 class OfSquare(FactorPenalty):
-    """R = ||D^-1 L D^-1||_F^2 / 2.
-
-    Attributes
-    ----------
-    scales : array (m,) or None
-        The diagonal of D; None for D = I.
-    """
+    """R = ||D^-1 L D^-1||_F^2 / 2; the scales are the diagonal of D, None for D = I."""
 
     scales: Array | None = None
     by_rounds: ClassVar[bool] = True

@@ -10,14 +10,9 @@ from okl.solvers.solution import Solution
 
 
 class Scores(NamedTuple):
-    """Predictions without and with the best intercept, and where they go downhill.
+    """Predictions F and F + 1 b', and minus the gradient of the loss there.
 
-    Attributes
-    ----------
-    fitted, predictions : array (n_samples, n_outputs)
-        F and F + 1 b'.
-    gradient : array (n_samples, n_outputs)
-        Minus the gradient of the loss there, alpha C of the best f.
+    These are (n_samples, n_outputs); the last is alpha C of the best f.
     """
 
     fitted: Array
