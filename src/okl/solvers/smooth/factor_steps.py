@@ -54,7 +54,6 @@ from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
-from okl.solvers.smooth.turns import without_turns
 
 # f is found to this part of the square of the last gap, within bounds.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
@@ -226,3 +225,13 @@ class FactorSteps:
         known = prepared.for_known.under(prepared.problem, model.kernel)
         residuals = known.residuals(self.alpha)
         return lambda right: residuals(right) / self.alpha, 1 - known.observed
+
+
+def without_turns(change: Array, factor: Array) -> Array:
+    """Return a change of B without what turns B alone, L the same.
+
+    The columns of B are orthogonal.
+    """
+    xp = namespace(factor)
+    turn, squares = factor.T @ change, xp.sum(factor * factor, axis=0)
+    return change - factor @ ((turn - turn.T) / (squares[:, None] + squares))

@@ -26,10 +26,9 @@ from typing import NamedTuple
 from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
-from okl.solvers.smooth.factor_steps import PRODUCTS
+from okl.solvers.smooth.factor_steps import PRODUCTS, without_turns
 from okl.solvers.smooth.rounds import PreparedRounds
 from okl.solvers.smooth.scores import Scores
-from okl.solvers.smooth.turns import without_turns
 
 
 class JointPoint(NamedTuple):
