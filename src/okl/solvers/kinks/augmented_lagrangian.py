@@ -14,6 +14,10 @@ Where L is known and couples no outputs, libsvm has the multipliers faster
 (`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
 near enough.
 
+Where L is learned and many entries may be at a kink, as of a quantile loss, the loss is
+split off first (`okl.solvers.kinks.splitting`), and the rounds take what that does not
+solve.
+
 Data in long form with a learned L and few tasks are written out as a target matrix
 (`okl.solvers.written_out`).
 
@@ -43,6 +47,7 @@ from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.long_form import in_long_form
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.kinks.splitting import Split, can_be_split, split
 from okl.solvers.kinks.term_ascent import term_ascent
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
@@ -92,7 +97,7 @@ class AugmentedLagrangian(Solver):
         if is_written_out(problem, most=_FEW_OUTPUTS):
             return WrittenOut(problem, self.prepare(written_out(problem)))
         if _is_one_term(problem):
-            return _OneTerm(self.prepare(as_one_term(problem)))
+            return _OneTerm(problem, self.prepare(as_one_term(problem)))
         solver, smooth = _smooth(problem)
         return solver.prepare(smooth)._replace(problem=problem)
 
@@ -101,9 +106,14 @@ class AugmentedLagrangian(Solver):
         if isinstance(prepared, WrittenOut):
             found = self.solve(prepared.matrix, request)
             return in_long_form(prepared.column, found, request, self._given)
+        problem, start = prepared.problem, request.start
+        if isinstance(start, Split | None) and can_be_split(problem):
+            solution = split(problem, request, start)
+            if solution is not None:
+                return solution
+            request = request._replace(start=None)
         if isinstance(prepared, _OneTerm):
             return of_one_term(term_ascent(prepared.inside, request))
-        problem = prepared.problem
         learned = "known" not in problem.structure.capabilities
         if problem.operator.several and learned:
             if "response" in problem.structure.capabilities:
@@ -187,6 +197,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
 class _OneTerm(NamedTuple):
     """A problem of one kernel, prepared as a sum."""
 
+    problem: Problem
     inside: PreparedTerms
 
 

@@ -1,0 +1,213 @@
+r"""A learned L under a loss with kinks: the loss apart from everything else.
+
+With scores U of their own for the loss V, held to the predictions by multipliers a,
+
+.. math:: \min_{f, L, b, U}\; V(U) + \alpha \left(\tfrac12 \|f\|^2 + R(L)\right),
+          \qquad U = f(X) + 1 b',
+
+the alternating direction method of multipliers (Boyd et al. 2011) takes in turn
+
+- f and b by the squared loss on U + a / sigma at alpha / sigma, which in the eigenbases
+  of K and L is a division, and then the best L for f;
+- U by the proximal point of the loss, entry by entry, which gives the next a.
+
+A step costs two products with the eigenvectors of K, however many entries are at a
+kink: hundreds of them cost as much as one system of a Newton step that has thousands of
+such entries. Every a is within the bounds of the loss. Where L is nearly singular, f
+and L in turn crawl, as they do for the squared loss
+(`okl.solvers.output_kernel.alternation`): then it ends, and others go on from its a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from okl.losses import Squared
+from okl.numerics.arrays import Array, epsilon, inner, namespace
+from okl.output_kernels import SpectralKernel
+from okl.problems import Problem, Rotated
+from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.output_kernel.alternation import (
+    best_output_kernel,
+    first_output_kernel,
+)
+from okl.solvers.predictor.spectral import best_coefficients
+from okl.solvers.request import Request
+from okl.solvers.solution import History, Solution
+from okl.solvers.squared_loss import SQUARED_LOSS
+from okl.solvers.table import first_that_fits
+
+# Predictions are moved this far beyond themselves, away from the last scores.
+_RELAXED = 1.6
+# Steps from one look at the gap to the next, and most looks.
+_STEPS, _LOOKS = 20, 60
+# It has to be halved in so many looks.
+_IDLE = 3
+# Sigma is changed where the changes of U and a differ by more than the first factor,
+# by the second at most, for so many looks.
+_UNEVEN, _CHANGE, _CHANGES = 2.0, 10.0, 30
+# The tolerance of a structure's update, as a part of that on the gap.
+_UPDATE = 1e-2
+
+
+class Split(NamedTuple):
+    """Where the steps stand.
+
+    Attributes
+    ----------
+    scores, multipliers : array (n_samples, n_outputs)
+        U and a.
+    kernel : SpectralKernel
+        L.
+    sigma : float
+        What holds U to the predictions.
+    """
+
+    scores: Array
+    multipliers: Array
+    kernel: SpectralKernel
+    sigma: float
+
+
+def can_be_split(problem: Problem) -> bool:
+    """Tell whether a problem can be split, and many entries may be at a kink.
+
+    Of a hinge few are, and Newton's steps on these are the faster ones.
+    """
+    if "regression" not in problem.loss.capabilities:
+        return False
+    capabilities = problem.structure.capabilities
+    if "known" in capabilities or "update" not in capabilities:
+        return False
+    if not problem.entries.every_output or problem.rank_is_bounded:
+        return False
+    return first_that_fits(SQUARED_LOSS, _squared(problem), n_alphas=1) is not None
+
+
+def split(problem: Problem, request: Request, start: Split | None) -> Solution | None:
+    """Return an optimal model, None if the steps crawl."""
+    history = History(problem.reference)
+    model, halved, idle, close = None, float("inf"), 0, False
+    for here, theta in _looks(problem, request, start):
+        if _vanishes(problem, here, request.alpha):  # others find an L of zero
+            return None
+        active = _between_bounds(problem, here.multipliers)
+        point = balanced(problem, here.multipliers, active)
+        model = DualModel.certified(
+            problem, point, theta, here.kernel, request, rank_limited=False
+        )
+        gap = abs(history.add(model.certificate.primal, model.certificate.dual))
+        if gap <= request.tol:
+            exact = DualModel.of_dual_point(problem, point, here.kernel, request)
+            if exact.certificate.status == "optimal":
+                return _solution(problem, exact, here, history)
+            # of the model of the dual point, which may be far behind
+            gap = abs(exact.certificate.relative_gap)
+            halved, close = halved if close else float("inf"), True
+        idle = 0 if gap <= halved / 2 else idle + 1
+        halved = gap if idle == 0 else halved
+        if idle >= _IDLE or len(history.records) >= request.max_iter:
+            break
+    if model is not None and model.certificate.status == "optimal":
+        exact = model.sparse(problem, request)
+        if exact.certificate.status == "optimal":
+            return _solution(problem, exact, here, history)
+    return None
+
+
+def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
+    """Tell whether predictions are zero up to rounding."""
+    values, own = problem.spectrum.eigenvalues, here.kernel.eigenvalues
+    largest = float(values[0] * own[0]) if values.shape[0] and own.shape[0] else 0.0
+    return largest * here.sigma <= epsilon(own) * alpha
+
+
+def _solution(
+    problem: Problem, model: DualModel, here: Split, history: History
+) -> Solution:
+    certificate = model.certificate
+    history.add(certificate.primal, certificate.dual)
+    return Solution(
+        model.dual_coef,
+        model.output_kernel,
+        certificate,
+        len(history.records),
+        history.records,
+        here,
+        model.intercept if problem.centered else None,
+        model.multipliers,
+    )
+
+
+def _looks(
+    problem: Problem, request: Request, start: Split | None
+) -> Iterator[tuple[Split, Array]]:
+    """Yield where the steps stand, with Theta, once in a while."""
+    alpha, update = request.alpha, _UPDATE * request.tol
+    targets, weights, loss = problem.targets, problem.weights, problem.loss
+    xp, spectrum = namespace(targets), problem.spectrum
+    values, vectors = spectrum.eigenvalues[:, None], spectrum.vectors
+    squared = _squared(problem)
+
+    def seen(points: Array) -> Rotated:
+        return Rotated(squared, values, vectors.T @ points, None)
+
+    if start is None:
+        scores, _ = problem.at_best_intercept(xp.zeros_like(targets))
+        multipliers = problem.downhill(scores)
+        way = targets - scores
+        sigma = (inner(multipliers, multipliers) / (inner(way, way) or 1.0)) ** 0.5
+        sigma = sigma or 1.0
+        first = seen(scores + multipliers / sigma)
+        kernel = first_output_kernel(first, alpha / sigma, tol=update)
+        start = Split(scores, multipliers, kernel, sigma)
+    scores, multipliers, kernel, sigma = start
+    for look in range(_LOOKS):
+        weight = sigma if weights is None else sigma / xp.where(weights > 0, weights, 1)
+        for _ in range(_STEPS):
+            points = scores + multipliers / sigma
+            rotated = seen(points)
+            coefficients = best_coefficients(rotated, kernel, alpha / sigma)
+            predictions = vectors @ (values * coefficients)
+            if problem.centered:
+                predictions = predictions + xp.mean(points, axis=0)
+            kernel = best_output_kernel(rotated, coefficients, tol=update)
+            ahead = _RELAXED * predictions + (1 - _RELAXED) * scores
+            met = ahead - multipliers / sigma
+            multipliers = loss.proximal_slopes(targets, met, weight)
+            if weights is not None:
+                multipliers = weights * multipliers
+            last, scores = scores, met + multipliers / sigma
+        yield Split(scores, multipliers, kernel, sigma), vectors @ coefficients
+        if look < _CHANGES:
+            sigma = _evened(sigma, scores, last, predictions, multipliers)
+
+
+def _evened(
+    sigma: float, scores: Array, last: Array, predictions: Array, multipliers: Array
+) -> float:
+    """Return a sigma at which U and a change as much, relative to what they are."""
+    apart, moved = scores - predictions, scores - last
+    size = inner(predictions, predictions) or 1.0
+    strength = inner(multipliers, multipliers) or 1.0
+    here = inner(apart, apart) / size
+    there = sigma**2 * inner(moved, moved) / strength
+    if not (here > 0 and there > 0):
+        return sigma
+    factor = (here / there) ** 0.25
+    if 1 / _UNEVEN <= factor <= _UNEVEN:
+        return sigma
+    return sigma * min(max(factor, 1 / _CHANGE), _CHANGE)
+
+
+def _between_bounds(problem: Problem, multipliers: Array) -> Array:
+    low, high = multiplier_bounds(problem)
+    return (multipliers > low) & (multipliers < high)
+
+
+def _squared(problem: Problem) -> Problem:
+    """Return the problem of the squared loss, of which the targets change."""
+    return replace(problem, loss=Squared(), weights=None)

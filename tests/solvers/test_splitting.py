@@ -1,0 +1,98 @@
+"""Losses with kinks and a learned L: the loss apart from everything else."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from okl import OutputKernelRegressor
+from okl.kernels import Gaussian
+from okl.losses import Quantile
+from okl.operators import Dense
+from okl.problems import Inputs, formulate
+from okl.solvers.kinks import augmented_lagrangian
+from okl.solvers.kinks.splitting import split
+from okl.solvers.solve import solve_path
+from okl.structures import Cluster, Frobenius, LowRank, Sparse
+
+
+def draw(n=120, m=6):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    Z = np.sin(X @ rng.normal(size=(3, 2)))
+    return X, Z @ rng.normal(size=(2, m)) + 0.3 * rng.normal(size=(n, m))
+
+
+@pytest.fixture
+def outcomes(monkeypatch):
+    """What `split` returned, in the order of the calls."""
+    found = []
+
+    def watched(*arguments):
+        found.append(split(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(augmented_lagrangian, "split", watched)
+    return found
+
+
+@pytest.mark.parametrize("structure", [Frobenius(), Sparse(), LowRank()], ids=repr)
+@pytest.mark.parametrize("missing", [False, True])
+def test_is_the_optimum_of_the_rounds(structure, missing, outcomes, monkeypatch):
+    X, Y = draw()
+    if missing:
+        Y[::4, 0] = np.nan
+    model = OutputKernelRegressor(Gaussian(0.5), structure, 0.3, loss=Quantile(0.3))
+    value = model.fit(X, Y).certificate_.primal
+    assert outcomes[-1] is not None
+    assert model.certificate_.status == "optimal"
+    monkeypatch.setattr(augmented_lagrangian, "can_be_split", lambda problem: False)
+    assert_allclose(value, model.fit(X, Y).certificate_.primal, rtol=2e-6)
+
+
+def test_multipliers_at_a_bound_are_exactly_there(outcomes):
+    X, Y = draw()
+    model = OutputKernelRegressor(
+        Gaussian(0.5), "frobenius", 3.0, loss=Quantile(0.3), normalize_y=False
+    )
+    a = model.fit(X, Y).dual_point_
+    assert outcomes[-1] is not None
+    assert np.mean((a == -0.7) | (a == 0.3)) > 0.5
+    assert_allclose(a.sum(axis=0), 0, atol=1e-10)
+    assert_allclose(model.dual_coef_, a @ model.output_kernel_ / 3.0, atol=1e-10)
+
+
+def test_where_it_crawls_others_go_on(outcomes):
+    # most directions of L are on their way to zero
+    X, Y = draw()
+    model = OutputKernelRegressor(Gaussian(0.5), LowRank(), 10.0, loss="quantile")
+    assert model.fit(X, Y).certificate_.status == "optimal"
+    assert outcomes == [None]
+
+
+def test_where_the_best_output_kernel_is_zero(outcomes):
+    X, Y = draw()
+    model = OutputKernelRegressor(Gaussian(0.5), LowRank(), 1e5, loss="quantile")
+    assert model.fit(X, Y).certificate_.status == "optimal"
+    assert outcomes == [None]
+    assert_array_equal(model.output_kernel_, 0)
+
+
+def test_goes_on_from_a_neighbouring_alpha(outcomes):
+    X, Y = draw()
+    inputs = Inputs.of(Dense(Gaussian(0.5)(X)), fit_intercept=True)
+    problem = formulate(inputs, Y, Quantile(), Frobenius()).problem
+    options = {"tol": 1e-6, "max_iter": 100}
+    _, near = solve_path(problem, [0.3, 0.2], **options)
+    (cold,) = solve_path(problem, [0.2], **options)
+    assert None not in outcomes
+    assert near.certificate.status == cold.certificate.status == "optimal"
+    assert near.n_iter < cold.n_iter
+
+
+def test_rows_without_weight_count_for_nothing(outcomes):
+    X, Y = draw()
+    weights = np.where(np.arange(len(X)) < 80, 1.0, 0.0)
+    model = OutputKernelRegressor(Gaussian(0.5), Cluster(2), 0.3, loss="quantile")
+    model.fit(X, Y, sample_weight=weights)
+    assert model.certificate_.status == "optimal"
+    assert_array_equal(model.dual_point_[80:], 0)
