@@ -108,10 +108,12 @@ class AugmentedLagrangian(Solver):
             return in_long_form(prepared.column, found, request, self._given)
         problem, start = prepared.problem, request.start
         if isinstance(start, Split | None) and can_be_split(problem):
-            solution = split(problem, request, start)
-            if solution is not None:
-                return solution
-            request = request._replace(start=None)
+            ended = split(problem, request, start)
+            if isinstance(ended, Solution):
+                return ended
+            near = ended is not None and not isinstance(prepared, _OneTerm)
+            start = _Start(ended, None) if near else None
+            request = request._replace(start=start)
         if isinstance(prepared, _OneTerm):
             return of_one_term(term_ascent(prepared.inside, request))
         learned = "known" not in problem.structure.capabilities

@@ -87,10 +87,12 @@ def can_be_split(problem: Problem) -> bool:
     return first_that_fits(SQUARED_LOSS, _squared(problem), n_alphas=1) is not None
 
 
-def split(problem: Problem, request: Request, start: Split | None) -> Solution | None:
-    """Return an optimal model, None if the steps crawl."""
+def split(
+    problem: Problem, request: Request, start: Split | None
+) -> Solution | Array | None:
+    """Return an optimal model, or the last a if the steps crawl, None if L vanishes."""
     history = History(problem.reference)
-    model, halved, idle, close = None, float("inf"), 0, False
+    model, point, halved, idle, close = None, None, float("inf"), 0, False
     for here, theta in _looks(problem, request, start):
         if _vanishes(problem, here, request.alpha):  # others find an L of zero
             return None
@@ -115,7 +117,7 @@ def split(problem: Problem, request: Request, start: Split | None) -> Solution |
         exact = model.sparse(problem, request)
         if exact.certificate.status == "optimal":
             return _solution(problem, exact, here, history)
-    return None
+    return point
 
 
 def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
