@@ -8,12 +8,78 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from okl.numerics import arrays
 from okl.numerics.arrays import cholesky, definite_solver, namespace
+from tests.samples import psd
 
 # definite, but for rounding: what is inverted as it is loses its sign
 NEARLY_SINGULAR = (
     np.vander(np.linspace(0, 1, 12), 12) @ np.vander(np.linspace(0, 1, 12), 12).T
 )
+
+
+class TestArray:
+    """LAPACK's options and the standard's functions do the same."""
+
+    @pytest.mark.parametrize("n", [1, 7, 513])
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_eigh(self, n, order):
+        A = np.array(psd(n, rank=min(n, 20)), order=order)
+        before = A.copy()
+        values, vectors = arrays.eigh(A)
+        assert_array_equal(A, before)
+        assert np.all(np.diff(values) >= 0)
+        assert_allclose((vectors * values) @ vectors.T, A, atol=1e-12)
+        again, _ = arrays.eigh(A.copy(order=order), overwrite=True)
+        assert_allclose(again, values, atol=1e-12)
+        other, _ = arrays.eigh(strict.asarray(A))
+        assert_allclose(np.asarray(other), values, atol=1e-12)
+
+    def test_column_inner(self):
+        left, right = np.random.default_rng(0).normal(size=(2, 7, 3))
+        expected = np.diag(left.T @ right)
+        assert_allclose(arrays.column_inner(left, right), expected, atol=1e-12)
+        there = arrays.column_inner(strict.asarray(left), strict.asarray(right))
+        assert_allclose(np.asarray(there), expected, atol=1e-12)
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_solve_definite(self, order):
+        A = np.array(psd(6) + np.eye(6), order=order)
+        right = np.ones((6, 2))
+        found = arrays.solve_definite(A.copy(order=order), right)
+        assert_allclose(A @ found, right, atol=1e-12)
+        there = arrays.solve_definite(strict.asarray(A), strict.asarray(right))
+        assert_allclose(np.asarray(there), found, atol=1e-12)
+        with pytest.raises(np.linalg.LinAlgError):
+            arrays.solve_definite(-A, right)
+
+    @pytest.mark.parametrize("sign", [1, -1], ids=["definite", "not"])
+    def test_definite_solver(self, sign):
+        A, right = sign * (psd(6) + np.eye(6)), np.ones((6, 2))
+        solve = arrays.definite_solver(A.copy())
+        for _ in range(2):
+            assert_allclose(A @ solve(right), right, atol=1e-12)
+        there = arrays.definite_solver(strict.asarray(A))(strict.asarray(right))
+        assert_allclose(np.asarray(there), solve(right), atol=1e-12)
+
+    @pytest.mark.parametrize("shift", [2.0, np.arange(1.0, 7.0)], ids=["one", "each"])
+    def test_shifted_solver(self, shift):
+        A, right = psd(6, rank=2), np.ones((6, 2))
+        solve = arrays.shifted_solver(A.copy(), shift)
+        assert_allclose((A + shift * np.eye(6)) @ solve(right), right, atol=1e-12)
+
+    def test_inner_and_epsilon(self):
+        A = psd(3)
+        for array in (A, A.T.copy(order="F"), strict.asarray(A)):
+            assert arrays.inner(array, array) == pytest.approx(np.sum(A * A))
+        assert arrays.epsilon(A) == 2.0**-52
+        assert arrays.epsilon(strict.asarray(A)) == 2.0**-52
+        assert arrays.is_numpy(A)
+        assert not arrays.is_numpy(strict.asarray(A))
+
+    def test_inner_of_arrays_in_different_order(self):
+        A = np.arange(6.0).reshape(2, 3)
+        assert arrays.inner(A, np.asfortranarray(A)) == 55.0
 
 
 class Bare:

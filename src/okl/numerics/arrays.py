@@ -10,6 +10,7 @@ are gathered here; other namespaces get the standard's functions instead.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -132,19 +133,24 @@ def cholesky(matrix: Array) -> Array:
 
 
 def definite_solver(matrix: Array) -> Callable[[Array], Array]:
-    """Return what solves with a symmetric positive definite matrix, factorised once."""
+    """Return what solves with a symmetric positive definite matrix, factorised once.
+
+    With one that is not it solves too, not as closely.
+    """
     if is_numpy(matrix):
         # the transpose is the same matrix in the order of LAPACK
         factor, info = scipy.linalg.lapack.dpotrf(matrix.T, lower=True)
         if info == 0:
             dpotrs = scipy.linalg.lapack.dpotrs
             return lambda right: dpotrs(factor, right, lower=True)[0]
-        inverse = np.linalg.inv(matrix)
-        return lambda right: inverse @ right
-    # the standard solves no triangles; L^-T L^-1 is symmetric and definite whatever is
-    # rounded, as conjugate gradients need it, which the inverse of the matrix is not
-    inverse = namespace(matrix).linalg.inv(cholesky(_definite(matrix)))
-    return lambda right: inverse.T @ (inverse @ right)
+    else:
+        # the standard solves no triangles; R^-T R^-1 is symmetric and definite whatever
+        # is rounded, as conjugate gradients need it, and as the inverse itself is not
+        with suppress(np.linalg.LinAlgError):
+            root = namespace(matrix).linalg.inv(cholesky(_definite(matrix)))
+            return lambda right: root.T @ (root @ right)
+    inverse = namespace(matrix).linalg.inv(matrix)
+    return lambda right: inverse @ right
 
 
 def shifted_solver(matrix: Array, shift: Array | float) -> Callable[[Array], Array]:
