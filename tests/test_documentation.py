@@ -62,3 +62,19 @@ def test_the_page_of_the_api_has_what_modules_export():
         name = block.split()[0]
         named = re.search(r":members: \w", block) or ":imported-members:" in block
         assert named or hasattr(importlib.import_module(name), "__all__"), name
+
+
+def test_figures_of_the_readme_are_those_of_the_benchmarks():
+    results = (ROOT / "benchmarks" / "results.md").read_text()
+    measured = [float(x) for x in re.findall(r"\| ([\d.e+-]+) (?:s|GiB)\b", results)]
+    page = (ROOT / "README.md").read_text()
+    table = page.split("| work | okl | beside it, in the same run |")[1].split("\n\n")[0]
+    cells = [cell for cell in table.split("|") if " paper" not in cell]
+    told = re.findall(r"(\d[\d.]*)(?: to (\d[\d.]*))? (?:s|GiB)\b", " ".join(cells))
+    figures = [figure for pair in told for figure in pair if figure]
+    assert len(figures) > 25
+    for figure in figures:
+        # as many digits as the page has: 84 s stands for 83.5 to 84.5
+        decimals = len(figure.partition(".")[2])
+        unit = 10.0**-decimals * (1 + 1e-9)
+        assert any(abs(x - float(figure)) <= unit / 2 for x in measured), figure
