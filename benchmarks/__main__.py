@@ -37,6 +37,7 @@ NAMES = (
     "learning",
     "imputation",
     "several_kernels",
+    "larger_fits",
     "peak_memory",
     "forecasts",
 )
