@@ -8,10 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
+from okl.kernels import Gaussian
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.operators import Dense
+from okl.operators import Dense, counted_products
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, NewtonCG, Request
+from okl.solvers.smooth import rounds
 from okl.solvers.smooth.rounds import _Rounds
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.samples import draw_classes, gaussian, solve, targets_for
@@ -200,3 +202,24 @@ def test_few_steps_of_f_under_a_bound_on_the_rank(loss, intercept, most, monkeyp
     K, Y = targets_for(loss, 20, 4)
     solve(K, Y, LowRank(2), 1e-2, loss=loss, intercept=intercept)
     assert sum(counts) <= most
+
+
+def test_rounds_look_no_closer_while_the_gap_falls(monkeypatch):
+    # the dual value errs to first order: its rounds go on when the objective is at its
+    # end, and closer models would not help it
+    n, m = 200, 12
+    rng = np.random.default_rng(0)
+    X, (bent, straight) = rng.normal(size=(n, 10)), rng.normal(size=(2, 10, 5))
+    hidden = np.sin(X @ bent) + 0.3 * X @ straight
+    Y = hidden @ rng.normal(size=(5, m)) + rng.gumbel(size=(n, m))
+    K, Y = Gaussian(0.05)(X), np.eye(m)[np.argmax(Y, axis=1)]
+
+    def products():
+        with counted_products() as count:
+            found = solve(K, Y, LowRank(), 0.05, loss=Softmax(), intercept=True)
+        assert found.solution.certificate.status == "optimal"
+        return count.total
+
+    here = products()
+    monkeypatch.setattr(rounds, "_CLOSER", 1.0)
+    assert here <= 1.05 * products()

@@ -52,8 +52,9 @@ class Monitor:
         rounding.
     lowest : float
         The lowest objective.
-    falls : bool
-        Whether the last iteration lowered the objective.
+    falls, nears : bool
+        Whether the last iteration lowered the objective, and whether it lowered that
+        or, where a bound on the rank does not keep it open, the smallest gap.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Monitor:
         self.history = History(reference)
         self.best: Any = None
         self.gap = self.smallest = self.lowest = float("inf")
-        self.falls = False
+        self.falls = self.nears = False
         self._tol, self._max_iter, self._stagnation = tol, max_iter, stagnation
         self._idle = self._settled = 0
 
@@ -90,8 +91,8 @@ class Monitor:
         by_objective = limited or min(self.gap, self.smallest) > _OPEN
         if self.n_iter == 1 or (primal < self.lowest if by_objective else as_close):
             self.best = model
-        progress = self.falls or (closer and not limited)
-        self._idle = 0 if progress else self._idle + 1
+        self.nears = self.falls or (closer and not limited)
+        self._idle = 0 if self.nears else self._idle + 1
         self._settled += self.gap <= _ROUNDING
         self.smallest = min(self.smallest, self.gap)
         self.lowest = min(self.lowest, primal)

@@ -46,8 +46,8 @@ from okl.solvers.solution import Solution, certified
 
 # The dual value errs to first order in f and L, their objectives to second: models are
 # solved to this part of the square of the last gap, f to that of the power of it that
-# the models ask for, within bounds; and both closer by another factor while the
-# objective does not fall.
+# the models ask for, within bounds; and both closer by another factor while neither
+# the objective falls nor the gap.
 _SHARE, _LEAST, _CLOSER = 1e-2, 1e-16, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6
@@ -262,7 +262,7 @@ class _Rounds:
             (fit, kernel, rank_limited),
             limited=self._bounded,
         )
-        self._closer = 1.0 if self.monitor.falls else _CLOSER * self._closer
+        self._closer = 1.0 if self.monitor.nears else _CLOSER * self._closer
 
     def _share(self, order: int) -> float:
         """Return how closely to solve, by a power of the last gap."""
