@@ -167,9 +167,11 @@ def test_dual_values_of_no_use_do_not_say_which_model_is_the_best():
 def test_what_counts_as_coming_nearer():
     monitor = Monitor(0.0, tol=1e-6, max_iter=9)
     monitor.add(2.0, 1.0)
-    assert monitor.falls and monitor.nears
+    assert monitor.falls
+    assert monitor.nears
     monitor.add(2.0, 1.5)
-    assert monitor.nears and not monitor.falls
+    assert monitor.nears
+    assert not monitor.falls
     monitor.add(2.0, 1.8, limited=True)  # a smaller gap says nothing there
     assert not monitor.nears
     monitor.add(2.0, 1.8)
