@@ -14,7 +14,7 @@ from okl.optimization.regions import Decomposed, Iterate
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
-from okl.solvers.smooth import factor_newton, region_newton
+from okl.solvers.smooth import factor_newton, quadratic_model, region_newton
 from okl.solvers.smooth.quadratic_model import QuadraticModel
 from okl.solvers.smooth.region_newton import takes
 from okl.solvers.smooth.rounds import rounds
@@ -117,6 +117,18 @@ def test_the_least_of_a_model_is_the_same_wherever_it_is_expanded():
         values.append(first - fall)
         falls.append(fall)
     assert_allclose(values[1], values[0], atol=5e-3 * max(falls))
+
+
+def test_a_barrier_takes_as_many_steps_as_it_needs(monkeypatch):
+    # fewer would leave a model where it is, and Newton's method there
+    k, region = 4, Sparse(0.9).region(4)
+    centre, moment = np.diag([1e-3, 1.0, 10.0, 1e4]), np.diag([1.0, 2.0, 3.0, -4.0])
+    second = 1e-4 * np.eye(k * k)
+    found, _ = QuadraticModel(0.0, centre, moment, second).least(region)
+    near = 1.01 * symmetric((found.vectors * found.values) @ found.vectors.T)
+    there = moment - 2e-4 * (near - centre)
+    monkeypatch.setattr(quadratic_model, "_MOST_STEPS", 1)
+    assert QuadraticModel(0.0, near, there, second).least(region)[1] > 0
 
 
 def test_few_steps_where_rounds_are_many():

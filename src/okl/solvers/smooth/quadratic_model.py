@@ -16,8 +16,9 @@ from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Iterate, WithBarrier
 
 # The minimum of a model is found where so many steps in a row lower it by less than
-# this part of all that it has fallen, or after the most.
-_SETTLED, _LITTLE, _MOST_STEPS = 2, 1e-3, 60
+# this part of all that it has fallen, or after the most; from the barrier of an L that
+# is all but singular so many may go by until it is lower at all.
+_SETTLED, _LITTLE, _MOST_STEPS, _UNTIL_LOWER = 2, 1e-3, 60, 600
 # How many times as large as before L may become where a model falls without end.
 _FARTHEST = 1e3
 # What rounding hides of the value of a model, as a part of it.
@@ -130,7 +131,8 @@ class QuadraticModel(NamedTuple):
             settled = settled + 1 if little else 0
             if value <= lowest + unseen:
                 best, lowest = iterate.kernel, min(value, lowest)
-            if settled == _SETTLED or n_steps == _MOST_STEPS:
+            most = _MOST_STEPS if lowest < first - unseen else _UNTIL_LOWER
+            if settled == _SETTLED or n_steps >= most:
                 break
         return best, first - lowest
 
