@@ -33,8 +33,12 @@ _ROUGH, _ROUGH_CHEAP, _CHEAP = 0.1, 0.03, 500.0
 _UNREACHED = 1e-13
 # The preconditioned residual of a step:
 _FORCING = 0.01  # from here on it may be shortened
-_TIGHTER = 0.1  # how much closer if it does not go down
+_TIGHTER = 0.1  # how much closer if it does not go down, or if the last one was idle
 _LEAST = 1e-7  # no closer than that
+# A step was idle if the gap is more than the first part of the last one, and the
+# objective lower by less than the second part of the gap: what is left of the residual
+# is where J is large, which the gap sees and the preconditioned residual hardly does.
+_IDLE_GAP, _IDLE_FALL = 0.5, 1e-2
 # So many products a step are worth no better preconditioner.
 _EASY = 6
 # Columns of K that take so many times the products tried without them may be no better.
@@ -77,6 +81,8 @@ class NewtonSteps:
         self._few = 0
         self._again = easy
         self._damped = _Damped()
+        self._closer = 1.0
+        self._last: tuple[float, float] | None = None
 
     @property
     def easy(self) -> bool:
@@ -95,6 +101,9 @@ class NewtonSteps:
         gap : float
             The relative gap there: a step need not be much closer.
         """
+        self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
+        self._last = point.objective, gap
+        gap *= self._closer**2  # the residual is held to its root
         if not self._few:
             rank = self._prepared.approximation.rank
             curvature = self._prepared.problem.curvature(point.scores)
@@ -107,6 +116,15 @@ class NewtonSteps:
         moved = self._damped.step(self._prepared, point, self._alpha, gap)
         self._again = moved is None or moved.products > _WORSE * self._few
         return moved
+
+    def _was_idle(self, point: NewtonPoint, gap: float) -> bool:
+        """Tell whether the last step lowered neither the gap nor the objective."""
+        if self._last is None:
+            return False
+        objective, last_gap = self._last
+        fall = objective - point.objective
+        least = _IDLE_FALL * gap * abs(point.objective)
+        return gap > _IDLE_GAP * last_gap and fall < least
 
     def _quick(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point if few products are enough without columns of K."""
