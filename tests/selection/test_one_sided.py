@@ -53,13 +53,20 @@ def test_a_class_without_rows_has_them_beside_all_other_classes():
     np.testing.assert_array_equal(found[:, [0, 2]], scores[:, [0, 2]])
 
 
+def test_classes_have_them_beside_the_only_one_that_rows_are_of():
+    training = Observed(np.eye(3)[[1, 1, 1, 1]], Softmax())
+    scores = np.array([[-900.0, 5.0, -900.0]])
+    found = finite_scores(training, training.restrict([0]))(scores)
+    np.testing.assert_allclose(found, [[5 - ODDS, 5, 5 - ODDS]])
+
+
 def test_losses_without_probabilities_have_finite_intercepts():
     training = Observed(_signs([-1, -1], [1, -1]), Hinge())
     assert finite_scores(training, training)(SCORES) is SCORES
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("labels", ["indicators", "classes", "tasks"])
+@pytest.mark.parametrize("labels", ["indicators", "classes", "one of two", "tasks"])
 def test_a_row_with_a_label_of_its_own_does_not_decide_the_temperature(labels):
     """Held out, it is of a label that no training row has."""
     generator = np.random.default_rng(0)
@@ -73,6 +80,8 @@ def test_a_row_with_a_label_of_its_own_does_not_decide_the_temperature(labels):
         model.fit(X, np.column_stack([likely, rare]).astype(int))
     elif labels == "classes":
         model.fit(X, np.where(np.arange(n) == 7, 2, likely.astype(int)))
+    elif labels == "one of two":  # all other training rows are of the other class
+        model.set_params(loss="softmax").fit(X, np.arange(n) == 7)
     else:
         task = np.where(np.arange(n) < 3, "few", "many")
         model.fit(X, np.where(np.arange(n) < 3, np.arange(n) == 1, likely), task=task)

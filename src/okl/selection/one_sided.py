@@ -46,7 +46,7 @@ def finite_scores(
         odds = odds[held_out.tasks.codes][:, None]
     if "multilabel" in training.loss.capabilities:
         return lambda scores: np.where(np.isnan(odds), scores, odds)
-    seen = np.isnan(odds)
+    seen = ~(odds < 0)  # also a class that all rows are of
 
     def of_classes(scores: np.ndarray) -> np.ndarray:
         """Return scores whose classes without rows have these odds to all others."""
