@@ -38,11 +38,15 @@ def outcomes(monkeypatch):
 
 @pytest.mark.parametrize("structure", [Frobenius(), Sparse(), LowRank()], ids=repr)
 @pytest.mark.parametrize("missing", [False, True])
-def test_is_the_optimum_of_the_rounds(structure, missing, outcomes, monkeypatch):
+@pytest.mark.parametrize("intercept", [False, True])
+def test_is_the_optimum_of_the_rounds(
+    structure, missing, intercept, outcomes, monkeypatch
+):
     X, Y = draw()
     if missing:
         Y[::4, 0] = np.nan
-    model = OutputKernelRegressor(Gaussian(0.5), structure, 0.3, loss=Quantile(0.3))
+    options = {"loss": Quantile(0.3), "fit_intercept": intercept}
+    model = OutputKernelRegressor(Gaussian(0.5), structure, 0.3, **options)
     value = model.fit(X, Y).certificate_.primal
     assert isinstance(outcomes[-1], Solution)
     assert model.certificate_.status == "optimal"

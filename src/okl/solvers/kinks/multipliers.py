@@ -17,21 +17,23 @@ def multiplier_bounds(problem: Problem) -> tuple[Array, Array]:
 
 
 def multipliers_at(problem: Problem, envelope: Envelope, scores: Array) -> Array:
-    """Return a, minus the gradient of an envelope at scores, with sums of zero."""
+    """Return a, minus the gradient of an envelope at scores, balanced."""
     smooth = replace(problem, loss=envelope)
-    multipliers = smooth.downhill(scores)
-    if not problem.centered:
-        return multipliers
-    return balanced(problem, multipliers, smooth.curvature(scores).diagonal > 0)
+    active = smooth.curvature(scores).diagonal > 0
+    return balanced(problem, smooth.downhill(scores), active)
 
 
 def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
     """Return a with sums of zero, its active entries moved, but not past a bound.
 
+    Without an intercept sums are free, and it stays as it is.
+
     What rounding left of a sum is taken in proportion to the room that entries have:
     where nothing but zeros sums to zero, as in a label that all rows have, they become
     zeros.
     """
+    if not problem.centered:
+        return multipliers
     xp = namespace(multipliers)
     low, high = multiplier_bounds(problem)
     excess = problem.entries.sums(multipliers)

@@ -231,8 +231,7 @@ def _first(problem: Problem, alpha: float, start: TermStart | None) -> _Point:
         return _Point.at(problem, xp.zeros_like(problem.targets), alpha)
     low, high = multiplier_bounds(problem)
     multipliers = xp.clip(alpha * start.dual, low, high)
-    if problem.centered:
-        active = (multipliers > low) & (multipliers < high)
-        multipliers = balanced(problem, multipliers, active)
+    active = (multipliers > low) & (multipliers < high)
+    multipliers = balanced(problem, multipliers, active)
     terms = best_part(problem, alpha, multipliers / alpha)
     return _Point.at(problem, alpha * terms.dual, alpha, terms.products)
