@@ -95,6 +95,15 @@ def test_goes_on_from_a_neighbouring_alpha(outcomes):
     assert near.n_iter < cold.n_iter
 
 
+def test_a_path_is_split_again_after_an_alpha_at_which_it_crawled(outcomes):
+    X, Y = draw()
+    inputs = Inputs.of(Dense(Gaussian(0.5)(X)), fit_intercept=True)
+    problem = formulate(inputs, Y, Quantile(), LowRank()).problem
+    path = solve_path(problem, [10.0, 0.3, 0.1], tol=1e-6, max_iter=100)
+    assert all(solution.certificate.status == "optimal" for solution in path)
+    assert [isinstance(found, Solution) for found in outcomes] == [False, True, True]
+
+
 def test_rows_without_weight_count_for_nothing(outcomes):
     X, Y = draw()
     weights = np.where(np.arange(len(X)) < 80, 1.0, 0.0)

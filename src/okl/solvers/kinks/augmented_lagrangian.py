@@ -107,13 +107,16 @@ class AugmentedLagrangian(Solver):
             found = self.solve(prepared.matrix, request)
             return in_long_form(prepared.column, found, request, self._given)
         problem, start = prepared.problem, request.start
-        if isinstance(start, Split | None) and can_be_split(problem):
-            ended = split(problem, request, start)
+        if can_be_split(problem):
+            # along a path also where a larger alpha, and its L, was left to the rounds
+            neighbour = start if isinstance(start, Split) else None
+            ended = split(problem, request, neighbour)
             if isinstance(ended, Solution):
                 return ended
-            near = ended is not None and not isinstance(prepared, _OneTerm)
-            start = _Start(ended, None) if near else None
-            request = request._replace(start=start)
+            if start is neighbour:
+                near = ended is not None and not isinstance(prepared, _OneTerm)
+                start = _Start(ended, None) if near else None
+                request = request._replace(start=start)
         if isinstance(prepared, _OneTerm):
             return of_one_term(term_ascent(prepared.inside, request))
         learned = "known" not in problem.structure.capabilities
