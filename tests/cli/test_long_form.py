@@ -85,6 +85,27 @@ def test_numbers_name_tasks_as_well_and_classes_may_be_learned(okl, tmp_path):
     assert np.mean(pd.read_csv(out)["mark"] == table["mark"]) > 0.9
 
 
+def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
+    """Those of a task whose rows are all of one class are as sure as its rows many."""
+    table = sample()
+    west = table["school"] == "west"
+    table["mark"] = np.where((table["mark"] > 50) | west, "pass", "fail")
+    path, model = tmp_path / "table.csv", tmp_path / "out" / "model.skops"
+    table.to_csv(path, index=False)
+    result = okl(
+        *("fit", path, "--target", "mark", "--out", tmp_path / "out"),
+        *("--task-column", "school", "--loss", "logistic", *SMALL),
+    )
+    assert result.exit_code == 0, result.stderr
+    out, unsure = tmp_path / "answers.csv", 0.5 / (1 + west.sum())
+    for cost, answered in [(0.9 * unsure, False), (0.5, True)]:
+        result = okl("predict", model, path, "--out", out, "--reject", cost)
+        assert result.exit_code == 0, result.stderr
+        answers = pd.read_csv(out)["mark"]
+        assert np.all(answers.notna()[west] == answered)
+        assert np.mean((answers == table["mark"])[answers.notna()]) > 0.9
+
+
 def test_what_is_refused(okl, fitted, tmp_path):
     folder, _ = fitted
     table = folder / "table.csv"

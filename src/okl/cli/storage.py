@@ -87,14 +87,11 @@ class TableModel:
         """
         if std:
             self.check_std()
-        features = self._features_of(table)
-        ids: dict[str, Any] = {}
-        if self.task_column is not None:
-            ids["task"] = ids_in(table, *self.task_column)
+        features, asked = self._features_of(table), self._tasks_of(table)
         if std:
-            ids |= {"return_std": True, "include_noise": True}
+            asked |= {"return_std": True, "include_noise": True}
         with refusing("cannot predict", ValueError):
-            predictions = self.pipeline.predict(features, **ids)
+            predictions = self.pipeline.predict(features, **asked)
         if std:
             predictions, deviations = predictions
         predicted = pd.DataFrame(
@@ -132,12 +129,19 @@ class TableModel:
         Raises
         ------
         UserError
-            If a column of features is missing or unlike the one of the fit.
+            If a column of features is missing or unlike the one of the fit, or a task
+            was not there in the fit.
         """
-        features = self._features_of(table)
+        features, asked = self._features_of(table), self._tasks_of(table)
         with refusing("cannot predict", ValueError):
-            probabilities: np.ndarray = self.pipeline.predict_proba(features)
+            probabilities: np.ndarray = self.pipeline.predict_proba(features, **asked)
         return probabilities
+
+    def _tasks_of(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Return the task of each row, to be passed on, if the model has tasks."""
+        if self.task_column is None:
+            return {}
+        return {"task": ids_in(table, *self.task_column)}
 
     def _features_of(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the columns of features, as those of the fit were."""
