@@ -66,6 +66,16 @@ def test_multipliers_at_a_bound_are_exactly_there(outcomes):
     assert_allclose(model.dual_coef_, a @ model.output_kernel_ / 3.0, atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_where_there_may_be_no_more_iterations_the_last_model_is_kept():
+    X, Y = draw()
+    options = {"loss": Quantile(0.3), "max_iter": 5}
+    model = OutputKernelRegressor(Gaussian(0.5), "frobenius", 0.3, **options).fit(X, Y)
+    assert model.n_iter_ == 5
+    assert model.certificate_.status == "max_iter"
+    assert model.certificate_.relative_gap < 1e-3
+
+
 def test_where_it_crawls_others_go_on(outcomes):
     # most directions of L are on their way to zero
     X, Y = draw()

@@ -90,7 +90,10 @@ def can_be_split(problem: Problem) -> bool:
 def split(
     problem: Problem, request: Request, start: Split | None
 ) -> Solution | Array | None:
-    """Return an optimal model, or the last a if the steps crawl, None if L vanishes."""
+    """Return an optimal model, or the last a if the steps crawl, None if L vanishes.
+
+    The last model where there may be no more iterations.
+    """
     history = History(problem.reference)
     model, point, halved, idle, close = None, None, float("inf"), 0, False
     for here, theta in _looks(problem, request, start):
@@ -105,7 +108,7 @@ def split(
         if gap <= request.tol:
             exact = DualModel.of_dual_point(problem, point, here.kernel, request)
             if exact.certificate.status == "optimal":
-                return _solution(problem, exact, here, history)
+                return _more_exact(problem, exact, here, history)
             # of the model of the dual point, which may be far behind
             gap = abs(exact.certificate.relative_gap)
             halved, close = halved if close else float("inf"), True
@@ -116,7 +119,9 @@ def split(
     if model is not None and model.certificate.status == "optimal":
         exact = model.sparse(problem, request)
         if exact.certificate.status == "optimal":
-            return _solution(problem, exact, here, history)
+            return _more_exact(problem, exact, here, history)
+    if model is not None and len(history.records) >= request.max_iter:
+        return _solution(problem, model, here, history)
     return point
 
 
@@ -127,15 +132,21 @@ def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
     return largest * here.sigma <= epsilon(own) * alpha
 
 
+def _more_exact(
+    problem: Problem, model: DualModel, here: Split, history: History
+) -> Solution:
+    """Return a model that is not in the history yet."""
+    history.add(model.certificate.primal, model.certificate.dual)
+    return _solution(problem, model, here, history)
+
+
 def _solution(
     problem: Problem, model: DualModel, here: Split, history: History
 ) -> Solution:
-    certificate = model.certificate
-    history.add(certificate.primal, certificate.dual)
     return Solution(
         model.dual_coef,
         model.output_kernel,
-        certificate,
+        model.certificate,
         len(history.records),
         history.records,
         here,
