@@ -18,10 +18,7 @@ from okl.estimators.label_coder import LabelCoder
 from okl.estimators.labels import validated_labels
 from okl.estimators.partial_labels import PartialLabels
 from okl.estimators.probabilities import where_probable
-from okl.estimators.targets import (
-    TrainingTargets,
-    label_weights,
-)
+from okl.estimators.targets import TrainingTargets, label_weights
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss
 from okl.metrics.missing import accuracy_score
@@ -156,8 +153,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             In the order of ``classes_``; for label indicators the probability that
             each label is present, for all tasks that of ``classes_[1]``. With ``level``
             or ``nodes`` a column for each node. A label, or task, whose rows were all
-            of one side in the fit has an infinite intercept: its probabilities are
-            those of the log odds with half a row of each side added.
+            of one side in the fit has an infinite intercept: in the place of its score
+            are the log odds with half a row of each side added.
 
         Raises
         ------
