@@ -76,13 +76,20 @@ def test_where_there_may_be_no_more_iterations_the_last_model_is_kept():
     assert model.certificate_.relative_gap < 1e-3
 
 
-def test_where_it_crawls_others_go_on(outcomes):
+def test_where_it_crawls_others_go_on(outcomes, monkeypatch):
     # most directions of L are on their way to zero
     X, Y = draw()
+    rounds, begun = augmented_lagrangian._rounds, []
+
+    def watched(prepared, request):
+        begun.append(request.start.multipliers)
+        return rounds(prepared, request)
+
+    monkeypatch.setattr(augmented_lagrangian, "_rounds", watched)
     model = OutputKernelRegressor(Gaussian(0.5), LowRank(), 10.0, loss="quantile")
     assert model.fit(X, Y).certificate_.status == "optimal"
     (multipliers,) = outcomes
-    assert multipliers.shape == Y.shape
+    assert begun[0] is multipliers
 
 
 def test_where_the_best_output_kernel_is_zero(outcomes):
