@@ -13,7 +13,9 @@ model may have them. The gradient of that model at C is
 
 and its minimum a Newton step from zero with another right-hand side. Generalised linear
 models are begun in this way: McCullagh and Nelder, *Generalized linear models*, section
-2.5.
+2.5. From there on steps are held near while the loss is far from its quadratic models
+(the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
+would be too long, and take many more products each.
 
 At a smaller alpha no step leads near, whatever the loss, unless it is quadratic: full
 steps end where probabilities are 0 or 1 and wrong, and from there only small parts of
@@ -151,4 +153,7 @@ def leave_zero(
     curvature = problem.curvature(scores)
     gradient = problem.downhill(scores) + curvature.factor(curvature.adjoint(scores))
     moved = steps.take(zero._replace(scores=scores, gradient=gradient), gap)
-    return None if moved is None else moved._replace(promise=float("inf"))
+    if moved is None:
+        return None
+    steps.hold()
+    return moved._replace(promise=float("inf"))

@@ -47,6 +47,12 @@ _WORSE = 3
 _DAMPED = 0.1  # at first
 _LOWER, _HIGHER = 0.1, 10.0  # factors after a step of full length, and after another
 _NEWTON = 1e-4  # less than this is none
+# What holds steps near, in units of alpha:
+_HELD = 10.0  # at first
+_LESS = 0.1  # the factor after each step
+_FREE = 0.05  # less than this is nothing
+_WELL = 0.4  # the part of its promise that a step keeps where it helps; at best a half
+_CLOSE = 0.5  # below this gap it would only take more steps
 # Halved steps that are tried.
 _MAX_HALVINGS = 20
 
@@ -83,6 +89,7 @@ class NewtonSteps:
         self._damped = _Damped()
         self._closer = 1.0
         self._last: tuple[float, float] | None = None
+        self._held = 0.0
 
     @property
     def easy(self) -> bool:
@@ -91,6 +98,14 @@ class NewtonSteps:
         Not where with them not many more were enough than had been too few without.
         """
         return self._again
+
+    def hold(self) -> None:
+        """Keep the next steps near: a number times half their squared norm is added.
+
+        It begins at ten times alpha, falls while the objective does what the model
+        says, and is dropped where it does not, or where the first gap is small already.
+        """
+        self._held = _HELD * self._alpha
 
     def take(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, None where no step lowers the objective.
@@ -106,10 +121,17 @@ class NewtonSteps:
         gap *= self._closer**2  # the residual is held to its root
         if not self._few:
             rank = self._prepared.approximation.rank
-            curvature = self._prepared.problem.curvature(point.scores)
+            curvature = self._system(point).curvature
             joint = self._prepared.joint
             cost = form_of(joint, rank, curvature, self._alpha).cost
             self._few = max(_EASY, int(cost), 1)
+        if self._held == _HELD * self._alpha and gap < _CLOSE:
+            self._held = 0.0
+        while self._held:
+            moved = self._quick(point, gap) or self._once(point, gap)
+            self._hold_after(point, moved)
+            if moved is not None:
+                return moved
         moved = self._quick(point, gap)
         if moved is not None:
             return moved
@@ -130,15 +152,29 @@ class NewtonSteps:
         """Return the next point if few products are enough without columns of K."""
         if not self._easy:
             return None
-        moved = _newton(
-            system_at(self._prepared, point, self._alpha),
-            point,
-            self._alpha,
-            gap,
-            max_steps=self._few,
-        )
+        system = self._system(point)
+        moved = _newton(system, point, self._alpha, gap, max_steps=self._few)
         self._easy = moved is not None
         return moved
+
+    def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point if the first step that is tried leads to one."""
+        system = self._system(point, columns=True)
+        return _newton(system, point, self._alpha, gap, once=True)
+
+    def _system(self, point: NewtonPoint, *, columns: bool = False) -> HessianSystem:
+        """Return the equations of the next step."""
+        of = self._prepared.approximation
+        some = of.columns if columns and of.rank else None
+        return system_at(self._prepared, point, self._alpha + self._held, some)
+
+    def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
+        """Hold the next step less, or no longer, after one to this point."""
+        self._held *= _LESS
+        fall = 0.0 if moved is None else point.objective - moved.objective
+        well = moved is not None and fall >= _WELL * moved.promise
+        if not well or self._held < _FREE * self._alpha:
+            self._held = 0.0
 
 
 class _Damped:
@@ -182,11 +218,13 @@ def _newton(
     *,
     max_steps: int | None = None,
     shorten: bool = True,
+    once: bool = False,
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
     Also None if so many products are not enough for a full step, or if the step would
-    have to be shortened and may not.
+    have to be shortened and may not, or computed to more digits and is tried but once.
+    The number in the system is larger than alpha where the step is held near.
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
@@ -200,8 +238,9 @@ def _newton(
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
     enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
+    shorten = shorten and not once
     halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
-    least = _LEAST if shorten else _FORCING
+    least = enough if once else _LEAST if shorten else _FORCING
     for left in islice(equations.steps(), max_steps):
         n_products += 1
         if left > enough:
