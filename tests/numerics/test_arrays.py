@@ -104,6 +104,15 @@ def test_what_solves_is_symmetric_and_definite(xp):
     assert_allclose(solved @ (matrix + identity), identity, atol=1e-12)
 
 
+def test_what_solves_is_definite_where_rounding_has_taken_a_direction():
+    matrix = psd(12, rank=2)
+    solve = definite_solver(strict.asarray(matrix))
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        column = rng.normal(size=(12, 1))
+        assert (column.T @ np.asarray(solve(strict.asarray(column)))).item() > 0
+
+
 def failing_with(error):
     """Return an array whose library does so at a matrix that is not definite."""
 

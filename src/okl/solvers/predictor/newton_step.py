@@ -118,7 +118,7 @@ class NewtonSteps:
         """
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
-        gap *= self._closer**2  # the residual is held to its root
+        aim = self._closer**2 * gap  # the residual is held to its root
         if not self._few:
             rank = self._prepared.approximation.rank
             curvature = self._system(point).curvature
@@ -128,14 +128,14 @@ class NewtonSteps:
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0
         while self._held:
-            moved = self._quick(point, gap) or self._once(point, gap)
+            moved = self._quick(point, aim) or self._once(point, aim)
             self._hold_after(point, moved)
             if moved is not None:
                 return moved
-        moved = self._quick(point, gap)
+        moved = self._quick(point, aim)
         if moved is not None:
             return moved
-        moved = self._damped.step(self._prepared, point, self._alpha, gap)
+        moved = self._damped.step(self._prepared, point, self._alpha, aim)
         self._again = moved is None or moved.products > _WORSE * self._few
         return moved
 
