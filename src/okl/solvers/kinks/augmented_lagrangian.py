@@ -46,7 +46,7 @@ from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import DualModel
 from okl.solvers.kinks.long_form import in_long_form
-from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.kinks.splitting import Split, can_be_split, split
 from okl.solvers.kinks.term_ascent import term_ascent
 from okl.solvers.monitor import Monitor
@@ -187,16 +187,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     if sparse is not None and sparse.is_as_good_as(best, tol, bounded=bounded):
         best = sparse
         monitor.add(best.certificate.primal, best.certificate.dual)
-    return Solution(
-        best.dual_coef,
-        best.output_kernel,
-        best.certificate,
-        monitor.n_iter,
-        monitor.history.records,
-        start,
-        best.intercept if problem.centered else None,
-        best.multipliers,
-    )
+    return best.solution(problem, monitor.history, start)
 
 
 class _OneTerm(NamedTuple):
@@ -232,8 +223,7 @@ def _of_support_vectors(problem: Problem, request: Request) -> DualModel | None:
     found = support_vectors.multipliers_of(
         problem, kernel, request.alpha, tol=request.tol
     )
-    low, high = multiplier_bounds(problem)
-    found = balanced(problem, found, (found > low) & (found < high))
+    found = balanced(problem, found)
     model = DualModel.of_dual_point(problem, found, kernel, request)
     if model.certificate.status == "optimal":
         return model

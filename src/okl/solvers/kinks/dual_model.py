@@ -14,7 +14,7 @@ from okl.problems import Problem
 from okl.solvers.kinks.multipliers import multipliers_at
 from okl.solvers.kinks.polishing import polished
 from okl.solvers.request import Request
-from okl.solvers.solution import Solution
+from okl.solvers.solution import History, Solution
 
 
 class DualModel(NamedTuple):
@@ -56,6 +56,19 @@ class DualModel(NamedTuple):
             found.output_kernel,
             0.0 if found.intercept is None else found.intercept,
             found.certificate,
+        )
+
+    def solution(self, problem: Problem, history: History, start: object) -> Solution:
+        """Return it as what a solver found."""
+        return Solution(
+            self.dual_coef,
+            self.output_kernel,
+            self.certificate,
+            len(history.records),
+            history.records,
+            start,
+            self.intercept if problem.centered else None,
+            self.multipliers,
         )
 
     def sparse(self, problem: Problem, request: Request) -> DualModel:

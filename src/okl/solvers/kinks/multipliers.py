@@ -18,13 +18,11 @@ def multiplier_bounds(problem: Problem) -> tuple[Array, Array]:
 
 def multipliers_at(problem: Problem, envelope: Envelope, scores: Array) -> Array:
     """Return a, minus the gradient of an envelope at scores, balanced."""
-    smooth = replace(problem, loss=envelope)
-    active = smooth.curvature(scores).diagonal > 0
-    return balanced(problem, smooth.downhill(scores), active)
+    return balanced(problem, replace(problem, loss=envelope).downhill(scores))
 
 
-def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
-    """Return a with sums of zero, its active entries moved, but not past a bound.
+def balanced(problem: Problem, multipliers: Array) -> Array:
+    """Return a with sums of zero, entries between bounds moved, but not past one.
 
     Without an intercept sums are free, and it stays as it is.
 
@@ -42,7 +40,8 @@ def balanced(problem: Problem, multipliers: Array, active: Array) -> Array:
     )
     # without a bound there is as much as any entry has
     room = xp.clip(room, None, float(xp.max(xp.abs(multipliers))))
-    room = xp.where(active, room, xp.zeros_like(room))
+    between = (multipliers > low) & (multipliers < high)
+    room = xp.where(between, room, xp.zeros_like(room))
     total = problem.entries.sums(room)
     safe = xp.where(total > 0, total, xp.ones_like(total))
     share = xp.clip(excess / safe, -1.0, 1.0)

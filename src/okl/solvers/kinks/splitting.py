@@ -29,7 +29,7 @@ from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.kinks.dual_model import DualModel
-from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.output_kernel.alternation import (
     best_output_kernel,
     first_output_kernel,
@@ -99,8 +99,7 @@ def split(
     for here, theta in _looks(problem, request, start):
         if _vanishes(problem, here, request.alpha):  # others find an L of zero
             return None
-        active = _between_bounds(problem, here.multipliers)
-        point = balanced(problem, here.multipliers, active)
+        point = balanced(problem, here.multipliers)
         model = DualModel.certified(
             problem, point, theta, here.kernel, request, rank_limited=False
         )
@@ -121,7 +120,7 @@ def split(
         if exact.certificate.status == "optimal":
             return _more_exact(problem, exact, here, history)
     if model is not None and len(history.records) >= request.max_iter:
-        return _solution(problem, model, here, history)
+        return model.solution(problem, history, here)
     return point
 
 
@@ -137,22 +136,7 @@ def _more_exact(
 ) -> Solution:
     """Return a model that is not in the history yet."""
     history.add(model.certificate.primal, model.certificate.dual)
-    return _solution(problem, model, here, history)
-
-
-def _solution(
-    problem: Problem, model: DualModel, here: Split, history: History
-) -> Solution:
-    return Solution(
-        model.dual_coef,
-        model.output_kernel,
-        model.certificate,
-        len(history.records),
-        history.records,
-        here,
-        model.intercept if problem.centered else None,
-        model.multipliers,
-    )
+    return model.solution(problem, history, here)
 
 
 def _looks(
@@ -214,11 +198,6 @@ def _evened(
     if 1 / _UNEVEN <= factor <= _UNEVEN:
         return sigma
     return sigma * min(max(factor, 1 / _CHANGE), _CHANGE)
-
-
-def _between_bounds(problem: Problem, multipliers: Array) -> Array:
-    low, high = multiplier_bounds(problem)
-    return (multipliers > low) & (multipliers < high)
 
 
 def _squared(problem: Problem) -> Problem:

@@ -101,16 +101,8 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
             parameter = max(_SMALLER * parameter, _LEAST)
         here = there
     best, terms = monitor.best
-    return Solution(
-        best.dual_coef,
-        best.output_kernel,
-        best.certificate,
-        monitor.n_iter,
-        monitor.history.records,
-        TermStart(terms.dual, terms.response.output_kernel),
-        best.intercept if problem.centered else None,
-        best.multipliers,
-    )
+    end = TermStart(terms.dual, terms.response.output_kernel)
+    return best.solution(problem, monitor.history, end)
 
 
 class _Round(NamedTuple):
@@ -230,8 +222,6 @@ def _first(problem: Problem, alpha: float, start: TermStart | None) -> _Point:
     if start is None:
         return _Point.at(problem, xp.zeros_like(problem.targets), alpha)
     low, high = multiplier_bounds(problem)
-    multipliers = xp.clip(alpha * start.dual, low, high)
-    active = (multipliers > low) & (multipliers < high)
-    multipliers = balanced(problem, multipliers, active)
+    multipliers = balanced(problem, xp.clip(alpha * start.dual, low, high))
     terms = best_part(problem, alpha, multipliers / alpha)
     return _Point.at(problem, alpha * terms.dual, alpha, terms.products)
