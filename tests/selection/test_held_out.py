@@ -1,4 +1,4 @@
-"""Scores of folds: the weights of features, and alphas that are left out."""
+"""Scores of folds: of features, and of alphas that are left out."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from okl.operators import Features, SparseFeatures
 from okl.problems import Inputs, Observed
 from okl.selection.held_out import score_fold
 from okl.structures import Identity, Mean
-from tests.solvers.test_feature_newton import intercepts, kinds, targets, words
+from tests.solvers.test_feature_step import intercepts, kinds, targets, words
 
 
 @intercepts

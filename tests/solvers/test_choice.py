@@ -35,7 +35,6 @@ def test_every_row_has_a_problem_and_every_solver_a_row():
     judged = [row.judged for row in CHOICE]
     # tests/estimators/test_several_kernels.py has these problems
     judged.remove("several kernels, smooth")
-    judged.remove("smooth, few features")  # tests/solvers/test_feature_newton.py
     assert judged == list(PROBLEMS)
     for cls in SOLVERS.values():
         assert f"`{cls.name}`" in choice_table()

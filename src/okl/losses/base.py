@@ -63,12 +63,6 @@ class Curvature(Protocol):
     def entries(self) -> Array:
         """The diagonal of W (n_samples, n_outputs)."""
 
-    def rows(self, some: slice) -> Curvature:
-        """Return W of some rows."""
-
-    def single(self) -> Curvature:
-        """Return it in single precision."""
-
     def solve_total(self, right: Array) -> Array:
         """Solve with the sum of W over the rows; right is (n_outputs,)."""
 

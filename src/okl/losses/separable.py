@@ -72,15 +72,6 @@ class DiagonalCurvature(NamedTuple):
         """W."""
         return self.diagonal
 
-    def rows(self, some: slice) -> DiagonalCurvature:
-        """Return W of some rows."""
-        return DiagonalCurvature(self.diagonal[some, :], self.roots[some, :])
-
-    def single(self) -> DiagonalCurvature:
-        """Return it in single precision."""
-        xp = namespace(self.diagonal)
-        return DiagonalCurvature(*(xp.astype(one, xp.float32) for one in self))
-
     def solve_total(self, right: Array) -> Array:
         """Divide by the column sums."""
         xp, total = namespace(right), column_sums(self.diagonal)

@@ -79,17 +79,6 @@ class Simplex:
         """The diagonal of W, w p (1 - p)."""
         return self.diagonal * (1 - self.probabilities)
 
-    def rows(self, some: slice) -> Simplex:
-        """Return W of some rows."""
-        weights = None if self.weights is None else self.weights[some, :]
-        return Simplex(self.probabilities[some, :], weights)
-
-    def single(self) -> Simplex:
-        """Return it in single precision."""
-        xp = namespace(self.probabilities)
-        w = None if self.weights is None else xp.astype(self.weights, xp.float32)
-        return Simplex(xp.astype(self.probabilities, xp.float32), w)
-
     def solve_total(self, right: Array) -> Array:
         """Solve with the sum over the rows, singular along the classes' sum."""
         solved = self._total(right[:, None])[:, 0]

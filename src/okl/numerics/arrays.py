@@ -182,15 +182,6 @@ def symmetric_product(matrix: np.ndarray, column: np.ndarray) -> np.ndarray:
     return scipy.linalg.blas.dsymv(1.0, matrix.T, column[:, 0], lower=True)[:, None]
 
 
-def add_scaled(total: np.ndarray, scale: float, array: np.ndarray) -> None:
-    """Add a multiple of an array to another one of doubles, in one pass over both."""
-    if total.flags.c_contiguous and array.flags.c_contiguous and total.size:
-        # views of contiguous arrays: BLAS writes into the first
-        scipy.linalg.blas.daxpy(array.reshape(-1), total.reshape(-1), a=scale)
-    else:
-        total += scale * array
-
-
 def row_sums(matrix: Array) -> Array:
     """Return the sum of each row (n, 1), by a product with ones.
 

@@ -17,8 +17,6 @@ from okl.coding.tasks import Tasks
 from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
-from okl.operators.centred_rows import CentredRows
-from okl.operators.dense_rows import DenseRows
 from okl.operators.low_rank import NystroemFactor, nystroem
 from okl.output_kernels import OutputKernel
 
@@ -89,8 +87,8 @@ class Operator(ABC):
         That of the matrix as it was evaluated, before it was centred: its entries have
         rounding errors of this times the machine epsilon. Zero where products are
         taken with features, which are exact.
-    feature_rows : CentredRows or DenseRows or None
-        Phi with K = Phi Phi', where that is how K is kept, without weights of rows.
+    features : array (n_samples, n_features) or None
+        Phi with K = Phi Phi', where that is how K is kept, dense.
     """
 
     shared: ClassVar[bool] = True
@@ -98,7 +96,7 @@ class Operator(ABC):
     clipped: bool = False
     workspace: float = float("inf")
     largest_entry: float = 0.0
-    feature_rows: CentredRows | DenseRows | None = None
+    features: Array | None = None
 
     @property
     @abstractmethod

@@ -32,23 +32,6 @@ class CentredRows:
         """The numbers of rows and features."""
         return self.sparse.shape[0], self.sparse.shape[1]
 
-    def uncorrelated(self) -> CentredRows:
-        """Return them as they are: along other axes they would not be sparse."""
-        return self
-
-    def along(self, weights: np.ndarray) -> np.ndarray:
-        """Return weights of the features, as they are."""
-        return weights
-
-    def single(self) -> CentredRows:
-        """Return them in single precision."""
-        means = None if self.means is None else self.means.astype(np.float32)
-        return replace(self, sparse=self.sparse.astype(np.float32), means=means)
-
-    def some(self, rows: slice) -> Any:
-        """Return what multiplies weights, of some rows that are not centred."""
-        return self.sparse[rows]
-
     @property
     def _r(self) -> np.ndarray:
         return np.ones(self.sparse.shape[0]) if self.roots is None else self.roots
@@ -68,16 +51,6 @@ class CentredRows:
             return product
         return product - self.means[:, None] * (self._r @ right)
 
-    def adjoint_of_squares(self, right: np.ndarray) -> np.ndarray:
-        """Return (A o A)' times an array (n_samples, p)."""
-        product = self.sparse.multiply(self.sparse).T @ right
-        if self.means is None:
-            return product
-        mu, weighted = self.means[:, None], self._r[:, None] * right
-        product -= 2 * mu * (self.sparse.T @ weighted)
-        product += mu**2 * (self._r @ weighted)
-        return np.clip(product, 0.0, None)
-
     def squared_norms(self) -> np.ndarray:
         """Return those of the rows (n_samples,)."""
         squares = np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()
@@ -86,10 +59,6 @@ class CentredRows:
             squares = squares - 2 * r * (self.sparse @ self.means)
             squares = squares + r**2 * (self.means @ self.means)
         return np.clip(squares, 0.0, None)
-
-    def column_norms(self) -> np.ndarray:
-        """Return the squared norms of the columns (n_features,)."""
-        return self.adjoint_of_squares(np.ones((self.sparse.shape[0], 1)))[:, 0]
 
     def products(self, others: CentredRows) -> np.ndarray:
         """Return A B' for other rows B with the same means."""

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from okl.coding.tasks import Tasks
-from okl.numerics.arrays import Array, epsilon, is_numpy, namespace, solve_definite
+from okl.numerics.arrays import Array, epsilon, namespace, solve_definite
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import FeaturesByTask
-from okl.operators.dense_rows import DenseRows
 from okl.output_kernels import OutputKernel
 
 
@@ -32,7 +31,6 @@ class Features(KernelOperator):
     def __init__(self, features: Array, means: Array | None = None) -> None:
         self.features = features
         self.means = means
-        self.feature_rows = DenseRows(features) if is_numpy(features) else None
 
     @property
     def n_samples(self) -> int:

@@ -33,10 +33,13 @@ class JointOperator(ABC):
         L, as far as `low_rank` leaves it out.
     shared : bool
         Whether all outputs have the same columns in `low_rank`.
+    features : array (n_samples, n_features) or None
+        Those of `Operator.features`, where dual variables are a matrix.
     """
 
     output_kernel: OutputKernel
     shared: bool = True
+    features: Array | None = None
 
     @property
     def couples(self) -> bool:
@@ -115,6 +118,7 @@ class Kronecker(JointOperator):
         self._operator = operator
         self.output_kernel = output_kernel
         self.shared = operator.shared
+        self.features = operator.features
 
     @property
     def n_samples(self) -> int:

@@ -64,8 +64,6 @@ class SparseFeatures(KernelOperator):
         self._rows = features if centred else CentredRows(features)
         self.workspace = workspace
         self.kept = kept
-        # with weights of rows in them they are centred by more than a constant
-        self.feature_rows = self._rows if self._rows.roots is None else None
 
     @property
     def n_samples(self) -> int:

@@ -23,8 +23,7 @@ from okl.coding.tasks import COLUMNS, Sharing, Tasks
 from okl.operators import KernelOperator, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Formulation, Inputs, Observed
-from okl.selection import eigenbasis, feature_path
-from okl.selection.feature_path import has_feature_path
+from okl.selection import eigenbasis
 from okl.selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.selection.one_sided import finite_scores
 from okl.solvers import Solution, solve_path
@@ -242,11 +241,6 @@ def _predicted(
         return
     if "quadratic" not in problem.loss.capabilities:
         tol = max(tol, min(_LOOSER * tol, _LOOSEST))
-    if has_feature_path(problem, len(alphas)):
-        yield from feature_path.predictions(
-            formulation, cross, alphas, tol=tol, max_iter=max_iter
-        )
-        return
     for solution in solve_path(problem, alphas, tol=tol, max_iter=max_iter):
         dual_coef = formulation.coefficients(solution.dual_coef)
         predictions = cross @ dual_coef

@@ -19,7 +19,6 @@ from okl.solvers.output_kernel.output_kernel_newton import (
     OutputKernelNewton as OutputKernelNewton,
 )
 from okl.solvers.predictor.closed_form import ClosedForm as ClosedForm
-from okl.solvers.predictor.feature_newton import FeatureNewton as FeatureNewton
 from okl.solvers.predictor.imputation import Imputation as Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG as NewtonCG
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton as SemismoothNewton

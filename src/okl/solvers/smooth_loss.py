@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from okl.solvers.predictor.feature_newton import FeatureNewton
 from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.semismooth_newton import SemismoothNewton
@@ -18,7 +17,6 @@ CURVED_IN_FEW = (
 )
 CURVED = (
     Choice("several kernels, smooth", (TermNewton,), (TermNewton,)),
-    Choice("smooth, few features", (FeatureNewton,), (Majorization,)),
     Choice("smooth, or any weights", (NewtonCG,), (Majorization,)),
 )
 SMOOTH_LOSS = (*CURVED_IN_FEW, *CURVED)

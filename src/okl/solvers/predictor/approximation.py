@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
@@ -85,6 +85,21 @@ class Approximation:
         largest = _largest(self.joint.output_kernel.diagonal()) or 1.0
         height = _largest(self.joint.diagonal) / largest
         return columns.with_constant(height**0.5)
+
+    @cached_property
+    def features(self) -> tuple[Array, Array] | None:
+        """R with K = R R', and the diagonal of R'R, which has nothing beside it.
+
+        R has fewer columns than rows; None where K is not kept as dense features.
+        """
+        features = self.joint.features
+        if features is None or features.shape[1] > features.shape[0]:
+            return None
+        xp = namespace(features)
+        squares, axes = eigh(features.T @ features)
+        rounding = epsilon(squares) * squares.shape[0] * xp.max(squares)
+        kept = squares > rounding
+        return features @ axes[:, kept], squares[kept]
 
 
 def _largest(values: Array) -> float:

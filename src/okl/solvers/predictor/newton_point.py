@@ -11,6 +11,8 @@ from okl.problems import Problem
 
 # Sufficient decrease along a direction, and what is not seen in a value.
 _ARMIJO, _UNSEEN = 1e-4, 1e-15
+# Halved steps that are tried.
+MAX_HALVINGS = 20
 # An intercept cannot change by more than so many times the scores.
 _FAR = 2.0
 

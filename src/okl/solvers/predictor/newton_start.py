@@ -36,6 +36,7 @@ from typing import NamedTuple
 from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.feature_step import has_few_features
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_step import NewtonSteps
 
@@ -121,14 +122,10 @@ def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[f
     At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a;
     the first is a part of the alpha at which that is zero.
     """
-    if "quadratic" in prepared.problem.loss.capabilities:
+    if "quadratic" in prepared.problem.loss.capabilities or has_few_features(prepared):
         return []
     dual = zero.objective - zero.norm_by(prepared.joint) / (2 * alpha)
-    return larger_alphas(alpha, zero.objective, dual)
-
-
-def larger_alphas(alpha: float, primal: float, dual: float) -> list[float]:
-    """Return decreasing alphas to come by, given the values at zero."""
+    primal = zero.objective
     first = alpha * (1 - dual / primal) / _FAR if primal > 0 else 0.0
     if not first > alpha:
         return []

@@ -17,8 +17,10 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.feature_step import feature_step, has_few_features
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.newton_point import (
+    MAX_HALVINGS,
     Direction,
     NewtonPoint,
     drift_of,
@@ -53,8 +55,6 @@ _LESS = 0.1  # the factor after each step
 _FREE = 0.05  # less than this is nothing
 _WELL = 0.4  # the part of its promise that a step keeps where it helps; at best a half
 _CLOSE = 0.5  # below this gap it would only take more steps
-# Halved steps that are tried.
-_MAX_HALVINGS = 20
 
 
 def system_at(
@@ -73,12 +73,7 @@ def system_at(
 class NewtonSteps:
     """The steps of one fit, which remember what the last ones needed.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    alpha : float
-    easy : bool, default=True
-        Whether few products may be enough without columns of K.
+    With ``easy`` few products may be enough without columns of K.
     """
 
     def __init__(self, prepared: Prepared, alpha: float, *, easy: bool = True) -> None:
@@ -119,10 +114,11 @@ class NewtonSteps:
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
         aim = self._closer**2 * gap  # the residual is held to its root
+        if has_few_features(self._prepared):
+            return feature_step(self._prepared, point, self._alpha, aim)
         if not self._few:
-            rank = self._prepared.approximation.rank
+            joint, rank = self._prepared.joint, self._prepared.approximation.rank
             curvature = self._system(point).curvature
-            joint = self._prepared.joint
             cost = form_of(joint, rank, curvature, self._alpha).cost
             self._few = max(_EASY, int(cost), 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
@@ -239,7 +235,7 @@ def _newton(
     # the primal, or not at full length. Then they go on.
     enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
     shorten = shorten and not once
-    halvings = _MAX_HALVINGS if shorten and max_steps is None else 0
+    halvings = MAX_HALVINGS if shorten and max_steps is None else 0
     least = enough if once else _LEAST if shorten else _FORCING
     for left in islice(equations.steps(), max_steps):
         n_products += 1

@@ -1,0 +1,203 @@
+"""Steps of Newton's method in the weights of few features."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from okl import OutputKernelClassifier
+from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.operators import Dense, Features, SparseFeatures
+from okl.problems import Inputs, Observed
+from okl.solvers import NewtonCG, solve, solve_path
+from okl.solvers.predictor.feature_step import feature_step, has_few_features
+from okl.solvers.predictor.newton_start import zero_point
+from okl.structures import Fixed, Identity, Mean, Tree
+from okl.trees import ClassTree
+from tests.samples import psd
+
+N, D, M = 60, 25, 4
+LOSSES = [Softmax(), Logistic(), SquaredHinge(), Huber(0.8)]
+TREE = Tree(ClassTree.from_paths(["a/0", "a/1", "b/2", "b/3"]))
+STRUCTURES = [Identity(), Mean(2.0), Fixed(psd(M, 6, rank=2)), TREE]
+each = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+structures = pytest.mark.parametrize("structure", STRUCTURES, ids=lambda s: s.name)
+kinds = pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
+intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+
+
+def words(n=N, d=D, seed=0, *, dense=False):
+    """Return rows of which few entries are not zero, kept sparse or not."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, density=0.2, random_state=rng, format="csr")
+    return X.toarray() if dense else X
+
+
+def targets(loss, n=N):
+    labels = np.random.default_rng(1).integers(M, size=n)
+    unit = (labels[:, None] == np.arange(M)).astype(float)
+    return unit if loss.name in ("softmax", "huber", "squared") else 2 * unit - 1
+
+
+def problem_of(loss, structure, intercept, operator=None, weights=None):
+    operator = Features(words(dense=True)) if operator is None else operator
+    inputs = Inputs.of(operator, fit_intercept=intercept)
+    observed = Observed(targets(loss, operator.n_samples), loss, weights)
+    return observed.formulate(inputs, structure).problem
+
+
+def prepared_for(*args, **kwargs):
+    return NewtonCG().prepare(problem_of(*args, **kwargs))
+
+
+@each
+@structures
+@intercepts
+@pytest.mark.parametrize("alpha", [1.0, 1e-3])
+def test_the_optimum_is_that_of_the_matrix(loss, structure, intercept, alpha):
+    X = words(dense=True)
+    found, other = (
+        solve(
+            problem_of(loss, structure, intercept, operator),
+            alpha,
+            solver="newton_cg",
+            tol=1e-7,
+        )
+        for operator in (Features(X), Dense(X @ X.T))
+    )
+    assert found.certificate.status == other.certificate.status == "optimal"
+    slack = (1e-7 + 1e-12) * abs(other.certificate.primal)
+    assert abs(found.certificate.primal - other.certificate.primal) <= slack
+
+
+@intercepts
+@pytest.mark.parametrize("columns", [1, M], ids=["rows", "entries"])
+def test_weights_count(intercept, columns):
+    weights = np.random.default_rng(3).uniform(0.2, 2.0, size=(N, columns))
+    loss, X = Softmax() if columns == 1 else Squared(), words(dense=True)
+    found, other = (
+        solve(
+            problem_of(loss, Mean(2.0), intercept, operator, weights),
+            0.01,
+            solver="newton_cg",
+            tol=1e-7,
+        )
+        for operator in (Features(X), Dense(X @ X.T))
+    )
+    assert found.certificate.status == other.certificate.status == "optimal"
+    assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("operator", "structure", "expected"),
+    [
+        (Features(words(dense=True)), Mean(2.0), True),
+        (Features(words(d=90, dense=True)), Mean(2.0), False),
+        (SparseFeatures(words()), Mean(2.0), False),
+        (Features(words(dense=True)), TREE, False),
+        (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
+    ],
+    ids=["few", "many", "sparse", "tree", "zero"],
+)
+def test_steps_are_those_of_weights_where_features_are_few(
+    operator, structure, expected
+):
+    assert has_few_features(prepared_for(Softmax(), structure, True, operator)) == (
+        expected
+    )
+
+
+@intercepts
+def test_features_are_along_axes_where_they_are_uncorrelated(intercept):
+    X = words(dense=True)
+    X = np.hstack([X, X[:, :5]])
+    prepared = prepared_for(Softmax(), Identity(), intercept, Features(X))
+    rows, squares = prepared.approximation.features
+    assert rows.shape == (N, D)
+    assert_allclose(rows.T @ rows, np.diag(squares), atol=1e-12 * squares.max())
+    K = prepared.problem.operator @ np.eye(N)
+    assert_allclose(rows @ rows.T, K, atol=1e-12 * squares.max())
+
+
+@each
+@pytest.mark.parametrize("structure", STRUCTURES[:3], ids=lambda s: s.name)
+@intercepts
+@pytest.mark.parametrize("gap", [1.0, 1e-16])
+def test_dual_variables_are_those_of_the_weights_after_any_step(
+    loss, structure, intercept, gap
+):
+    prepared, alpha = prepared_for(loss, structure, intercept), 0.01
+    point = zero_point(prepared)
+    for _ in range(2):
+        moved = feature_step(prepared, point, alpha, gap)
+        assert moved.objective < point.objective
+        point = moved
+    scale = np.abs(point.predictions).max()
+    image = prepared.joint @ point.dual
+    assert_allclose(image, point.predictions, atol=1e-10 * scale)
+    if intercept:
+        size = np.abs(point.dual).max()
+        assert_allclose(point.dual.sum(axis=0), 0.0, atol=1e-11 * size)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES[:3], ids=lambda s: s.name)
+@intercepts
+def test_a_quadratic_loss_takes_one_step(structure, intercept):
+    weights = np.random.default_rng(3).uniform(0.2, 2.0, size=(N, M))
+    prepared = prepared_for(Squared(), structure, intercept, weights=weights)
+    point = feature_step(prepared, zero_point(prepared), 0.01, 1e-16)
+    problem, kernel = prepared.problem, prepared.kernel
+    certificate = problem.certificate(
+        problem.balanced_theta(point.dual, kernel),
+        kernel,
+        0.01,
+        tol=1e-10,
+        intercept=point.intercept if intercept else 0.0,
+    )
+    assert certificate.relative_gap < 1e-10
+
+
+@kinds
+@intercepts
+def test_features_that_depend_on_each_other_do_not_hinder(dense, intercept):
+    X = words()
+    constant = np.ones((N, 1))
+    X = sp.hstack([X, X[:, :5], X[:, :5] + X[:, 5:10], constant]).tocsr()
+    operator = Features(X.toarray()) if dense else SparseFeatures(X)
+    problem = problem_of(Softmax(), Identity(), intercept, operator)
+    for solution in solve_path(problem, [1.0, 1e-2, 1e-4], tol=1e-8, max_iter=100):
+        assert solution.certificate.status == "optimal"
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.parametrize("name", ["identity", "tree"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-4])
+def test_fits_with_few_features_and_many_classes_are_certified(name, intercept, alpha):
+    draws = np.random.default_rng(1)
+    groups, each, columns, n = 6, 6, 30, 200
+    paths = np.array([f"{g}/{g}.{c}" for g in range(groups) for c in range(each)])
+    y = np.concatenate([paths, draws.choice(paths, n - len(paths))])
+    centres = draws.normal(size=(len(paths), columns))
+    X = centres[np.searchsorted(paths, y)] + draws.normal(size=(n, columns))
+    structure = Identity() if name == "identity" else Tree(ClassTree.from_paths(paths))
+    model = OutputKernelClassifier(
+        "linear", structure, loss="softmax", alpha=alpha, fit_intercept=intercept
+    )
+    model.set_params(tol=1e-8).fit(X, y, sample_weight=1.0 + np.arange(n) % 3)
+    assert model.certificate_.status == "optimal"
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-24, 1e-12, 1e12, 1e24])
+def test_the_units_of_features_do_not_matter(scale):
+    X = words(dense=True)
+    expected, found = (
+        solve(
+            problem_of(Softmax(), Identity(), True, Features(by * X)),
+            0.1 * by**2,
+            tol=1e-8,
+        )
+        for by in (1.0, scale)
+    )
+    assert found.certificate.relative_gap <= 1e-8
+    assert_allclose(found.certificate.primal, expected.certificate.primal, rtol=1e-7)
