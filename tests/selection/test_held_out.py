@@ -12,7 +12,7 @@ from okl.operators import Features, SparseFeatures
 from okl.problems import Inputs, Observed
 from okl.selection.held_out import score_fold
 from okl.structures import Identity, Mean
-from tests.solvers.test_feature_step import intercepts, kinds, targets, words
+from tests.solvers.test_primal_step import intercepts, kinds, targets, words
 
 
 @intercepts

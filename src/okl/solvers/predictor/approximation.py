@@ -93,13 +93,13 @@ class Approximation:
         R has fewer columns than rows; None where K is not kept as dense features.
         """
         features = self.joint.features
-        if features is None or features.shape[1] > features.shape[0]:
+        if features is None or not 0 < features.shape[1] <= features.shape[0]:
             return None
         xp = namespace(features)
         squares, axes = eigh(features.T @ features)
         rounding = epsilon(squares) * squares.shape[0] * xp.max(squares)
-        kept = squares > rounding
-        return features @ axes[:, kept], squares[kept]
+        first = int(xp.sum(xp.astype(squares <= rounding, xp.int64)))
+        return features @ axes[:, first:], squares[first:]
 
 
 def _largest(values: Array) -> float:

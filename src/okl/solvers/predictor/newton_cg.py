@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from okl.numerics.arrays import inner
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
@@ -89,7 +90,7 @@ class NewtonCG(Solver):
         point = first_point(prepared, alpha, start, zero)
         cold = point is zero
         if cold:
-            start, zero = None, zero._replace(norm=zero.norm_by(prepared.joint))
+            start, zero = None, zero._replace(image=zero.image_by(prepared.joint))
             for larger in alphas_before(prepared, alpha, zero):
                 rough = Request(larger, ROUGH, max_iter, start)
                 point = first_point(prepared, larger, start, zero)
@@ -125,6 +126,7 @@ def _iterate(
     )
     steps = NewtonSteps(prepared, alpha, easy=start is None or start.easy)
     while True:
+        point = point._replace(image=point.image_by(prepared.joint))
         gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
         if monitor.done:
             break
@@ -149,5 +151,5 @@ def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:
 
 def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
     """Return the dual value at alpha C = a."""
-    norm = point.norm_by(prepared.joint)
+    norm = inner(point.gradient, point.image_by(prepared.joint))
     return prepared.problem.dual_loss(point.gradient) - norm / (2 * alpha)

@@ -36,8 +36,8 @@ class NewtonPoint(NamedTuple):
         What the step that led here promised to take off the objective, per length.
     products : int
         How many products with J its equations took.
-    norm : float or None
-        <a, J a>, None where it was not computed: it costs a product.
+    image : array (n_samples, n_outputs) or None
+        J a, None where it was not computed.
     """
 
     dual: Array
@@ -48,18 +48,16 @@ class NewtonPoint(NamedTuple):
     objective: float
     promise: float = float("inf")
     products: int = 0
-    norm: float | None = None
+    image: Array | None = None
 
     @property
     def is_seen(self) -> bool:
         """Whether what was promised is more than rounding of the objective."""
         return self.promise > _UNSEEN * abs(self.objective)
 
-    def norm_by(self, joint: JointOperator) -> float:
-        """Return <a, J a>, computed if it was not."""
-        if self.norm is not None:
-            return self.norm
-        return inner(self.gradient, joint @ self.gradient)
+    def image_by(self, joint: JointOperator) -> Array:
+        """Return J a, computed if it was not."""
+        return joint @ self.gradient if self.image is None else self.image
 
     @classmethod
     def at(

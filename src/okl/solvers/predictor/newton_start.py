@@ -33,12 +33,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.approximation import Prepared
-from okl.solvers.predictor.feature_step import has_few_features
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_step import NewtonSteps
+from okl.solvers.predictor.primal_step import has_few_features
 
 # The relative gap at zero from where on full steps from there are too long: the dual
 # value is negative.
@@ -124,7 +124,8 @@ def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[f
     """
     if "quadratic" in prepared.problem.loss.capabilities or has_few_features(prepared):
         return []
-    dual = zero.objective - zero.norm_by(prepared.joint) / (2 * alpha)
+    norm = inner(zero.gradient, zero.image_by(prepared.joint))
+    dual = zero.objective - norm / (2 * alpha)
     primal = zero.objective
     first = alpha * (1 - dual / primal) / _FAR if primal > 0 else 0.0
     if not first > alpha:
@@ -149,7 +150,7 @@ def leave_zero(
         return None
     curvature = problem.curvature(scores)
     gradient = problem.downhill(scores) + curvature.factor(curvature.adjoint(scores))
-    moved = steps.take(zero._replace(scores=scores, gradient=gradient), gap)
+    moved = steps.take(zero._replace(scores=scores, gradient=gradient, image=None), gap)
     if moved is None:
         return None
     steps.hold()

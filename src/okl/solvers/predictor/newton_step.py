@@ -1,23 +1,22 @@
 r"""A step of Newton's method by products with K.
 
 The equations of a step (`okl.solvers.predictor.hessian`) are solved by conjugate
-gradients, which are stopped as soon as the objective falls enough. The preconditioner
-is a diagonal, or nothing, while as many products are enough as another would cost, then
-that of `okl.solvers.predictor.low_rank_preconditioner`: from there on to the end of the
-fit, and along a path.
+gradients, which are stopped as soon as the objective falls enough, preconditioned by
+`okl.solvers.predictor.low_rank_preconditioner`. While as many products are enough as
+that would cost, and where features are few, steps are those of
+`okl.solvers.predictor.primal_step`: not from there on to the end of the fit, nor along
+a path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
-from okl.solvers.predictor.feature_step import feature_step, has_few_features
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.newton_point import (
     MAX_HALVINGS,
@@ -27,6 +26,7 @@ from okl.solvers.predictor.newton_point import (
     line_search,
 )
 from okl.solvers.predictor.preconditioner_form import form_of
+from okl.solvers.predictor.primal_step import has_few_features, primal_step
 
 # The preconditioned residual at which a step is tried first, and where products are
 # cheap, of so many multiplications a row: then it is the steps that cost.
@@ -115,7 +115,7 @@ class NewtonSteps:
         self._last = point.objective, gap
         aim = self._closer**2 * gap  # the residual is held to its root
         if has_few_features(self._prepared):
-            return feature_step(self._prepared, point, self._alpha, aim)
+            return primal_step(self._prepared, point, self._alpha, aim)
         if not self._few:
             joint, rank = self._prepared.joint, self._prepared.approximation.rank
             curvature = self._system(point).curvature
@@ -148,8 +148,10 @@ class NewtonSteps:
         """Return the next point if few products are enough without columns of K."""
         if not self._easy:
             return None
-        system = self._system(point)
-        moved = _newton(system, point, self._alpha, gap, max_steps=self._few)
+        held, most = self._held, self._few
+        moved = primal_step(
+            self._prepared, point, self._alpha, gap, held=held, most=most
+        )
         self._easy = moved is not None
         return moved
 
@@ -212,15 +214,14 @@ def _newton(
     alpha: float,
     gap: float,
     *,
-    max_steps: int | None = None,
     shorten: bool = True,
     once: bool = False,
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None if so many products are not enough for a full step, or if the step would
-    have to be shortened and may not, or computed to more digits and is tried but once.
-    The number in the system is larger than alpha where the step is held near.
+    Also None if the step would have to be shortened and may not, or computed to more
+    digits and is tried but once. The number in the system is larger than alpha where
+    the step is held near.
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
@@ -235,9 +236,9 @@ def _newton(
     # the primal, or not at full length. Then they go on.
     enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
     shorten = shorten and not once
-    halvings = MAX_HALVINGS if shorten and max_steps is None else 0
+    halvings = MAX_HALVINGS if shorten else 0
     least = enough if once else _LEAST if shorten else _FORCING
-    for left in islice(equations.steps(), max_steps):
+    for left in equations.steps():
         n_products += 1
         if left > enough:
             continue
@@ -247,7 +248,7 @@ def _newton(
         if enough <= least:
             break
         enough *= _TIGHTER
-    return moved(halvings) if max_steps is None else None
+    return moved(halvings)
 
 
 class _Equations:

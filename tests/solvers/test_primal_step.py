@@ -1,4 +1,4 @@
-"""Steps of Newton's method in the weights of few features."""
+"""Steps of Newton's method as minima of models of the primal objective."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelClassifier
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
-from okl.operators import Dense, Features, SparseFeatures
+from okl.operators import Dense, Features, SparseFeatures, counted_products
 from okl.problems import Inputs, Observed
 from okl.solvers import NewtonCG, solve, solve_path
-from okl.solvers.predictor.feature_step import feature_step, has_few_features
 from okl.solvers.predictor.newton_start import zero_point
+from okl.solvers.predictor.primal_step import has_few_features, primal_step
 from okl.structures import Fixed, Identity, Mean, Tree
 from okl.trees import ClassTree
 from tests.samples import psd
@@ -48,6 +48,17 @@ def problem_of(loss, structure, intercept, operator=None, weights=None):
 
 def prepared_for(*args, **kwargs):
     return NewtonCG().prepare(problem_of(*args, **kwargs))
+
+
+def by_products():
+    """Return an operator that shows no features."""
+    X = words(dense=True)
+    return Dense(X @ X.T)
+
+
+ways = pytest.mark.parametrize(
+    "operator", [None, by_products()], ids=["features", "products"]
+)
 
 
 @each
@@ -93,11 +104,12 @@ def test_weights_count(intercept, columns):
     [
         (Features(words(dense=True)), Mean(2.0), True),
         (Features(words(d=90, dense=True)), Mean(2.0), False),
+        (Features(words(dense=True)[:, :0]), Mean(2.0), False),
         (SparseFeatures(words()), Mean(2.0), False),
         (Features(words(dense=True)), TREE, False),
         (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
     ],
-    ids=["few", "many", "sparse", "tree", "zero"],
+    ids=["few", "many", "none", "sparse", "tree", "zero"],
 )
 def test_steps_are_those_of_weights_where_features_are_few(
     operator, structure, expected
@@ -122,14 +134,15 @@ def test_features_are_along_axes_where_they_are_uncorrelated(intercept):
 @each
 @pytest.mark.parametrize("structure", STRUCTURES[:3], ids=lambda s: s.name)
 @intercepts
+@ways
 @pytest.mark.parametrize("gap", [1.0, 1e-16])
-def test_dual_variables_are_those_of_the_weights_after_any_step(
-    loss, structure, intercept, gap
+def test_predictions_are_those_of_the_dual_variables_after_any_step(
+    loss, structure, intercept, operator, gap
 ):
-    prepared, alpha = prepared_for(loss, structure, intercept), 0.01
+    prepared, alpha = prepared_for(loss, structure, intercept, operator), 0.01
     point = zero_point(prepared)
     for _ in range(2):
-        moved = feature_step(prepared, point, alpha, gap)
+        moved = primal_step(prepared, point, alpha, gap)
         assert moved.objective < point.objective
         point = moved
     scale = np.abs(point.predictions).max()
@@ -142,10 +155,11 @@ def test_dual_variables_are_those_of_the_weights_after_any_step(
 
 @pytest.mark.parametrize("structure", STRUCTURES[:3], ids=lambda s: s.name)
 @intercepts
-def test_a_quadratic_loss_takes_one_step(structure, intercept):
+@ways
+def test_a_quadratic_loss_takes_one_step(structure, intercept, operator):
     weights = np.random.default_rng(3).uniform(0.2, 2.0, size=(N, M))
-    prepared = prepared_for(Squared(), structure, intercept, weights=weights)
-    point = feature_step(prepared, zero_point(prepared), 0.01, 1e-16)
+    prepared = prepared_for(Squared(), structure, intercept, operator, weights)
+    point = primal_step(prepared, zero_point(prepared), 0.01, 1e-16)
     problem, kernel = prepared.problem, prepared.kernel
     certificate = problem.certificate(
         problem.balanced_theta(point.dual, kernel),
@@ -155,6 +169,23 @@ def test_a_quadratic_loss_takes_one_step(structure, intercept):
         intercept=point.intercept if intercept else 0.0,
     )
     assert certificate.relative_gap < 1e-10
+
+
+def test_a_step_that_needs_more_products_is_none():
+    prepared = prepared_for(Softmax(), Mean(2.0), True, by_products())
+    zero, alpha = zero_point(prepared), 1e-3
+    with counted_products() as products:
+        assert primal_step(prepared, zero, alpha, 1e-16, most=3) is None
+    assert products.total == 4  # J a is one of them
+    assert primal_step(prepared, zero, alpha, 1e-16) is not None
+
+
+@intercepts
+def test_features_that_are_zero_are_left_out(intercept):
+    problem = problem_of(Softmax(), Mean(2.0), intercept, Features(np.zeros((N, 3))))
+    solution = solve(problem, 1.0, solver="newton_cg")
+    assert solution.certificate.status == "optimal"
+    assert not np.any(problem.entries.predictions(solution.dual_coef))
 
 
 @kinds

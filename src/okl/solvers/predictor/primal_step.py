@@ -1,0 +1,182 @@
+r"""A Newton step as the minimum of a quadratic model of the primal objective.
+
+With r = a - alpha C and W the second derivative of the loss, minimised over the
+intercept, the model is least for the change E of C with
+
+.. math:: \alpha E + W D = r, \qquad D = J E.
+
+As a map of D, the change of predictions, the left side is symmetric and positive
+definite. Each iteration of conjugate gradients lowers the model: wherever they are
+stopped the step lowers the objective, as one that climbs the dual need not
+(`okl.solvers.predictor.newton_step`), so that a rough one will do.
+
+*By products.* Preconditioned by J, that is without a preconditioner in the norm of the
+functions, E is kept beside D and an iteration takes one product; the first takes none
+where J a is known from the gap.
+
+*Few features.* With K = R R', R (n_samples, k) of few columns, S = R'R diagonal, and
+L = B B', the functions of a model are R Z B', Z = R'C B, and the step X of Z solves
+
+.. math:: (\alpha I + (R \otimes B)' W (R \otimes B))\, X = R' r B
+
+in arrays that are as small as Z. The preconditioner takes features for uncorrelated, as
+they nearly are along the axes of R, and outputs for unrelated, or all for equally
+curved. The E with R'E B = X is r / alpha, and R S^{-1} (X - R'r B / alpha) B^+ with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, inner, namespace, row_sums
+from okl.operators import JointOperator
+from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.output_kernels import SpectralKernel
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.newton_point import (
+    MAX_HALVINGS,
+    Direction,
+    NewtonPoint,
+    drift_of,
+    line_search,
+)
+
+# The preconditioned residual of a step: at most this, the root of the gap, or this.
+_FORCING, _LEAST = 0.1, 1e-8
+# Most products in the weights of features.
+_PRODUCTS = 500
+
+
+def has_few_features(prepared: Prepared) -> bool:
+    """Tell whether steps are solved for in weights of features.
+
+    The L of a tree is not decomposed for it.
+    """
+    kernel = prepared.kernel
+    few = prepared.approximation.features is not None
+    return few and kernel.rank > 0 and kernel.nodes is None
+
+
+def primal_step(
+    prepared: Prepared,
+    point: NewtonPoint,
+    alpha: float,
+    gap: float,
+    *,
+    held: float = 0.0,
+    most: int = _PRODUCTS,
+) -> NewtonPoint | None:
+    """Return the next point, None where no step lowers the objective.
+
+    Also None where so many products are not enough. To hold the step near a number is
+    added to the alpha of its equations.
+    """
+    problem, entries = prepared.problem, prepared.problem.entries
+    curvature = problem.curvature(point.scores)
+
+    def bend(ahead: Array) -> Array:
+        """Return W times a change of predictions."""
+        if problem.centered:
+            sums = entries.sums(curvature.product(ahead))
+            ahead = ahead - entries.spread(entries.solve_total(curvature, sums))
+        return curvature.product(ahead)
+
+    residual = point.gradient - alpha * point.dual
+    rtol = min(_FORCING, max(abs(gap) ** 0.5, _LEAST))
+    found: tuple[Array, Array] | None
+    if has_few_features(prepared):
+        found = _by_features(prepared, curvature, bend, residual, alpha, rtol)
+    else:
+        joint, held = prepared.joint, alpha + held
+        image = point.image_by(joint) - alpha * point.predictions
+        found = _by_products(joint, bend, residual, image, held, rtol=rtol, most=most)
+    if found is None:
+        return None
+    change, ahead = found
+    drift = drift_of(problem, curvature, ahead)
+    direction = Direction(change, ahead, drift, -inner(residual, ahead))
+    return line_search(problem, point, direction, alpha, MAX_HALVINGS)
+
+
+def _by_products(
+    joint: JointOperator,
+    bend: Callable[[Array], Array],
+    residual: Array,
+    image: Array,
+    alpha: float,
+    *,
+    rtol: float,
+    most: int,
+) -> tuple[Array, Array] | None:
+    """Return E and D, None where so many products are not enough; image is J r."""
+    change, moved = 0.0 * residual, 0.0 * residual
+    along, ahead = residual, image
+    size = first = inner(residual, image)
+    for _ in range(most):
+        if size <= rtol**2 * first:
+            break
+        curved = alpha * along + bend(ahead)
+        length = size / inner(ahead, curved)
+        change = change + length * along
+        moved = moved + length * ahead
+        residual = residual - length * curved
+        image = joint @ residual
+        previous, size = size, inner(residual, image)
+        along = residual + (size / previous) * along
+        ahead = image + (size / previous) * ahead
+    return (change, moved) if size <= rtol**2 * first else None
+
+
+def _by_features(
+    prepared: Prepared,
+    curvature: Curvature,
+    bend: Callable[[Array], Array],
+    residual: Array,
+    alpha: float,
+    rtol: float,
+) -> tuple[Array, Array]:
+    """Return E and D where K has few features."""
+    kernel = prepared.kernel.spectral().on_range()
+    assert prepared.approximation.features is not None
+    rows, squares = prepared.approximation.features
+
+    def hessian(step: Array) -> Array:
+        image = rows.T @ bend(rows @ kernel.forward(step))
+        return alpha * step + kernel.adjoint(image)
+
+    right = kernel.adjoint(rows.T @ residual)
+    step = conjugate_gradient(
+        hessian,
+        right,
+        _preconditioner((rows * rows).T @ curvature.entries, kernel, curvature, alpha),
+        rtol=rtol,
+        max_iter=_PRODUCTS,
+    )
+    roots = namespace(step).sqrt(kernel.eigenvalues)
+    added = kernel.from_coordinates((step - right / alpha) / roots)
+    change = residual / alpha + rows @ (added / squares[:, None])
+    return change, rows @ kernel.forward(step)
+
+
+def _preconditioner(
+    weights: Array, kernel: SpectralKernel, curvature: Curvature, alpha: float
+) -> Callable[[Array], Array]:
+    """Return nearly the inverse, given the curvature of each feature and output."""
+    xp, values = namespace(weights), kernel.eigenvalues
+    if kernel.couples:
+        weights = xp.mean(weights, axis=1, keepdims=True)
+    scale = 1 / (alpha + weights * values)
+    if kernel.couples or curvature.separable:
+        return lambda right: scale * right
+    # along what all outputs share, which the softmax loss does not see, it is alpha
+    shared = 1 / xp.sqrt(values)
+    scaled, height = scale * shared, alpha * inner(shared, shared)
+    size = row_sums(scaled * shared)
+
+    def precondition(right: Array) -> Array:
+        alone = scale * right
+        alone = alone - scaled * (row_sums(alone * shared) / size)
+        return alone + shared * (row_sums(right * shared) / height)
+
+    return precondition
