@@ -232,6 +232,20 @@ def test_zeros_and_ones_are_labels_when_asked(okl, related, tmp_path):
     assert set(np.unique(predicted)) == {0, 1}
 
 
+def test_a_class_of_few_rows_is_said_once(okl, related, tmp_path):
+    rare = np.where(np.arange(len(related)) < 2, "rare", related["town"])
+    table = related[["height", "width"]].assign(town=rare)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "t.csv", "--target", "town", "--out", tmp_path / "out"),
+        *SMALL,
+    )
+    assert result.exit_code == 0, result.stderr
+    lines = [line for line in result.stderr.splitlines() if "class" in line]
+    assert len(lines) == 2  # the task is the other
+    assert "classes have fewer rows than the 3 folds: 'rare'" in lines[1]
+
+
 def test_two_classes_are_one_output(related, tmp_path):
     table = related[["height", "town"]].assign(sign=(related["y_a"] > 0) * 2 - 1)
     table.to_csv(tmp_path / "t.csv", index=False)

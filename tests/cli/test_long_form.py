@@ -139,3 +139,19 @@ def test_what_is_refused(okl, fitted, tmp_path):
     )
     assert result.exit_code == 2
     assert "school" in result.stderr
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_tasks_of_one_row_each_have_no_held_out_scores(okl, tmp_path, classes):
+    table = sample(30)
+    table["school"] = [f"school {i}" for i in range(30)]
+    if classes:
+        table["mark"] = np.where(table["mark"] > 50, "pass", "fail")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "mark", "--out", tmp_path / "out"),
+        *("--task-column", "school", *SMALL),
+    )
+    assert result.exit_code == 0, result.stderr
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["school", "0", "-", "-", "-"] in lines

@@ -26,6 +26,7 @@ from okl.cli.layout import WIDTH, aligned
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.metrics import r2_score
+from okl.selection.folds import rows_of
 
 # Outputs that the report has room for.
 _MOST_OUTPUTS = 20
@@ -171,8 +172,8 @@ def held_out_predictions(
 
     NaN where it could not be, as for a task that was not there in the fit.
     """
-    predictions: Any = None
-    for train, test in outcome.folds.split(X, data.y):
+    predictions = np.full(np.shape(data.y), np.nan, dtype=object)
+    for train, test in rows_of(outcome.folds, X, data.y):
         y = _safe_indexing(data.y, train)
         ids = {name: values[train] for name, values in outcome.ids.items()}
         try:
@@ -182,11 +183,11 @@ def held_out_predictions(
         known = test
         if ids:
             known = test[np.isin(outcome.ids["task"][test], np.unique(ids["task"]))]
+        if not len(known):
+            continue
         asked = {name: values[known] for name, values in outcome.ids.items()}
         found = model.predict(X[known], **asked)
-        if predictions is None:
-            predictions = np.full((len(X), *found.shape[1:]), np.nan, dtype=object)
-        predictions[known] = found
+        predictions[known] = found.reshape(predictions[known].shape)
     return predictions
 
 
@@ -202,8 +203,13 @@ def scores_of_outputs(
 ) -> np.ndarray:
     """Return the scores (n_outputs,), in the order of the outputs' names.
 
-    NaN for an output that was observed too rarely. Classes are told by these names.
+    NaN for an output that was observed, or predicted, too rarely. Classes are told by
+    these names.
     """
+    told = ~np.isnan(errors_of_outputs(data, predictions, ids, outputs))
+    least = 2 if data.task == "regression" else 1
+    if told.sum(axis=0).max() < least:
+        return np.full(len(outputs), np.nan)
     if data.single_classification:
         labels, found = np.asarray(data.y), predictions
         known = found == found  # noqa: PLR0124  (not NaN)
@@ -216,11 +222,11 @@ def scores_of_outputs(
         )
         return scores
     y = np.asarray(data.y, dtype=np.float64)
-    found = predictions.astype(np.float64).reshape(y.shape)
+    found = predictions.astype(np.float64)
     if data.task == "classification":
-        seen = ~np.isnan(y) & ~np.isnan(found)
-        right = np.where(seen, y == found, np.nan)
-        return np.nanmean(right, axis=0)
+        right = np.sum(told & (y == found), axis=0)
+        counts = told.sum(axis=0)
+        return np.where(counts > 0, right / np.maximum(counts, 1), np.nan)
     y = np.where(np.isnan(found), np.nan, y)
     task = ids.get("task")
     return r2_score(
@@ -243,7 +249,7 @@ def errors_of_outputs(
         own = labels.astype(str)[:, None] == np.asarray(outputs, dtype=str)
         return np.where(own, wrong[:, None].astype(np.float64), np.nan)
     y = np.asarray(data.y, dtype=np.float64)
-    found = predictions.astype(np.float64).reshape(y.shape)
+    found = predictions.astype(np.float64)
     unknown = np.isnan(y) | np.isnan(found)
     errors = (y - found) ** 2 if data.task == "regression" else (y != found) * 1.0
     errors = np.where(unknown, np.nan, errors)
