@@ -228,6 +228,36 @@ def test_a_data_frame_with_missing_targets_and_weights():
     assert_allclose(search.best_score_, other.best_score_, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "criterion"),
+    [
+        (OutputKernelRegressor("linear", "identity"), "auto"),
+        (OutputKernelRegressor("linear", "identity"), "folds_error"),
+        (OutputKernelClassifier("linear", "identity", loss="softmax"), "auto"),
+    ],
+)
+def test_rows_of_weight_zero_are_not_there(estimator, criterion):
+    """Neither in the folds, nor in the priors, nor in what is to be five rows."""
+    classes = is_classifier(estimator)
+    rows, targets = (ROWS, LABELS) if classes else (X[:16], Y[:16])
+    there = np.arange(len(rows)) % 3 > 0
+    rows = np.where(there[:, None], rows, 10.0 * rows)
+    search = GradientSearchCV(estimator, criterion=criterion)
+    weighted = clone(search).fit(rows, targets, sample_weight=there.astype(float))
+    dropped = search.fit(rows[there], targets[there])
+    assert weighted.criterion_ == dropped.criterion_
+    found, alpha = weighted.best_params_["alpha"], dropped.best_params_["alpha"]
+    assert_allclose(found, alpha, rtol=1e-4)
+    few = np.arange(len(rows)) < 4
+    with pytest.raises(ValueError, match="weight above zero, got n_samples = 4"):
+        search.fit(rows, targets, sample_weight=few.astype(float))
+    folds = [(np.flatnonzero(there), np.flatnonzero(~there))]
+    by_folds = criterion if criterion != "auto" else "folds_likelihood"
+    search.set_params(cv=folds, criterion=by_folds)
+    with pytest.raises(ValueError, match=r"Fold 0 .* with a target and a weight above"):
+        search.fit(rows, targets, sample_weight=there.astype(float))
+
+
 def test_one_hyperparameter_search_in_a_pipeline_copies_and_pickles():
     search = GradientSearchCV(ISOTROPIC, ["alpha"])
     pipeline = make_pipeline(StandardScaler(), search).fit(X, Y)

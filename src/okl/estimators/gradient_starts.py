@@ -24,7 +24,7 @@ from okl.kernels import Kernel
 from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
-from okl.selection.folds import rows_of, splitter_of
+from okl.selection.folds import split
 from okl.selection.learning import Learned, Watch, check_n_samples, learn
 from okl.selection.model import Model
 
@@ -140,7 +140,8 @@ def starts_of(
     loss = model._checked_loss()
     X, y, targets = model._enter(X, y, loss, sample_weight, task)
     targets.require_classes(search)
-    check_n_samples(X.shape[0])
+    counted = targets.observed.counted()
+    check_n_samples(len(counted))
     check_rows(X)
     (judged,) = structures_for(model, targets.observed)
     given, _ = kernel_and_structure(model.kernel, model.structure)
@@ -155,10 +156,16 @@ def starts_of(
     names, weights = getattr(model, "feature_names_in_", None), targets.row_weights
     start = starting_model(model, alpha, X, weights, names)
     labels = is_classifier(model) and y.ndim == 1
-    seed = search.random_state
-    splitter = splitter_of(search.cv, y, stratify=labels, random_state=seed)
     free = model._free_intercept
-    folds = rows_of(splitter, X, y, **of_splitter(search, params))
+    folds = split(
+        search.cv,
+        X,
+        y,
+        counted,
+        stratify=labels,
+        random_state=search.random_state,
+        metadata=of_splitter(search, params),
+    )
     criterion = choose_criterion(
         search.criterion,
         targets.observed,

@@ -157,7 +157,7 @@ def learn(
     """
     start = perf_counter()
     n_samples = X.shape[0]
-    check_n_samples(n_samples)
+    check_n_samples(len(observed.counted()))
     model = Model(kernel, structure, alpha)
     if fit_intercept:
         model = model.centered(X, row_weights)
@@ -193,8 +193,8 @@ def check_n_samples(n_samples: int) -> None:
     """Raise ValueError if there are too few rows to learn anything by."""
     if n_samples < _FEWEST:
         raise ValueError(
-            f"To learn hyperparameters takes at least {_FEWEST} rows, got n_samples = "
-            f"{n_samples}. Set them instead."
+            f"To learn hyperparameters takes at least {_FEWEST} rows with a target "
+            f"and a weight above zero, got n_samples = {n_samples}. Set them instead."
         )
 
 
@@ -205,7 +205,8 @@ def _hyperparameters(
     found = model.hyperparameters(X, observed.targets, weights)
     # alpha adds to the eigenvalues of K, and is as large as those of noise
     alpha = model.alpha
-    centre = float(np.mean([one.diagonal(X) for one in model.kernels])) or 1.0
+    sizes = [np.average(one.diagonal(X), weights=weights) for one in model.kernels]
+    centre = float(np.mean(sizes)) or 1.0
     reach = float(np.exp(_REACH * _ALPHA_STD))
     bounds = (
         min(centre / reach, np.min(alpha) / 2),

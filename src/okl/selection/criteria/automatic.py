@@ -105,6 +105,6 @@ def _first(observed: Observed, structure: Structure, n_features: int) -> str:
     )
     if not closed:
         return "folds_likelihood"
-    if _ROWS_PER_FEATURE * n_features > len(observed.targets):
+    if _ROWS_PER_FEATURE * n_features > len(observed.counted()):
         return "leave_one_out_error"
     return "restricted_likelihood"

@@ -24,12 +24,14 @@ def check_folds(
     # the intercept of a class without rows is minus infinity
     classes = "probabilities" in observed.loss.capabilities and fit_intercept
     for number, (train, test) in enumerate(folds):
-        if len(train) == 0 or len(test) == 0:
+        training, held_out = observed.restrict(train), observed.restrict(test)
+        n_train, n_test = len(training.counted()), len(held_out.counted())
+        if n_train == 0 or n_test == 0:
             raise ValueError(
-                f"Fold {number} has {len(train)} rows to train on and {len(test)} to "
-                "test; it needs some of both. Use fewer folds."
+                f"Fold {number} has {n_train} rows to train on and {n_test} to test "
+                "with a target and a weight above zero; it needs some of both. Use "
+                "fewer folds."
             )
-        training = observed.restrict(train)
         check_outputs(number, training.unobserved(), names)
         if not classes or training.forbids_intercept:
             continue  # that fold is fitted without

@@ -159,15 +159,18 @@ def _check_folds(
         If they do not, a fold holds out nothing, or leaves an output without a target.
     """
     tests, n_samples = [], len(weights)
+    counted = weights.max(axis=1) > 0
     for number, (train, test) in enumerate(folds):
         seen = np.zeros(n_samples, dtype=int)
         np.add.at(seen, train, 1)
         np.add.at(seen, test, 1)
-        if len(test) == 0 or np.any(seen != 1):
+        if not counted[test].any() or np.any(seen[counted] != 1):
             raise ValueError(
                 f"Fold {number} trains on {len(train)} of {n_samples} rows and tests "
-                f"{len(test)}; the error without refits needs folds that train on all "
-                "rows that they do not test. Use these, or the likelihood of folds."
+                f"{len(test)}, {np.sum(counted[test])} with a target and a weight "
+                "above zero; the error without refits needs folds that test some of "
+                "these, and train on all that they do not test. Use such folds, or the "
+                "likelihood of folds."
             )
         check_outputs(number, np.flatnonzero(weights[train].sum(axis=0) == 0), names)
         tests.append(np.asarray(test))
