@@ -15,6 +15,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneOut,
+    PredefinedSplit,
     ShuffleSplit,
     StratifiedKFold,
     cross_val_score,
@@ -186,7 +187,12 @@ def test_classification(kind, scoring):
 
 
 @pytest.mark.parametrize(
-    "cv", [2, KFold(3, shuffle=True, random_state=0), ShuffleSplit(2, random_state=0)]
+    "cv",
+    [
+        2,
+        KFold(3, shuffle=True, random_state=0),
+        ShuffleSplit(2, test_size=6, random_state=0),
+    ],
 )
 def test_splitters(cv):
     X, Y, _ = draw(20, 2)
@@ -196,6 +202,33 @@ def test_splitters(cv):
     assert_allclose(
         model.scores_, expected_scores(single, ["identity"], X, Y, cv), rtol=1e-8
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_of_few_rows_are_scored_by_the_variance_in_all_rows(weighted):
+    """That of their own targets is near zero where these happen to be alike."""
+    X, Y, _ = draw(12, 2)
+    Y[[0, 4], 1] = 1.0, 1.0 + 1e-6  # of one fold
+    weights = np.ones(12)
+    if weighted:
+        weights[[2, 7]] = 0.0
+        X[[2, 7]] *= 9.0
+        Y[[2, 7]] *= 9.0
+    seen = weights > 0
+    model = OutputKernelRegressorCV(
+        "linear", "identity", alphas=[0.1], cv=PredefinedSplit(np.arange(12) % 4)
+    )
+    model.fit(X, Y, sample_weight=weights)
+    single = OutputKernelRegressor(model.kernel_, alpha=0.1, normalize_y=False)
+    Z = (Y - model.y_mean_) / model.y_scale_
+    for fold, score in enumerate(model.scores_[0, 0]):
+        test = np.arange(12) % 4 == fold
+        train, test = seen & ~test, seen & test
+        single.set_params(structure="identity").fit(X[train], Z[train])
+        errors = np.mean((Z[test] - single.predict(X[test])) ** 2, axis=0)
+        expected = 1 - np.mean(errors / Z[seen].var(axis=0))
+        assert_allclose(score, expected, rtol=1e-6)
+    assert np.min(model.scores_) > -10
 
 
 def test_default_folds_are_shuffled():

@@ -19,6 +19,9 @@ from okl.selection.folds import Folds
 
 # Targets that are not larger, and no smaller than one over it, have squares.
 _LARGEST = 1e150
+# One over the variance of fewer targets has no variance itself: scores of so few, which
+# it divides, are decided by the fold whose targets happen to be alike.
+_FEWEST = 6
 
 
 class _HeldOutRegressor(RegressorMixin, StandIn):
@@ -37,18 +40,25 @@ class _HeldOutRegressor(RegressorMixin, StandIn):
         self.one_dimensional = one_dimensional
         self.spread = spread
 
-    def for_folds(self, y: np.ndarray, folds: Folds) -> _HeldOutRegressor:
-        """Measure errors by the variance in all rows, if a fold has no R^2.
+    def for_folds(
+        self, y: np.ndarray, folds: Folds, weights: np.ndarray | None
+    ) -> _HeldOutRegressor:
+        """Measure errors by the variance in all rows, if R^2 of a fold says little.
 
         An output without a variance is measured by the mean one of the others.
         """
-        seen = ~np.isnan(y).reshape(len(y), -1)
-        if all(seen[test].sum(axis=0).max() > 1 for _, test in folds):
+        targets = y.reshape(len(y), -1)
+        given = np.ones((1, 1)) if weights is None else weights.reshape(len(y), -1)
+        counts = np.where(np.isnan(targets), 0.0, given)
+        values = np.where(counts > 0, targets, 0.0)
+        tested = [np.sum(counts[test] > 0, axis=0) for _, test in folds]
+        scored = [numbers[numbers > 1] for numbers in tested]
+        if all(len(few) and few.min() >= _FEWEST for few in scored):
             return self
-        counts = np.maximum(seen.sum(axis=0), 1)
-        values = np.where(seen, y.reshape(seen.shape), 0.0)
-        off = np.where(seen, values - values.sum(axis=0) / counts, 0.0)
-        spread = np.square(off).sum(axis=0) / counts
+        totals = counts.sum(axis=0)
+        totals = np.where(totals > 0, totals, 1.0)
+        off = values - (counts * values).sum(axis=0) / totals
+        spread = (counts * off**2).sum(axis=0) / totals
         spread[spread <= 0] = spread[spread > 0].mean() if spread.any() else 1.0
         return _HeldOutRegressor(self.one_dimensional, spread)
 
@@ -117,9 +127,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         with fewer than ten rows. The first stage, whose outputs are
         independent, leaves rows out one by one also where the second takes folds.
     scoring : str or callable, default=None
-        As there; None for the mean R^2 over outputs, or, where a fold has no output
-        with two targets, for one less the mean of squared errors over the variances of
-        outputs in all rows. With missing targets it is a
+        As there; None for the mean R^2 over outputs, or, where a fold has fewer than
+        six targets of an output, for one less the mean of squared errors over the
+        variances of outputs in all rows. With missing targets it is a
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
         all predictions are scored together.

@@ -3,9 +3,9 @@
 Scorers expect a fitted estimator. What the folds have are held-out scores of many
 models, so a stand-in, whose X is those scores, faces the scorer for each of them.
 
-What `score` of a stand-in says has to be said of every fold. Where targets are very
-sparse a fold may have no R^2, whose denominator is the variance of two targets at
-least; a stand-in can take another denominator then, the same in all folds.
+What `score` of a stand-in says has to be said of every fold. Where targets are few a
+fold may have no R^2, whose denominator is the variance of its targets, or one that says
+little; a stand-in can take another denominator then, the same in all folds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class StandIn(BaseEstimator):
         """Return one whose probabilities, if it has any, are at a temperature."""
         return self
 
-    def for_folds(self, y: np.ndarray, folds: Folds) -> StandIn:
+    def for_folds(
+        self, y: np.ndarray, folds: Folds, weights: np.ndarray | None
+    ) -> StandIn:
         """Return one whose ``score`` can be had of all folds of these targets."""
         return self
 
@@ -113,7 +115,9 @@ class Judge:
 
     def of_folds(self, folds: Folds) -> Judge:
         """Return a judge who scores all of these folds alike."""
-        return replace(self, stand_in=self.stand_in.for_folds(self.y, folds))
+        weights = self.metadata.get(_WEIGHTS)
+        stand_in = self.stand_in.for_folds(self.y, folds, weights)
+        return replace(self, stand_in=stand_in)
 
     def one_of_each_class(self, test: np.ndarray) -> np.ndarray:
         """Return the number of a row of each class among these rows, none of others."""
