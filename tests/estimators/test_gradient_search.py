@@ -206,8 +206,12 @@ def test_methods_are_those_of_the_estimator():
     assert not hasattr(GradientSearchCV(ISOTROPIC), "decision_function")
     with pytest.raises(NotFittedError):
         GradientSearchCV(ISOTROPIC).predict(X)
-    mean, std = GradientSearchCV(ISOTROPIC).fit(X, Y).predict(X, return_std=True)
+    search = GradientSearchCV(ISOTROPIC).fit(X, Y)
+    mean, std = search.predict(X, return_std=True)
     assert mean.shape == std.shape
+    found = search.predict_interval(X, 0.8)
+    assert_array_equal(found, search.best_estimator_.predict_interval(X, 0.8))
+    assert not hasattr(squared, "predict_interval")
 
 
 def test_a_data_frame_with_missing_targets_and_weights():

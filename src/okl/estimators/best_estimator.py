@@ -59,6 +59,16 @@ class ByBestEstimator(MetaEstimatorMixin, BaseEstimator):
         """Predict by the best estimator; options are those of its `predict`."""
         return self._best.predict(X, **options)
 
+    @available_if(_estimator_has("predict_interval"))
+    def predict_interval(
+        self, X: Any, coverage: float = 0.95, **options: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predict intervals by the best estimator; options are the estimator's."""
+        found: tuple[np.ndarray, np.ndarray] = self._best.predict_interval(
+            X, coverage, **options
+        )
+        return found
+
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, **options: Any) -> np.ndarray:
         """Return the probabilities of the classes; options are the estimator's."""
