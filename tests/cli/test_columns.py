@@ -1,5 +1,7 @@
 """Kinds of columns, and how later tables are held to them."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ from okl.cli.targets import choose_targets
         ([1, 2], "int8", "number"),
         ([1, None], "Int64", "number"),
         ([1.5, 2], "float32", "number"),
+        ([Decimal("1.5"), None], object, "number"),
         ([True, False], "bool", "boolean"),
         ([True, None], "boolean", "boolean"),
         ([True, None], object, "boolean"),
@@ -58,6 +61,15 @@ def test_plain_tables_have_plain_types():
     assert list(found.columns) == ["old", "town", "count"]
     assert [str(dtype) for dtype in found.dtypes] == ["bool", "object", "float64"]
     assert list(found["town"]) == ["b", "a"]
+
+
+def test_decimals_are_numbers_with_empty_cells_as_targets():
+    prices = [Decimal("1.50"), Decimal("-2"), Decimal("3.25")]
+    table = pd.DataFrame({"x": prices, "y": [prices[0], None, prices[2]]})
+    data = take_apart(table, ["y"], None)
+    assert list(data.features["x"]) == [1.5, -2.0, 3.25]
+    assert data.missing == {"y": 1}
+    assert data.y["y"].dtype == np.float64
 
 
 def test_encoding_keeps_every_column():

@@ -124,6 +124,11 @@ def test_what_is_refused(okl, fitted, tmp_path):
     assert "--target and --task-column are both school" in fit(
         "--target", "mark", "--target", "school", "--task-column", "school"
     )
+    alone = tmp_path / "alone.csv"
+    sample()[["school", "mark"]].to_csv(alone, index=False)
+    result = okl("fit", alone, "--target", "mark", "--task-column", "school",
+                 "--out", tmp_path / "out")  # fmt: skip
+    assert "but school names the task; leave at least one to pred" in result.stderr
     unknown = sample().drop(columns="mark").assign(school="east")
     unknown.to_csv(tmp_path / "unknown.csv", index=False)
     result = okl(

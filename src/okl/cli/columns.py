@@ -51,8 +51,10 @@ def kind_of(column: pd.Series) -> Kind | None:
         return "boolean"
     if types.is_numeric_dtype(column):
         return None if types.is_complex_dtype(column) else "number"
-    # A column of any objects may be text, or truth values with a missing one.
+    # A column of any objects may be text, decimals, or truth values with a missing one.
     content = types.infer_dtype(column, skipna=True)
+    if content == "decimal":  # as databases write them to Parquet
+        return "number"
     if content in ("string", "boolean", "empty"):
         return "boolean" if content == "boolean" else "text"
     return None

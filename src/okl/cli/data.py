@@ -109,8 +109,10 @@ def take_apart(
             "one --target, or leave --task-column out."
         )
     if len(names) == len(table.columns):
+        others = "" if ids is None else f", but {listing([task_column])} names the task"
         raise UserError(
-            "every column of the table is a target; leave at least one to predict from."
+            f"every column of the table is a target{others}; leave at least one to "
+            "predict from."
         )
     check_observed(table[names])
     kinds = kinds_of(table)
