@@ -293,6 +293,7 @@ CLASSES = ClassTree.from_paths([["a", "b"], ["a", "c"]])
     ("use", "name"),
     [
         (lambda: OutputKernelRegressorCV(search=WORDS).fit(X, Y), "search"),
+        (lambda: OutputKernelRegressorCV(n_jobs=WORDS).fit(X, Y), "n_jobs"),
         (
             lambda: OutputKernelRegressorCV(structures=WORD).fit(X, Y),
             "'staged'",

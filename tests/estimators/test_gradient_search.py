@@ -323,6 +323,7 @@ def test_time_runs_out():
         (GradientSearchCV(ISOTROPIC, n_restarts=-1), ValueError, "n_restarts"),
         (GradientSearchCV(ISOTROPIC, max_iter=0), ValueError, "max_iter"),
         (GradientSearchCV(ISOTROPIC, max_time=0), ValueError, "max_time"),
+        (GradientSearchCV(ISOTROPIC, n_jobs=0), ValueError, "n_jobs must be None"),
         (GradientSearchCV(ISOTROPIC, priors=2), ValueError, "priors"),
         (GradientSearchCV(ISOTROPIC, ["gamma"]), ValueError, "kernel__gamma"),
         (GradientSearchCV(ISOTROPIC, {"alpha": "x"}), TypeError, "alpha"),

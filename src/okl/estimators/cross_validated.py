@@ -49,7 +49,7 @@ from okl.estimators.terms import check_terms
 from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import check_max_memory, memory_budget
-from okl.numerics.validation import check_fit_parameters, check_flag
+from okl.numerics.validation import check_fit_parameters, check_flag, check_n_jobs
 from okl.selection.folds import split, splitter_of
 from okl.selection.path import check_alphas
 from okl.solvers import solve_path
@@ -115,6 +115,7 @@ class CrossValidated(OutputKernelModel):
         check_max_memory(self.max_memory)
         check_candidates(self.kernel, self.kernels)
         check_search(self.search)
+        check_n_jobs(self.n_jobs)
         return self._loss_for_the_task()
 
     @checks_its_arguments
@@ -232,8 +233,7 @@ class CrossValidated(OutputKernelModel):
         )
         first = second = one_out
         in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
-        known = all("known" in s.capabilities for s in structures)
-        if not (in_closed_form and known):
+        if not (in_closed_form and all("known" in s.capabilities for s in structures)):
             folds = split(
                 self.cv,
                 X,

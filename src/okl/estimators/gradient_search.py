@@ -22,6 +22,7 @@ from okl.numerics.validation import (
     check_choice,
     check_count,
     check_flag,
+    check_n_jobs,
     check_positive,
 )
 from okl.selection.criteria import NAMES
@@ -286,6 +287,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         check_count(self.max_iter, "max_iter")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")
+        check_n_jobs(self.n_jobs)
 
     def _keep(self, found: list[Learned]) -> None:
         """Set the attributes of the best of several searches, and warn of its end."""

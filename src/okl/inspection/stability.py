@@ -21,7 +21,7 @@ from okl.inspection.relations import OutputKernelStability
 from okl.inspection.resampling import METHODS, Sampling
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
-from okl.numerics.validation import check_choice, check_count
+from okl.numerics.validation import check_choice, check_count, check_n_jobs
 
 
 def output_kernel_stability(
@@ -132,6 +132,7 @@ def output_kernel_stability(
     """
     check_choice(method, "method", METHODS)
     check_count(n_resamples, "n_resamples", 2)
+    check_n_jobs(n_jobs)
     if not isinstance(level, float) or not 0 < level < 1:
         raise ValueError(f"level must be a float between 0 and 1, got {level!r}.")
     model, X = with_hyperparameters_held(estimator, X)

@@ -58,6 +58,16 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def check_n_jobs(value: Any) -> None:
+    """Raise ValueError unless joblib takes it for a number of jobs."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if value is not None and not (whole and value != 0):
+        raise ValueError(
+            "n_jobs must be None, a number of jobs, or -1 for one a processor; got "
+            f"{value!r}."
+        )
+
+
 def check_flag(value: Any, name: str) -> bool:
     """Return True or False, else raise ValueError."""
     if not isinstance(value, bool | np.bool_):
