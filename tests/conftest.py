@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-from tests.covering import MARKER, covering
+from tests.covering import MARKER, VALUES, covering
 
 # How many examples hypothesis draws in `make test` and in all others, where a test does
 # not say it. No deadline, as a busy processor takes any time.
@@ -49,8 +49,10 @@ def pytest_collection_modifyitems(items):
         if hasattr(item, "callspec") and not item.get_closest_marker(MARKER):
             products[item.nodeid.partition("[")[0]].append(item)
     for cases in products.values():
+        most = 1 if cases[0].get_closest_marker(VALUES) else 2
         # a value is the same object in all cases that have it
-        kept = covering([[*map(id, item.callspec.params.values())] for item in cases])
+        values = [[*map(id, item.callspec.params.values())] for item in cases]
+        kept = covering(values, most)
         for number, item in enumerate(cases):
             if number not in kept:
                 item.add_marker(MARKER)

@@ -59,6 +59,7 @@ def certified_again(model, X, Y, **changes):
 @each
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 @pytest.mark.parametrize(("n", "m"), [(9, 4), (4, 7), (5, 5), (6, 1), (1, 3)])
+@pytest.mark.each_value
 def test_primal_and_dual_are_those_of_plain_loops(case, intercept, n, m):
     structure, (_, Y, K), alpha = case.make(m), draw(n, m, seed=n), 0.7
     b = np.random.default_rng(m).normal(size=m) if intercept else None
@@ -146,6 +147,7 @@ def test_dual_of_any_model_bounds_the_optimum(case, intercept, seeds):
 @each
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 @pytest.mark.parametrize(("n", "m"), [(15, 4), (6, 9), (12, 0)])
+@pytest.mark.each_value
 def test_attributes_of_a_fit_prove_what_the_fit_says(case, alpha, intercept, n, m):
     X, Y, _ = draw(n, max(m, 1))
     Y = Y if m else Y[:, 0]  # m = 0 stands for a vector of targets

@@ -48,6 +48,7 @@ CASES = {
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 @pytest.mark.parametrize("structure", CASES.values(), ids=CASES)
 @pytest.mark.parametrize(("seed", "alpha"), [(0, 0.5), (1, 0.05), (2, 5.0)])
+@pytest.mark.each_value
 def test_optimum_of_a_conic_solver(structure, intercept, seed, alpha):
     _, Y, K = draw(N, M, seed)
     model = OutputKernelRegressor(

@@ -140,6 +140,7 @@ intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b
 @kernels
 @structures
 @intercepts
+@pytest.mark.each_value
 def test_every_alpha_of_a_path_is_certified(data, kernel, structure, intercept):
     # What has gone wrong here: a dual point scaled outside the range of K too (linear
     # kernel, trace), residuals that carry the rounding of K Theta for a large Theta
@@ -172,6 +173,7 @@ def test_every_alpha_of_a_path_is_certified(data, kernel, structure, intercept):
 @kernels
 @structures
 @pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e8])
+@pytest.mark.each_value
 def test_extreme_alphas_are_finite_and_honest(data, kernel, structure, alpha):
     X, Y = data()
     model = OutputKernelRegressor(

@@ -65,6 +65,7 @@ def test_where_the_best_output_kernel_is_zero(structure):
 @pytest.mark.parametrize("structure", [Identity(), Mean(2.0)], ids=repr)
 @intercepts
 @pytest.mark.parametrize("linear", [False, True], ids=["gaussian", "linear"])
+@pytest.mark.each_value
 def test_zeros_are_exact_at_any_tolerance(structure, intercept, linear):
     # the linear kernel has rank 3: a matrix of 4 support vectors on the margin, which
     # the intercept makes possible, is singular

@@ -145,6 +145,7 @@ class TestExtremes:
     @classifying
     @structures
     @intercepts
+    @pytest.mark.each_value
     def test_one_sample_per_class(self, loss, structure, intercept):
         K, Y = targets_for(loss, 5, 5)
         found = certified(K, Y, structure, 0.1, loss=loss, intercept=intercept)
@@ -155,6 +156,7 @@ class TestExtremes:
     @classifying
     @structures
     @intercepts
+    @pytest.mark.each_value
     def test_separable_classes_at_a_small_alpha(self, loss, structure, intercept):
         rng = np.random.default_rng(0)
         labels = np.arange(30) % 3

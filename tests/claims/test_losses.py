@@ -87,6 +87,7 @@ def compare(loss, structure, alpha, intercept, weights=None):
 @known
 @intercepts
 @pytest.mark.parametrize("alpha", [1.0, 0.03])
+@pytest.mark.each_value
 def test_known_output_kernel(loss, structure, intercept, alpha):
     compare(loss, structure, alpha, intercept)
 
@@ -94,6 +95,7 @@ def test_known_output_kernel(loss, structure, intercept, alpha):
 @losses
 @learned
 @intercepts
+@pytest.mark.each_value
 def test_learned_output_kernel(loss, structure, intercept):
     compare(loss, structure, 0.3, intercept)
 
@@ -105,6 +107,7 @@ def test_learned_output_kernel(loss, structure, intercept):
     "structure", [KNOWN["fixed"], LEARNED["frobenius"], LEARNED["low-rank"]], ids=repr
 )
 @intercepts
+@pytest.mark.each_value
 def test_weights(loss, structure, intercept):
     compare(loss, structure, 0.3, intercept, weights_for(loss))
 

@@ -152,6 +152,7 @@ def test_classes_against_a_conic_solver():
 @pytest.mark.parametrize("structures", [TWO, ["low_rank", "frobenius"]], ids=str)
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+@pytest.mark.each_value
 def test_kinks_of_the_loss_and_a_conic_solver(structures, intercept, missing):
     X, Y = sample()
     labels = np.where(Y > 0, 1.0, -1.0)

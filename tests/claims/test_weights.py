@@ -49,6 +49,7 @@ def same_model(one, two, K_one, K_two, loss):
 @each
 @structures
 @intercepts
+@pytest.mark.each_value
 def test_integer_weights_are_repeated_rows(loss, structure, intercept):
     K, Y = targets_for(loss, N, M)
     rows = np.repeat(np.arange(N), COUNTS)
@@ -63,6 +64,7 @@ def test_integer_weights_are_repeated_rows(loss, structure, intercept):
 @each
 @structures
 @intercepts
+@pytest.mark.each_value
 def test_equal_weights_multiply_the_loss(loss, structure, intercept):
     K, Y = targets_for(loss, N, M)
     one = fit(K, Y, structure, loss, intercept, np.full((N, 1), 5.0), alpha=1.5)
@@ -77,6 +79,7 @@ def test_equal_weights_multiply_the_loss(loss, structure, intercept):
 @each
 @structures
 @intercepts
+@pytest.mark.each_value
 def test_what_is_missing_does_not_matter(loss, structure, intercept):
     K, Y = targets_for(loss, N, M)
     rng = np.random.default_rng(1)

@@ -62,6 +62,7 @@ def expected_scores(estimator, structures, X, y, cv, scoring=None):
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), "linear", "precomputed"], ids=str)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("one_dimensional", [False, True], ids=["2d", "1d"])
+@pytest.mark.each_value
 def test_scores_are_those_of_clones(intercept, kernel, sparse, one_dimensional):
     X, Y, _ = draw(24, 3)
     X = X + np.array([3.0, 0.0, -1.0])

@@ -49,6 +49,7 @@ def data():
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("structure", ["identity", "frobenius", "low_rank"])
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
 def test_a_vector_of_targets_gives_vectors(kernel, structure, intercept, data):
     X, Y = data
     model = OutputKernelRegressor(kernel, structure, fit_intercept=intercept)
@@ -179,6 +180,7 @@ def test_a_series_and_names_that_are_not_strings():
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("make", [sp.csr_matrix, sp.csc_array, sp.coo_array])
 @pytest.mark.parametrize("structure", ["identity", "frobenius", "low_rank"])
+@pytest.mark.each_value
 def test_sparse_rows_equal_dense_rows(kernel, make, structure, data):
     X, Y = data
     X = X * (X > 0)

@@ -73,6 +73,7 @@ def pivoted(y, ids):
 @each
 @KERNELS
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
 def test_it_is_the_fit_to_the_target_matrix(structure, kernel, intercept):
     X, y, ids = sample()
     known = "known" in as_structure(structure).capabilities
@@ -553,6 +554,7 @@ def test_what_cannot_be_used():
 @pytest.mark.parametrize("n_features", [4, N])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("structure", ["identity", "frobenius", *later("low_rank")])
+@pytest.mark.each_value
 def test_sparse_rows_are_the_dense_ones(structure, intercept, n_features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, n_features)) * (rng.random((N, n_features)) < 0.2)

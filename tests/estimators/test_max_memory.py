@@ -55,6 +55,7 @@ def products(monkeypatch):
 @pytest.mark.parametrize("structure", ["identity", "mean", L], ids=repr)
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 @pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.each_value
 def test_regressors_agree(structure, intercept, loss, products):
     X, Y, _ = draw(N, M)
     options = {

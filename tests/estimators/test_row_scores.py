@@ -68,6 +68,7 @@ def test_a_label_that_is_no_class_has_none():
 @pytest.mark.parametrize("temperature", ["auto", 1.0])
 @pytest.mark.parametrize("loss", ["softmax", "logistic"])
 @pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.each_value
 def test_a_search_chooses_as_with_the_scorer(n_classes, loss, temperature):
     X, y = drawn(n_classes)
 

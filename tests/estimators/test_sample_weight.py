@@ -41,6 +41,7 @@ intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b
 @each
 @intercepts
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.each_value
 def test_integer_weights_are_repeated_rows(structure, intercept, kernel):
     X, Y, _ = draw(N, M)
     model = OutputKernelRegressor(
@@ -119,6 +120,7 @@ def test_weights_of_targets_that_agree_are_weights_of_rows():
 @pytest.mark.parametrize("loss", ["squared", "logistic", "softmax", "squared_hinge"])
 @pytest.mark.parametrize("structure", ["identity", "frobenius"])
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.each_value
 def test_classifiers(loss, structure, n_classes):
     X, _, _ = draw(N, M)
     y = np.arange(N) % n_classes

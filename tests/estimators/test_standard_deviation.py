@@ -178,6 +178,7 @@ STRUCTURES = [
 @pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 @each_intercept
+@pytest.mark.each_value
 def test_every_structure_with_its_own_output_kernel(structure, missing, b):
     X, Y, _ = draw(14, 4)
     weights = np.ones(Y.shape)

@@ -138,6 +138,7 @@ def observed_of(y, given):
 @few
 @kinds
 @intercepts
+@pytest.mark.each_value
 def test_it_is_the_model_of_the_normalised_targets_mapped_back(
     structure, kind, intercept
 ):

@@ -223,6 +223,7 @@ def test_weights_count_rows(loss):
 @each
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+@pytest.mark.each_value
 def test_best_intercept_is_stationary(loss, weighted, scale):
     for seed in range(5):
         targets, scores = targets_and_scores(loss, seed)

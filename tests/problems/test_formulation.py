@@ -174,6 +174,7 @@ def test_intercept_is_centring(case):
 @pytest.mark.parametrize("rank", [3, 12])
 @pytest.mark.parametrize("case", STRUCTURES, ids=lambda case: case.label)
 @pytest.mark.parametrize("xp", [np, strict], ids=["numpy", "strict"])
+@pytest.mark.each_value
 def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
     structure = case.make(4)
     _, Y, _ = draw(12, 4)

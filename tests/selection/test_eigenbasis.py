@@ -49,6 +49,7 @@ def theta(formulation, model):
 @each
 @intercept
 @kinds
+@pytest.mark.each_value
 def test_a_certificate_there_is_that_with_the_kernel_matrix(case, intercept, kind):
     formulation, _ = fold(case, intercept, kind)
     problem = formulation.problem
@@ -69,6 +70,7 @@ def test_a_certificate_there_is_that_with_the_kernel_matrix(case, intercept, kin
 @intercept
 @kinds
 @pytest.mark.parametrize("m", [4, 20])
+@pytest.mark.each_value
 def test_held_out_predictions(case, intercept, kind, m):
     formulation, cross = fold(case, intercept, kind, m)
     found = list(eigenbasis.predictions(formulation, cross, path(formulation)))

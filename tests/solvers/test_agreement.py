@@ -34,6 +34,7 @@ def fitting(structure, K, Y):
 @each
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
 def test_solvers_agree(case, alpha, intercept):
     structure, (_, Y, K) = case.make(4), draw(14, 4)
     solvers = fitting(structure, K, Y)

@@ -47,6 +47,7 @@ class Bounded(Updated):
     ids=repr,
 )
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
 def test_it_falls_to_where_newton_ends(structure, fraction, intercept):
     _, Y, K = draw(40, 6)
     alpha = fraction * alpha_max(K, Y)

@@ -38,6 +38,7 @@ def few_functions(n, m, seed=0):
 @intercepts
 @pytest.mark.parametrize("fraction", [0.3, 1e-2, 1e-4])
 @pytest.mark.parametrize("rank", [None, 3])
+@pytest.mark.each_value
 def test_the_optimum_of_the_rounds(structure, intercept, fraction, rank):
     _, Y, K = draw(25, 5)
     K = K if rank is None else psd(25, rank=rank)

@@ -56,6 +56,7 @@ class Counting(Dense):
 @structures
 @intercepts
 @pytest.mark.parametrize("alpha", [1.0, 1e-2])
+@pytest.mark.each_value
 def test_the_preconditioner_does_not_change_the_optimum(
     loss, structure, intercept, alpha
 ):

@@ -46,6 +46,7 @@ WEIGHTED = [
     "structure", STRUCTURES, ids=["identity", "fixed", "frobenius"]
 )
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
 def test_derivatives_are_differences_of_refits(loss, structure, intercept, weights):
     K, Y = targets_for(loss, N, M)
     options = {"tol": 1e-12, "rtol": 1e-10}
