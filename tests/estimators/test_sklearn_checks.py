@@ -18,28 +18,28 @@ from tests.covering import MARKER
 
 CLOSE = 1e-16
 ONE_OUTPUT = PerOutput([Gaussian()])
-# One of each kind, and of each option that changes what is done before the fit.
+# One of each kind, and of each way to give rows. Of the two searches one is of classes.
 KINDS = [
     OutputKernelRegressor(),
     OutputKernelRegressor(kernel="precomputed"),
-    OutputKernelRegressor(kernel=ONE_OUTPUT, structure="identity", fit_intercept=False),
     OutputKernelClassifier(),
+    KernelAutoencoder(),
+    OutputKernelImputer(transform_y=None),
+    OutputKernelClassifierCV("rbf", "identity", loss="squared", cv=2, alphas=2),
+    GradientSearchCV(OutputKernelRegressor(structure="identity"), max_iter=1),
+]
+# The same with other structures, losses and kernels. scikit-learn's checks have one
+# output, and three classes.
+OTHERS = [
+    # rows left out one by one; folds of classes
+    OutputKernelRegressorCV("rbf", "identity", alphas=2),
+    GradientSearchCV(OutputKernelClassifier(structure="identity"), cv=2, max_iter=1),
+    OutputKernelRegressor(kernel=ONE_OUTPUT, structure="identity", fit_intercept=False),
     # models with weights and with repeated rows are compared to 1e-7, which is the
     # root of a gap
     OutputKernelClassifier(
         loss="softmax", structure="identity", class_weight="balanced", tol=CLOSE
     ),
-    KernelAutoencoder(),
-    OutputKernelImputer(transform_y=None),
-    # rows left out one by one; folds
-    OutputKernelRegressorCV("rbf", "identity", alphas=2),
-    OutputKernelClassifierCV("rbf", "identity", loss="squared", cv=2, alphas=2),
-    GradientSearchCV(OutputKernelRegressor(structure="identity"), max_iter=1),
-    GradientSearchCV(OutputKernelClassifier(structure="identity"), cv=2, max_iter=1),
-]
-# The same with other structures, losses and kernels. scikit-learn's checks have one
-# output, and three classes.
-OTHERS = [
     OutputKernelRegressor(structure="low_rank", fit_intercept=False),
     OutputKernelRegressor(structure=LowRank(2), kernel="linear"),
     OutputKernelRegressor(structure="identity", kernel="linear", fit_intercept=False),
