@@ -8,6 +8,9 @@ ENVIRONMENT := $(VENV)/.environment
 USER := $(VENV)/.user
 DEVELOPER := $(VENV)/.developer
 
+# Workers, and processes that tests start, would compile the tests and okl each anew.
+test test-all test-slow test-cpus: export PYTHONDONTWRITEBYTECODE =
+
 .NOTPARALLEL:
 .PHONY: demo test test-all test-slow test-cpus wheel-check lint types bench reproduce docs clean
 
