@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from typer import testing
+from typer.main import get_command
 
 import okl as package
 from okl.cli import pictures
@@ -13,7 +14,9 @@ from tests.covering import MARKER
 
 FEWER_ALPHAS = ["--set", "alphas=5"]
 # For what no choice of kernel or alpha changes.
-SMALL = ["--kernel", "rbf", "--set", "alphas=[1.0, 0.1]", "--cv", "3"]
+FEW = ["--kernel", "rbf", "--set", "alphas=[1.0, 0.1]", "--cv", "2"]
+# Nor whether outputs are related.
+SMALL = [*FEW, "--structure", "identity"]
 # What a new process runs first for the command line alone: the rest of okl takes long
 # to import.
 ALONE = f"""
@@ -45,10 +48,16 @@ def _leave_empty(request, monkeypatch):
 
 @pytest.fixture(scope="session")
 def okl():
-    """Run okl with these arguments; return exit code, stdout and stderr."""
+    """Run okl with these arguments; return exit code, stdout and stderr.
+
+    Typer would make the command from the functions each time.
+    """
+    command = get_command(app)
 
     def run(*arguments):
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(testing, "_get_command", lambda app: command)
+            result = testing.CliRunner().invoke(app, [*map(str, arguments)])
         # A SystemExit is how commands end; anything else would be a traceback.
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception

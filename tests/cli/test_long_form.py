@@ -6,7 +6,7 @@ import pytest
 
 from okl import OutputKernelRegressor
 from okl.cli.storage import load_model
-from tests.cli.conftest import FEWER_ALPHAS, SMALL
+from tests.cli.conftest import FEW, FEWER_ALPHAS, SMALL
 
 
 def sample(n=90, seed=0):
@@ -94,7 +94,7 @@ def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
     table.to_csv(path, index=False)
     result = okl(
         *("fit", path, "--target", "mark", "--out", tmp_path / "out"),
-        *("--task-column", "school", "--loss", "logistic", *SMALL),
+        *("--task-column", "school", "--loss", "logistic", *FEW, "--cv", "3"),
     )
     assert result.exit_code == 0, result.stderr
     out, unsure = tmp_path / "answers.csv", 0.5 / (1 + west.sum())

@@ -10,7 +10,7 @@ from okl.cli.outputs import Change
 from okl.cli.report import FILES
 from okl.cli.sureness import FILE
 from okl.inspection import output_kernel_stability
-from tests.cli.conftest import SMALL
+from tests.cli.conftest import FEW
 
 NAMES = ["y_a", "y_b", "y_c"]
 
@@ -108,7 +108,7 @@ def test_relations_that_are_not_saved_may_be_asked_for(okl, related, tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "y_*", "--out", tmp_path / "out"),
-        *("--stability", "4", *SMALL),
+        *("--stability", "4", *FEW),
     )
     said = " ".join(result.stdout.split())
     assert "stability: 5 more fits of frobenius" in result.stderr
@@ -137,7 +137,7 @@ def test_where_there_is_nothing_to_be_sure_of(
     out.mkdir()
     for name in ("report.txt", FILE):
         (out / name).write_text("of a fit before")
-    result = okl("fit", related_csv, *options, "--out", out, "--stability", "3", *SMALL)
+    result = okl("fit", related_csv, *options, "--out", out, "--stability", "3", *FEW)
     assert result.exit_code == 0, result.stderr
     assert said in " ".join(result.stdout.split())
     assert not (out / FILE).exists()
