@@ -6,6 +6,7 @@ what the fit said of itself.
 """
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -89,27 +90,25 @@ def check(estimator, X, y, **given):
     return model, warned
 
 
-def sweep(kernel, columns, targets, structures, losses, max_iter):
-    for column in columns:
-        for target in targets:
-            X, Y = data(column, target)
-            K = X @ X.T if kernel == "precomputed" else X
-            for structure in structures:
-                for loss in losses:
-                    for free in (True, False):
-                        model = OutputKernelRegressor(
-                            KERNELS[kernel],
-                            structure,
-                            loss=loss,
-                            fit_intercept=free,
-                            max_iter=max_iter,
-                        )
-                        check(model, K, Y)
+def sweep(kernel, arrays, structures, losses, max_iter):
+    for column, target in arrays:
+        X, Y = data(column, target)
+        K = X @ X.T if kernel == "precomputed" else X
+        for structure, loss, free in product(structures, losses, (True, False)):
+            model = OutputKernelRegressor(
+                KERNELS[kernel],
+                structure,
+                loss=loss,
+                fit_intercept=free,
+                max_iter=max_iter,
+            )
+            check(model, K, Y)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_regression(kernel):
-    sweep(kernel, FEW, FEW[:2], ["identity", "low_rank"], ["squared"], 30)
+    arrays = [*zip(FEW, [*FEW[:2], FEW[0]], strict=True)]
+    sweep(kernel, arrays, ["identity", "low_rank"], ["squared"], 30)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,8 @@ def test_kernel_values_without_digits(kernel, structure, loss, free, column, tar
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_regression_over_all_offsets_and_scales(kernel, structure):
-    sweep(kernel, COLUMNS, TARGETS, [structure], ["squared", "huber"], 100)
+    arrays = [*product(COLUMNS, TARGETS)]
+    sweep(kernel, arrays, [structure], ["squared", "huber"], 100)
 
 
 @pytest.mark.parametrize("column", FEW, ids=str)

@@ -66,13 +66,14 @@ def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
 
 def test_memory_of_the_systems_of_outputs_that_are_related():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(N, 5))
+    n = 120
+    rows = rng.normal(size=(n, 5))
     targets = np.sin(rows @ rng.normal(size=(5, 30)))
     targets += 0.1 * rng.standard_t(2, size=targets.shape)
     search = regressor("rbf", "frobenius", loss="huber", alphas=[1e-3], max_iter=1)
     said = search.forecast(rows, targets).memory
     peak = peak_of(search, rows, targets)
-    assert peak > 8 * 30 * N**2
+    assert peak > 8 * 30 * n**2
     assert peak / 1.5 < said < 1.5 * peak
 
 

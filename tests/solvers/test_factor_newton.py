@@ -39,6 +39,7 @@ def smooth_problem(structure, intercept, moreau_parameter=4.0, n=40, m=5):
 @traces
 @intercepts
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 5.0])
+@pytest.mark.each_value
 def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     problem = smooth_problem(structure, intercept)
     solver = Majorization()
@@ -57,6 +58,7 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
 )
 @intercepts
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
+@pytest.mark.each_value
 def test_the_frobenius_norm_where_rounds_are_many(
     structure, intercept, alpha, monkeypatch
 ):
@@ -222,7 +224,7 @@ def test_a_trial_of_a_joint_step_takes_no_system(monkeypatch):
 @pytest.mark.parametrize("alpha", [0.1, *later(1.0)])
 def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     # by way of larger alphas alone it ended at 50 where rounds had led to 26
-    problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=60)
+    problem = smooth_problem(LowRank(2), True, moreau_parameter=20.0, n=40)
     prepared = Majorization().prepare(problem)
     found = Majorization().solve(prepared, Request(alpha, tol=1e-6, max_iter=100))
     few = rounds(prepared, Request(alpha, tol=1e-2, max_iter=6))

@@ -39,10 +39,11 @@ def outcomes(monkeypatch):
 @pytest.mark.parametrize("structure", [Frobenius(), Sparse(), LowRank()], ids=repr)
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.each_value
 def test_is_the_optimum_of_the_rounds(
     structure, missing, intercept, outcomes, monkeypatch
 ):
-    X, Y = draw()
+    X, Y = draw(60, 4)
     if missing:
         Y[::4, 0] = np.nan
     options = {"loss": Quantile(0.3), "fit_intercept": intercept}

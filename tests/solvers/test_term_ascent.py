@@ -92,16 +92,16 @@ def test_conjugate_gradients_find_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
-def test_a_neighbouring_alpha_is_a_start(intercept):
+@pytest.mark.parametrize("alpha", [0.2, 0.05])
+def test_a_neighbouring_alpha_is_a_start(intercept, alpha):
     problem = two_kernels(Hinge(), intercept=intercept)
     solver = AugmentedLagrangian()
     prepared, options = solver.prepare(problem), {"tol": 1e-7, "max_iter": 1000}
     cold = solver.solve(prepared, Request(0.1, **options))
-    for alpha in (0.2, 0.05):
-        there = solver.solve(prepared, Request(alpha, **options))
-        warm = solver.solve(prepared, Request(0.1, start=there.start, **options))
-        assert warm.certificate.status == "optimal"
-        assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-7)
+    there = solver.solve(prepared, Request(alpha, **options))
+    warm = solver.solve(prepared, Request(0.1, start=there.start, **options))
+    assert warm.certificate.status == "optimal"
+    assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-7)
 
 
 def two_kernels(loss, n=30, m=3, *, intercept=True, structures=("frobenius",) * 2):

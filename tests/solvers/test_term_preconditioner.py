@@ -89,7 +89,7 @@ def test_nothing_is_made_where_columns_would_cost_too_much(monkeypatch):
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic", "huber"])
 def test_fits_take_a_fraction_of_the_products(loss, monkeypatch):
-    n, m = 300, 5
+    n, m = 150, 5
     rng = np.random.default_rng(0)
     X, directions = rng.normal(size=(n, 6)), rng.normal(size=(2, 6, m))
     scores = np.sin(X @ directions[0]) + 0.5 * X @ directions[1]

@@ -45,6 +45,7 @@ def wide(y):
     "structure", ["frobenius", "low_rank", *later("trace_ball", Sparse(0.5))], ids=str
 )
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
 def test_both_forms_go_the_same_way(loss, structure, intercept):
     X, y, model = sample(loss)
     model.set_params(structure=structure, fit_intercept=intercept)
@@ -120,7 +121,7 @@ def test_a_fold_without_rows_of_a_task():
     ids = np.where(np.arange(N) == 7, "once", "often")
     ids[::3] = "also"
     search = OutputKernelRegressorCV(
-        "linear", "frobenius", alphas=[0.1, 0.01], cv=3, loss=Quantile(0.5)
+        "linear", "frobenius", alphas=[0.1], cv=3, loss=Quantile(0.5)
     )
     search.fit(X, y, task=ids)
     assert search.certificate_.status == "optimal"

@@ -36,7 +36,6 @@ def difference(at):
     return (at(STEP) - at(-STEP)) / (2 * STEP)
 
 
-# two parameters, as the refits are slow: each value of both is enough
 @pytest.mark.parametrize(
     "data",
     [
@@ -50,18 +49,19 @@ def difference(at):
 @pytest.mark.parametrize(
     "setting",
     [
-        pytest.param((structures, rows, intercept), id=f"{name}{'-b' * intercept}")
+        pytest.param((structures, rows), id=name)
         for name, structures, rows in (
             ("given", GIVEN, False),
             ("given-rows", [Mean(0.5), Fixed(psd(M, 4)), Identity()], True),
             ("frobenius", [Frobenius(), Frobenius()], False),
             ("given-frobenius-rows", [Fixed(psd(M, 4)), Frobenius()], True),
         )
-        for intercept in (False, True)
     ],
 )
-def test_derivatives_are_differences_of_refits(data, setting):
-    (loss, weights), (structures, rows, intercept) = data, setting
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.each_value
+def test_derivatives_are_differences_of_refits(data, setting, intercept):
+    (loss, weights), (structures, rows) = data, setting
     K, Y = targets_for(loss, N, M)
     matrices = [K, psd(N, 6)][: len(structures) - rows]
     criterion = made(Y, loss, weights, intercept=intercept, **EXACT)
