@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -105,6 +106,17 @@ def test_features_take_less_memory_than_a_kernel_matrix():
         regressor(kernel).forecast(X, Y).memory for kernel in ("linear", "rbf")
     )
     assert narrow < whole / 2
+
+
+def test_sparse_rows_that_are_multiplied_take_less_than_a_kernel_matrix():
+    n, d = 2000, 3000
+    words = sparse.random_array((n, d), density=10 / d, format="csr", rng=0)
+    classes = np.arange(n) % 3
+    search = OutputKernelClassifierCV(alphas=2, cv=2, tol=1e-2)
+    few, many = (search.forecast(rows, classes) for rows in (words, words.todense()))
+    assert few.memory < 8 * n**2 < many.memory
+    assert few.seconds < many.seconds / 2
+    assert few.memory > peak_of(search, words, classes) / 2
 
 
 def test_a_kernel_matrix_that_does_not_fit_is_not_counted():

@@ -73,8 +73,10 @@ class Forecast:
         """Estimate a search that is ready to run."""
         first, second = search.first, search.second
         n, kernels = second.X.shape[0], search.kernels
-        sizes = sorted(n_columns(kernel, second.X) for kernel in kernels)
         decomposes = second.in_eigenbasis(kernels)
+        sizes = sorted(
+            n_columns(kernel, second.X, decomposes=decomposes) for kernel in kernels
+        )
         seconds = _of_learning(search.learning)
         if search.has_first_stage:
             few, alphas = min(n, FIRST_ROWS), grid_length(first)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 
 from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
 from okl.estimators.search.stages import Search
 from okl.estimators.search.trials import Experiment
 from okl.kernels import Kernel, KernelTerms, PerOutput, entries_at_peak
 from okl.numerics.arrays import n_matrices_of_eigh
+from okl.operators.sparse_features import sparse_work
 from okl.solvers.predictor.apart_preconditioner import MOST_ENTRIES
 
 _FLOAT = 8  # bytes
@@ -31,7 +34,7 @@ def memory_of(search: Search, sizes: list[int], decomposes: bool) -> float:
     ----------
     search : Search
     sizes : list of int
-        The columns of what is decomposed for each kernel of the second stage, sorted.
+        The columns of each kernel of the second stage, as `n_columns` has them, sorted.
     decomposes : bool
         Whether trials have closed forms in an eigenbasis.
     """
@@ -45,13 +48,21 @@ def grid_length(experiment: Experiment) -> int:
     return int(alphas) if np.ndim(alphas) == 0 else len(alphas)  # type: ignore
 
 
-def n_columns(kernel: Any, X: Any) -> int:
-    """Return the columns of what is decomposed: n, or those of few features."""
+def n_columns(kernel: Any, X: Any, *, decomposes: bool) -> int:
+    """Return the columns of what is decomposed, or multiplied: n, or of few features.
+
+    Where products are all that is done, of sparse features those of a matrix whose
+    products take as long.
+    """
     n = X.shape[0]
     if isinstance(kernel, str | PerOutput | KernelTerms):
         return n
-    features = kernel.features(X[:1])
-    return n if features is None else min(features.shape[1], n)
+    features = kernel.features(X if issparse(X) else X[:1])
+    if features is None:
+        return n
+    if issparse(features) and not decomposes:
+        return min(ceil(sparse_work(features) / n), n)
+    return min(features.shape[1], n)
 
 
 def _n_terms(kernel: Any) -> int:
@@ -111,7 +122,7 @@ def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> floa
         kept * matrix + entries_at_peak(kernel, n)
         for kernel in search.kernels
         if isinstance(kernel, Kernel)
-        and n_columns(kernel, experiment.X) == n
+        and n_columns(kernel, experiment.X, decomposes=decomposes) == n
         and _FLOAT * n**2 <= experiment.budget
     ]
     return _FLOAT * max([matrices * matrix + others, *evaluated])
