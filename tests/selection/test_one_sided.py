@@ -53,6 +53,67 @@ def test_a_class_without_rows_has_them_beside_all_other_classes():
     np.testing.assert_array_equal(found[:, [0, 2]], scores[:, [0, 2]])
 
 
+def test_a_class_of_a_single_row_has_them_where_it_is_held_out_and_where_it_is_not():
+    """Else the surer a fit is that no other row has it, the better is its score."""
+    rows = Observed(np.eye(3)[[0, 1, 2, 0, 1, 0, 1]], Softmax())
+    scores = np.array([[0.3, 1.0, -900.0], [2.0, 0.5, -900.0]])
+    for train in ([0, 1, 2, 3, 4], [0, 1, 3, 4, 6]):
+        training = rows.restrict(train)
+        held_out = rows.restrict(np.setdiff1d(np.arange(7), train))
+        found = finite_scores(training, held_out)(scores)
+        n_rare = int(training.targets[:, 2].sum())
+        chances = np.exp(found) / np.exp(found).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(chances[:, 2], (n_rare + 0.5) / 6)
+        np.testing.assert_array_equal(found[:, :2], scores[:, :2])
+
+
+@pytest.mark.parametrize("rare", ["label", "class", "one of two"])
+def test_a_second_row_says_how_sure_to_be(rare):
+    if rare == "label":
+        codes, loss = _signs([1, -1, 1, -1, 1, -1], [-1, -1, 1, -1, -1, -1]), Logistic()
+    elif rare == "class":
+        codes, loss = np.eye(3)[[0, 1, 2, 0, 1, 0]], Softmax()
+    else:
+        codes, loss = np.eye(2)[[0, 0, 1, 0, 0, 0]], Softmax()
+    once, last = Observed(codes, loss), np.arange(6) == 5
+    scores = np.random.default_rng(0).normal(size=(2, codes.shape[1]))
+    weight = np.where(np.arange(6) == 2, 7.0, 1.0)[:, None]  # of one row all the same
+    for rows in (once, Observed(codes, loss, weight)):
+        found = finite_scores(rows.restrict(range(4)), rows.restrict([4, 5]))(scores)
+        assert not np.any(found[:, -1] == scores[:, -1])
+    twice = Observed(np.where(last[:, None], codes[2], codes), loss)
+    found = finite_scores(twice.restrict(range(4)), twice.restrict([4, 5]))(scores)
+    np.testing.assert_array_equal(found, scores)
+
+
+def test_classes_of_a_tree_and_tasks_of_a_single_row_have_relatives():
+    labels = np.array([0, 1, 2, 0, 1, 0])
+    scores = np.random.default_rng(0).normal(size=(2, 3))
+    tree = Observed(np.eye(3)[labels], Softmax(), related=True)
+    found = finite_scores(tree.restrict(range(4)), tree.restrict([4, 5]))(scores)
+    np.testing.assert_array_equal(found, scores)
+    tasks = Tasks(np.array([0, 0, 1, 1, 0, 1]), 2)
+    long = Observed(_signs([1, -1, 1, -1, 1, -1]), Logistic(), tasks=tasks)
+    found = finite_scores(long.restrict(range(4)), long.restrict([4, 5]))(scores[:, :1])
+    np.testing.assert_array_equal(found, scores[:, :1])
+
+
+def test_classes_of_a_single_row_each_are_told_apart():
+    rows = Observed(np.eye(5)[:5], Softmax())
+    scores = np.random.default_rng(0).normal(size=(1, 5))
+    found = finite_scores(rows.restrict(range(4)), rows.restrict([4]))(scores)
+    np.testing.assert_array_equal(found[:, :4], scores[:, :4])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_row_with_a_class_of_its_own_is_no_reason_to_be_sure():
+    """Nothing says which new rows have it: one of thirty, as among those seen."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = OutputKernelClassifierCV("rbf").fit(X, np.arange(30) == 0)
+    new = np.random.default_rng(1).normal(size=(200, 3))
+    assert 0.01 < np.mean(model.predict_proba(new)[:, 1]) < 0.1
+
+
 def test_classes_have_them_beside_the_only_one_that_rows_are_of():
     training = Observed(np.eye(3)[[1, 1, 1, 1]], Softmax())
     scores = np.array([[-900.0, 5.0, -900.0]])

@@ -1,10 +1,14 @@
-"""Scores of outputs whose training rows are all of one side.
+"""Scores of outputs whose rows, but for one at most, are all of one side.
 
 The likeliest intercept of a label that no training row has, or that all have, is
 infinite, and so is the loss of a held-out row of the other side, whatever the alpha.
 One such row would outweigh all others, in a score as in the choice of a temperature.
 The intercept says that no row was seen, not that there is none: in the place of the
 score are the log odds with half a row of each side added, at every alpha the same.
+
+So they are where a label has a single row, among the training rows. Held-out rows are
+all of the other side then: the surer of it a fit is, the better they like it, and no
+row says that it is too sure. Classes in a tree, and tasks, have relatives that say it.
 
 References
 ----------
@@ -15,6 +19,7 @@ on Information Theory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -39,21 +44,34 @@ def finite_scores(
     """
     if "probabilities" not in training.loss.capabilities:
         return _unchanged
-    odds = log_odds(training)
-    if np.all(np.isnan(odds)):
+    odds = _log_odds(training)
+    on, off = (a + b for a, b in zip(_rows(training), _rows(held_out), strict=True))
+    alone = not training.related and training.tasks is None
+    if "multilabel" not in training.loss.capabilities:
+        absent = _weights(training)[0] == 0
+        replaced = absent | (alone & (on == 1))
+        return _odds_to_others(absent if np.all(replaced) else replaced, odds)
+    replaced = _one_sided(training) | (alone & (np.minimum(on, off) == 1))
+    if not np.any(replaced):
         return _unchanged
+    odds = np.where(replaced, odds, np.nan)
     if held_out.tasks is not None:
         odds = odds[held_out.tasks.codes][:, None]
-    if "multilabel" in training.loss.capabilities:
-        return lambda scores: np.where(np.isnan(odds), scores, odds)
-    seen = ~(odds < 0)  # also a class that all rows are of
+    return lambda scores: np.where(np.isnan(odds), scores, odds)
 
-    def of_classes(scores: np.ndarray) -> np.ndarray:
-        """Return scores whose classes without rows have these odds to all others."""
-        others = logsumexp(scores[:, seen], axis=1, keepdims=True)
-        return np.where(seen, scores, others + odds)
 
-    return of_classes
+def _odds_to_others(
+    classes: np.ndarray, odds: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what gives these classes their log odds to all others together."""
+    if not np.any(classes):
+        return _unchanged
+
+    def scores_of_all(scores: np.ndarray) -> np.ndarray:
+        others = logsumexp(scores[:, ~classes], axis=1, keepdims=True)
+        return np.where(classes, others + odds, scores)
+
+    return scores_of_all
 
 
 def _unchanged(scores: np.ndarray) -> np.ndarray:
@@ -62,13 +80,35 @@ def _unchanged(scores: np.ndarray) -> np.ndarray:
 
 def log_odds(training: Observed) -> np.ndarray:
     """Return those of outputs of one side (n_outputs,), NaN of all others."""
-    weights = np.ones((1, 1)) if training.weights is None else training.weights
-    present = training.targets > 0
+    return np.where(_one_sided(training), _log_odds(training), np.nan)
+
+
+def _log_odds(training: Observed) -> np.ndarray:
+    """Return those of all outputs, half a row of each side added."""
+    on, off = _weights(training)
+    return np.log((on + _ADDED) / (off + _ADDED))
+
+
+def _one_sided(training: Observed) -> np.ndarray:
+    on, off = _weights(training)
+    return (on == 0) != (off == 0)
+
+
+def _rows(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many rows of each side count (n_outputs,)."""
+    if observed.weights is None:
+        return _weights(observed)
+    return _weights(replace(observed, weights=(observed.weights > 0).astype(float)))
+
+
+def _weights(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weight of the rows of each side (n_outputs,)."""
+    weights = np.ones((1, 1)) if observed.weights is None else observed.weights
+    present = observed.targets > 0
     on, off = (
         (weights * side).sum(axis=0)
-        if training.tasks is None
-        else training.tasks.sums(weights * side)
+        if observed.tasks is None
+        else observed.tasks.sums(weights * side)
         for side in (present, ~present)
     )
-    one_sided = (on == 0) != (off == 0)
-    return np.where(one_sided, np.log((on + _ADDED) / (off + _ADDED)), np.nan)
+    return on, off
