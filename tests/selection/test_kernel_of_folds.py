@@ -18,18 +18,24 @@ from okl.selection.linear_plus import mean
 from okl.selection.standard_rows import StandardRows
 
 N = 60
-FOLDS = [(np.flatnonzero(np.arange(N) % 2 != k), np.arange(k, N, 2)) for k in range(2)]
 
 
-def rows_of(n_noise=0, *, slope=4.0):
+def halves(n):
+    return [(np.flatnonzero(np.arange(n) % 2 != k), np.arange(k, n, 2)) for k in (0, 1)]
+
+
+def rows_of(n_noise=0, *, slope=4.0, n=N):
     """Return rows whose first two columns tell the class, and the criterion."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(N, 2 + n_noise))
+    X = rng.normal(size=(n, 2 + n_noise))
     scores = slope * (X[:, 0] ** 2 - 1 + 0.5 * X[:, 1])
-    labels = (rng.random(N) < 1 / (1 + np.exp(-scores))).astype(int)
+    labels = (rng.random(n) < 1 / (1 + np.exp(-scores))).astype(int)
     observed = Observed(np.eye(2)[labels], Softmax())
     rows = StandardRows((X - X.mean(0)) / X.std(0), observed, True, None)
-    return rows, FoldsLikelihood(observed, FOLDS, fit_intercept=True)
+    return rows, FoldsLikelihood(observed, halves(n), fit_intercept=True)
+
+
+FOLDS = halves(N)
 
 
 def parts(kernel):
@@ -62,10 +68,11 @@ def test_columns_that_do_nothing_have_large_widths(monkeypatch):
 
 
 @pytest.mark.parametrize(("more", "searches"), [(-0.01, 3), (0.01, 5)])
-def test_widths_have_to_gain_more_than_chance(more, searches):
-    rows, _ = rows_of(3)
-    chance = chi2.isf(0.025, 4) / 2
-    values = iter([20.0, 21.0, 20.0 - chance - more, 1.0, 1.0])
+@pytest.mark.parametrize(("n_noise", "freedom"), [(3, 4), (19, 20), (98, 20)])
+def test_widths_have_to_gain_more_than_chance(more, searches, n_noise, freedom):
+    rows, _ = rows_of(n_noise)
+    chance = chi2.isf(0.025, freedom) / 2
+    values = iter([40.0, 41.0, 40.0 - chance - more, 1.0, 1.0])
     learned = []
 
     def learn(self, start, criterion, max_iter):
@@ -75,6 +82,15 @@ def test_widths_have_to_gain_more_than_chance(more, searches):
     spy = type("Spy", (StandardRows,), {"learned": learn})
     recipe.kernel_of_folds(spy(rows.Z, rows.observed, True, None), FOLDS)
     assert len(learned) == searches
+
+
+def test_a_few_of_many_columns_are_found(monkeypatch):
+    """They gain less than as many free parameters as columns may by chance."""
+    rows, _ = rows_of(78, slope=20.0, n=120)
+    for one in parts(recipe.kernel_of_folds(rows, halves(120))):
+        assert np.max(widths(one)[:2]) < np.median(widths(one)[2:])
+    monkeypatch.setattr(recipe, "_FREEDOM", 79)
+    assert spread(recipe.kernel_of_folds(rows, halves(120))) == pytest.approx(1.0)
 
 
 def test_widths_that_do_not_pay_are_not_kept():
