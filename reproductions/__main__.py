@@ -21,6 +21,7 @@ NAMES = (
     "output_alphas",
     "multi_target_peers",
     "class_peers",
+    "skewed_columns",
     "attribute_detection",
     "satimage",
     "class_trees",
