@@ -65,6 +65,8 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     kernel: Any
     loss: Any
     fit_intercept: bool
+    # what kernels have added in the place of free intercepts; None where these are free
+    _constant: float | None = None
     _task: ClassVar[str]  # what the loss must be for
 
     def _loss_for_the_task(self) -> Loss:
@@ -102,7 +104,15 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
 
         Not where a class has no rows, and would have one of minus infinity.
         """
-        return self.fit_intercept and not getattr(self, "_lacks_rows", False)
+        return self._asks_for_free_intercept and not getattr(self, "_lacks_rows", False)
+
+    @property
+    def _asks_for_free_intercept(self) -> bool:
+        """Whether an intercept is fitted where it is finite, not a part of the kernel.
+
+        It is what ``fit_intercept`` is of an estimator with the kernel of this one.
+        """
+        return self.fit_intercept and self._constant is None
 
     @property
     def _names_of_outputs(self) -> np.ndarray | None:

@@ -12,15 +12,24 @@ from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.probabilities import where_probable
-from okl.estimators.search.candidates import given_structures
+from okl.estimators.search.candidates import (
+    OF_TASKS,
+    given_structures,
+    has_open_tasks,
+)
 from okl.estimators.search.judge import StandIn
 from okl.estimators.search.row_scores import RowScores
 from okl.estimators.search.trial import Trial
+from okl.estimators.targets import TrainingTargets
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
 from okl.numerics.validation import check_magnitude, check_positive
 from okl.structures import Frobenius, Identity, Structure
+
+# What the kernel that is learned for tasks has added: the variance of an intercept, in
+# log odds, before the structure draws tasks together.
+_CONSTANT = 10.0
 
 
 class _HeldOutClassifier(ClassifierMixin, StandIn):
@@ -109,15 +118,21 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     structures : str, Structure or list of them, default=None
         The structures to try. None is ``"identity"`` where each row has one class, as
         relations between classes that are all observed hardly help and take several
-        times as long, and ``"frobenius"`` for label indicators and with ``task``.
+        times as long, and ``"frobenius"`` for label indicators and with ``task``. Where
+        the kernel for tasks is learned (not from sparse rows) it is `Mean` with gamma
+        1, 10 and 100, and ``"frobenius"``, and these draw intercepts together as well,
+        which few rows tell badly: ``kernel_`` has a constant, ``intercept_`` is zero.
     scoring : str or callable, default=None
         As there; None for the score said above.
     loss : str or Loss, default=None
         As in `OutputKernelClassifier`; None is ``"softmax"`` for one class a row, and
         ``"logistic"`` for label indicators, with ``task``, and for two classes, where
         it is the same model with one output for two.
-    class_weight, fit_intercept, tol, max_iter, max_memory
-        As in `OutputKernelClassifier`.
+    fit_intercept : bool, default=True
+        As in `OutputKernelClassifier`. With ``task`` an intercept is free, unless it is
+        a part of the kernel; see ``structures``.
+    class_weight, tol, max_iter, max_memory
+        As there.
 
     Attributes
     ----------
@@ -202,10 +217,23 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """Return the logistic loss for labels, tasks and two classes, for None."""
         return Logistic() if self.loss is None and by_output else loss
 
+    def _enter(
+        self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
+    ) -> tuple[Any, np.ndarray, TrainingTargets]:
+        """Check what was given to fit, and what the intercepts are."""
+        self._constant = None
+        X, y, targets = super()._enter(X, y, loss, sample_weight, task)
+        if self.fit_intercept and has_open_tasks(self, X, targets):
+            self._constant = _CONSTANT
+            self._log_odds = None  # no intercept is infinite
+        return X, y, targets
+
     def _given_structures(self) -> list[Structure]:
-        """Return, for None, learned relations of labels and tasks, none of classes."""
+        """Return, for None, relations of labels and tasks, none of classes."""
         if self.structures is not None:
             return super()._given_structures()
+        if self._constant is not None:
+            return given_structures(OF_TASKS)
         # outputs other than classes have names in long form
         coder = getattr(self, "_coder", None)
         labels = coder is not None and coder.kind == "multilabel"

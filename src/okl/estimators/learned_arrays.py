@@ -66,7 +66,7 @@ class LearnedArrays(ShownAttributes):
         if intercept is None:
             raise ValueError(
                 "There is no intercept to set after a fit without one; use "
-                "fit_intercept=True."
+                "fit_intercept=True, and for tasks of classes name a structure."
             )
         # in place, as those who predict with a standard deviation share the function
         intercept[:] = value

@@ -75,6 +75,7 @@ def _as_chosen(search: Any) -> BaseEstimator:
     shared = set(model.get_params(deep=False)) & set(search.get_params(deep=False))
     shared -= {"kernel", "structure", "alpha", "loss"}
     given = search.get_params(deep=False)
+    given["fit_intercept"] = search._asks_for_free_intercept
     return model.set_params(**{name: given[name] for name in sorted(shared)})
 
 

@@ -61,6 +61,7 @@ def learn_kernel(
     *,
     fit_intercept: bool,
     row_weights: np.ndarray | None = None,
+    constant: float | None = None,
 ) -> LearnedKernel:
     """Learn a kernel for all outputs.
 
@@ -75,9 +76,13 @@ def learn_kernel(
     fit_intercept : bool
     row_weights : array (n_samples,), optional
         How much each row counts for means and variances.
+    constant : float, optional
+        What the kernel has added, for intercepts that are not free.
     """
-    columns = StandardColumns.of(X, row_weights, centred=fit_intercept)
-    rows = StandardRows(columns.rows(X), observed, fit_intercept, row_weights)
+    centred = fit_intercept or constant is not None
+    columns = StandardColumns.of(X, row_weights, centred=centred)
+    Z = columns.rows(X)
+    rows = StandardRows(Z, observed, fit_intercept, row_weights, constant)
     if "quadratic" in observed.loss.capabilities:
         kernel = likeliest_kernel(rows)
     else:
@@ -85,8 +90,11 @@ def learn_kernel(
     fit = _fit(rows, kernel)
     if "quadratic" in observed.loss.capabilities:
         kernel = scaled(kernel, fit.variance)
+    kernel = columns.in_units(kernel)
+    if constant is not None:
+        kernel = kernel.centered(X, row_weights)
     return LearnedKernel(
-        columns.in_units(kernel), columns.of_all(fit.relevances), fit.smallest
+        rows.whole(kernel), columns.of_all(fit.relevances), fit.smallest
     )
 
 
@@ -113,7 +121,7 @@ class _Fit(NamedTuple):
 def _fit(rows: StandardRows, kernel: Kernel) -> _Fit:
     """Return what the fit at alpha = 1 tells."""
     inputs = rows.observed.inputs(
-        Dense(kernel(rows.Z)), fit_intercept=rows.fit_intercept
+        Dense(rows.whole(kernel)(rows.Z)), fit_intercept=rows.fit_intercept
     )
     formulation = rows.observed.formulate(inputs, Identity())
     solution = solve(formulation.problem, 1.0, tol=_TOL, max_iter=_MAX_ITER)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from okl.kernels import Kernel
+from okl.kernels import Constant, Kernel
 from okl.operators import Dense
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
@@ -21,36 +21,49 @@ class StandardRows:
     Attributes
     ----------
     Z : array (n_samples, n_features)
-        Rows whose columns have variance one, and mean zero with an intercept.
+        Rows whose columns have variance one, and mean zero with an intercept or a
+        constant.
     observed : Observed
         Their targets.
     fit_intercept : bool
     row_weights : array (n_samples,) or None
+    constant : float or None
+        What is added to each kernel, if anything, and not learned.
     """
 
     Z: np.ndarray
     observed: Observed
     fit_intercept: bool
     row_weights: np.ndarray | None
+    constant: float | None = None
+
+    def whole(self, kernel: Kernel) -> Kernel:
+        """Return a kernel with the constant, if there is one."""
+        return kernel if self.constant is None else kernel + Constant(self.constant)
 
     def learned(self, start: Kernel, criterion: Criterion, max_iter: int) -> Learned:
         """Minimise a criterion over the parameters of a kernel, at alpha = 1."""
-        return learn(
+        fixed = ["alpha"] + ["kernel__right__value"] * (self.constant is not None)
+        found = learn(
             self.Z,
             self.observed,
-            start,
+            self.whole(start),
             Identity(),
             1.0,
             criterion,
             fit_intercept=self.fit_intercept,
-            parameters={"alpha": "fixed"},
+            parameters=dict.fromkeys(fixed, "fixed"),
             row_weights=self.row_weights,
             max_iter=max_iter,
         )
+        if self.constant is None:
+            return found
+        return replace(found, kernel=found.kernel.left)
 
     def value(self, kernel: Kernel, criterion: Criterion) -> float:
         """Return a criterion at a kernel and alpha = 1."""
-        return criterion.value(Dense(kernel(self.Z)), 1.0, Identity()).value
+        matrix = self.whole(kernel)(self.Z)
+        return criterion.value(Dense(matrix), 1.0, Identity()).value
 
     def spread(self, enough: int) -> StandardRows:
         """Return every few rows, enough of them; all, if others do not vary so."""
@@ -64,4 +77,5 @@ class StandardRows:
             self.observed.restrict(rows),
             self.fit_intercept,
             None if weights is None else weights[rows],
+            self.constant,
         )

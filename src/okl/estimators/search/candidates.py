@@ -18,16 +18,19 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from okl.estimators.search.to_be_learned import AUTO, is_auto, learns_one, marked
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
 from okl.numerics.validation import check_choice
-from okl.structures import Structure, as_structure
+from okl.structures import Frobenius, Mean, Structure, as_structure
 
 # How thoroughly structures, kernels and alphas are tried.
 WAYS = ("staged", "compare", "full")
 # What stands for a list of kernels that are not learned.
 SHORT_LIST = "short_list"
+# What tasks are tried with where they are left open.
+OF_TASKS = (Mean(1.0), Mean(10.0), Mean(100.0), Frobenius())
 # Of the inverse squared width that "scale" stands for, and of the length.
 _GAMMAS = (0.25, 1.0, 4.0)
 _LENGTHS = (0.5, 1.0, 2.0)
@@ -91,6 +94,17 @@ def is_open(kernel: Any, kernels: Any) -> bool:
     if kernels is None:
         return kernel is None or is_auto(kernel)
     return is_short_list(kernels)
+
+
+def has_open_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
+    """Tell whether there are tasks, of which nothing was named, and dense rows.
+
+    A kernel is learned for them then.
+    """
+    named = model.structures is not None or model.kernels is not None
+    tasks = targets.observed.tasks
+    open_tasks = tasks is not None and not named and is_open(model.kernel, None)
+    return open_tasks and not issparse(X)
 
 
 def check_search(search: Any) -> None:

@@ -61,6 +61,8 @@ class KernelLearning:
     row_weights : array (n_some,) or None
     share : float
         The part of all rows that count that they are.
+    constant : float or None
+        What the kernel has added, for intercepts that are not free.
     """
 
     X: np.ndarray
@@ -69,6 +71,7 @@ class KernelLearning:
     fit_intercept: bool
     row_weights: np.ndarray | None
     share: float
+    constant: float | None = None
 
     @classmethod
     def of(
@@ -78,6 +81,7 @@ class KernelLearning:
         *,
         classes: bool,
         fit_intercept: bool,
+        constant: float | None,
         random_state: Any,
         budget: float,
     ) -> KernelLearning:
@@ -90,6 +94,7 @@ class KernelLearning:
         classes : bool
             Whether the targets are classes or labels.
         fit_intercept : bool
+        constant : float or None
         random_state : int, RandomState or None
         budget : float
             Bytes that may be taken.
@@ -139,6 +144,7 @@ class KernelLearning:
             fit_intercept,
             None if weights is None else weights[kept],
             len(rows) / len(observed.counted()) * len(kept) / n_distinct,
+            constant,
         )
         varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
         if not varies.n_varying:
@@ -153,6 +159,7 @@ class KernelLearning:
             self.folds,
             fit_intercept=self.fit_intercept,
             row_weights=self.row_weights,
+            constant=self.constant,
         )
         # the eigenvalues of K grow with the number of rows
         return replace(found, smallest=found.smallest * self.share)

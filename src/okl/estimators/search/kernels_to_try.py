@@ -8,8 +8,10 @@ from sklearn.base import is_classifier
 
 from okl.estimators.search.candidates import candidates, has_auto
 from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
+from okl.estimators.search.to_be_learned import is_auto
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_rows
+from okl.kernels import Constant
 
 
 class KernelsToTry(NamedTuple):
@@ -50,6 +52,7 @@ class KernelsToTry(NamedTuple):
                     targets,
                     classes=is_classifier(model),
                     fit_intercept=model._free_intercept,
+                    constant=model._constant,
                     random_state=model.random_state,
                     budget=budget,
                 )
@@ -63,4 +66,10 @@ class KernelsToTry(NamedTuple):
         names = getattr(model, "feature_names_in_", None)
         learns, weights = learning is not None, targets.row_weights
         found = candidates(*given, X, weights, names, learns=learns)
+        if model._constant is not None:
+            constant = Constant(model._constant)
+            found = [
+                one if is_auto(one) else one.centered(X, weights) + constant
+                for one in found
+            ]
         return cls(found, learning, unlearned)
