@@ -10,12 +10,18 @@ from sklearn.base import RegressorMixin
 
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.regression import RegressionMixin
+from okl.estimators.search.candidates import (
+    OF_TASKS,
+    given_structures,
+    has_open_tasks,
+)
 from okl.estimators.search.judge import StandIn
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Loss
 from okl.metrics import mean_squared_error, r2_score
 from okl.numerics.validation import check_magnitude
 from okl.selection.folds import Folds
+from okl.structures import Frobenius, Structure
 
 # Targets that are not larger, and no smaller than one over it, have squares.
 _LARGEST = 1e150
@@ -96,9 +102,11 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         The only kernel to try, as in `OutputKernelRegressor`. ``"auto"``, or None
         without ``kernels``, is one that is learned from the targets first. A list is
         that of a model of several kernels, of which one may be ``"auto"``.
-    structures : str, Structure or list of them, default="frobenius"
-        The structures to try. With a list of kernels each of them stands for all
-        kernels, or is a list with one for each: ``[["identity", "frobenius"]]``.
+    structures : str, Structure or list of them, default=None
+        The structures to try. None is ``"frobenius"``, and with ``task``, where the
+        kernel is learned (not from sparse rows), `Mean` with gamma 1, 10 and 100 as
+        well. With a list of kernels each of them stands for all kernels, or is a list
+        with one for each: ``[["identity", "frobenius"]]``.
     kernels : list of str, Kernel or callable, or "short_list", default=None
         The kernels to choose from, ``"auto"`` among them if wanted. ``"short_list"``
         stands for seven: linear, Gaussian with gamma 1/4, 1 and 4 times ``"scale"``,
@@ -233,10 +241,12 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     LowRank()
     """
 
+    _open_tasks = False  # whether tasks are there of which nothing was named
+
     def __init__(
         self,
         kernel: Any = None,
-        structures: Any = "frobenius",
+        structures: Any = None,
         *,
         kernels: Any = None,
         alphas: int | Sequence[float] = 25,
@@ -281,7 +291,16 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         X, y, targets = super()._enter(X, y, loss, sample_weight, task)
         known, what = y[~np.isnan(y)], "y has entries up to"
         check_magnitude(known, what, "Rescale the targets.", largest_size=_LARGEST)
+        self._open_tasks = has_open_tasks(self, X, targets)
         return X, y, targets
+
+    def _given_structures(self) -> list[Structure]:
+        """Return, for None, learned relations, and what draws tasks together."""
+        if self.structures is not None:
+            return super()._given_structures()
+        return given_structures(
+            OF_TASKS if self._open_tasks else Frobenius(), self.kernel
+        )
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutRegressor:
         """Return a regressor of one or several outputs."""
