@@ -113,8 +113,9 @@ def test_a_column_of_classes_in_an_array_of_objects(names):
 @pytest.mark.parametrize("cv", [None, 3])
 def test_a_search(cv):
     X, _, holed = sample(60)
+    structures, grid = ["identity", "frobenius"], {"alphas": 4, "eps": 1e-2}
     search = OutputKernelClassifierCV(
-        "rbf", ["identity", "frobenius"], loss="squared", alphas=4, eps=1e-2, cv=cv
+        "rbf", structures, loss="squared", **grid, cv=cv, search="full"
     ).fit(X, holed)
     assert np.all((search.scores_ >= 0) & (search.scores_ <= 1))
     found = OutputKernelClassifier(

@@ -82,6 +82,34 @@ def test_accuracies_race_too():
     assert np.all(full.scores_.mean(axis=-1)[left_out] < full.best_score_)
 
 
+@pytest.mark.parametrize("form", ["long", *later("missing")])
+def test_squared_losses_race_where_each_alpha_is_a_fit(form):
+    rng = np.random.default_rng(0)
+    n, m = 250, 5
+    X, ids = rng.normal(size=(n, 3)), np.arange(n) % m
+    slopes = rng.normal(size=3) + 0.3 * rng.normal(size=(m, 3))
+    Y = X @ slopes.T + 0.5 * rng.normal(size=(n, m))
+    if form == "missing":
+        Y[rng.random(size=Y.shape) < 0.5] = np.nan
+        given, params = (X, Y), {}
+    else:
+        given, params = (X, Y[np.arange(n), ids]), {"task": ids}
+    structures = ["identity", "frobenius"]
+    options = {"alphas": np.geomspace(100, 1e-3, 8), "cv": 3}
+    full, staged = (
+        OutputKernelRegressorCV("rbf", structures, search=way, **options).fit(
+            *given, **params
+        )
+        for way in ("full", "staged")
+    )
+    means = full.scores_.mean(axis=-1)
+    left_out = np.isnan(staged.scores_.mean(axis=-1))
+    assert np.any(left_out)
+    assert np.all(means[left_out] < full.best_score_)
+    assert staged.alpha_ == full.alpha_
+    assert str(staged.structure_) == str(full.structure_)
+
+
 def whole_folds_only(truth, predicted):
     """Return the accuracy, which a few rows do not have."""
     if len(truth) < 60:

@@ -143,16 +143,16 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         all predictions are scored together.
     search : {"staged", "compare", "full"}, default="staged"
         ``"full"`` tries every kernel with every structure, on all rows, at every alpha.
-        ``"compare"`` drops kernels in a first stage, if there are several, and leaves
-        out, fold by fold and but for the squared loss, alphas below a tenth of the
+        ``"compare"`` drops kernels in a first stage, if there are several. Where each
+        alpha is a fit of its own (another loss than the squared one, missing targets,
+        tasks, several kernels) it leaves out, fold by fold, those below a tenth of the
         best one that was tried before: fits take longest there. Every structure has
-        scores. ``"staged"`` fits to the other folds, but for the squared loss, only
-        what is not clearly behind on the first: structures and alphas whose scores of
-        its held-out rows (twenty at least, for log likelihoods of classes; of ten
-        blocks of five rows at least, for all others) are on average no more than three
-        standard errors of the difference below those of the best, that of
-        kernels before included. The choice is mostly that of ``"compare"``. Scores of
-        what was left out are NaN.
+        scores. ``"staged"`` fits there to the other folds only what is not clearly
+        behind on the first: structures and alphas whose scores of its held-out rows
+        (twenty at least, for log likelihoods of classes; of ten blocks of five rows at
+        least, for all others) are on average no more than three standard errors of the
+        difference below those of the best, that of kernels before included. The choice
+        is mostly that of ``"compare"``. Scores of what was left out are NaN.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.

@@ -197,7 +197,7 @@ class Experiment:
                 )
         else:
             of_fold = kept if self.tempered else judge
-            watch = self._watch(judge)
+            watch = self._watch(judge, kernel)
             results = self._of_folds(
                 inputs, observed, structures, grids, of_fold, watch, rival
             )
@@ -224,14 +224,14 @@ class Experiment:
             outcomes[0].watched if self.races else None,
         )
 
-    def _watch(self, judge: Judge) -> Any:
+    def _watch(self, judge: Judge, kernel: Any) -> Any:
         """Return what tells a fold when a path is over; None where alphas cost little.
 
         In an eigenbasis all alphas together take hardly longer than one.
         """
-        observed = self.targets.observed
-        if self.search == "full" or "quadratic" in observed.loss.capabilities:
+        if self.search == "full" or self.in_eigenbasis([kernel]):
             return None
+        observed = self.targets.observed
         return TemperedScore(observed, judge) if self.tempered else judge
 
     def _of_folds(
