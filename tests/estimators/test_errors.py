@@ -278,7 +278,7 @@ def test_searches(change, message):
         OutputKernelRegressorCV(**options).fit(X, Y)
 
 
-@pytest.mark.parametrize("given", [3, None, ["identity", 3], Sparse, [Sparse]])
+@pytest.mark.parametrize("given", [3, ["identity", 3], Sparse, [Sparse]])
 def test_structures_that_are_none(given):
     with pytest.raises(TypeError, match="The structure must be a name"):
         OutputKernelRegressorCV(never, given).fit(X, Y)

@@ -67,7 +67,7 @@ def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
 
 def test_memory_of_the_systems_of_outputs_that_are_related():
     rng = np.random.default_rng(0)
-    n = 120
+    n = 200
     rows = rng.normal(size=(n, 5))
     targets = np.sin(rows @ rng.normal(size=(5, 30)))
     targets += 0.1 * rng.standard_t(2, size=targets.shape)

@@ -63,6 +63,25 @@ def test_both_forms_go_the_same_way(loss, structure, intercept):
         assert model.dual_point_.shape == (N,)
 
 
+@pytest.mark.parametrize("structure", ["low_rank", "trace_ball"])
+def test_numbers_go_the_way_of_a_small_matrix(structure, monkeypatch):
+    X, y, model = sample("squared")
+    model.set_params(structure=structure, kernel=Gaussian(0.3), alpha=0.01)
+    model.fit(X, wide(y))
+    matrix, n_iter = model.certificate_, model.n_iter_
+    model.fit(X, y, task=CODES)
+    assert model.certificate_.status == "optimal"
+    assert abs(model.n_iter_ - n_iter) <= 2
+    assert_allclose(model.certificate_.primal, matrix.primal, rtol=2e-6)
+    again = certify(model, X, y, task=CODES)
+    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-9)
+    monkeypatch.setattr(majorization, "_FEW_ENTRIES", N * M - 1)
+    model.fit(X, y, task=CODES)
+    # many rounds of models of some columns of K
+    assert model.n_iter_ > 3 * n_iter
+    assert_allclose(model.certificate_.primal, matrix.primal, rtol=2e-6)
+
+
 def test_few_features_and_no_intercept_are_proved():
     # models of some columns of K ended at a gap of 1e-3 here
     rng = np.random.default_rng(0)
