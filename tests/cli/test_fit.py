@@ -238,7 +238,7 @@ def test_a_class_of_few_rows_is_said_once(okl, related, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     result = okl(
         *("fit", tmp_path / "t.csv", "--target", "town", "--out", tmp_path / "out"),
-        *SMALL,
+        *("--cv", "3", "--kernel", "rbf", "--set", "alphas=[1.0, 0.1]"),
     )
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stderr.splitlines() if "class" in line]

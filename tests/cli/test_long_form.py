@@ -155,7 +155,7 @@ def test_tasks_of_one_row_each_have_no_held_out_scores(okl, tmp_path, classes):
     table.to_csv(tmp_path / "table.csv", index=False)
     result = okl(
         *("fit", tmp_path / "table.csv", "--target", "mark", "--out", tmp_path / "out"),
-        *("--task-column", "school", *SMALL),
+        *("--task-column", "school", *FEW, "--structure", "frobenius"),
     )
     assert result.exit_code == 0, result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
