@@ -41,8 +41,9 @@ _LEAST = 1e-7  # no closer than that
 # objective lower by less than the second part of the gap: what is left of the residual
 # is where J is large, which the gap sees and the preconditioned residual hardly does.
 _IDLE_GAP, _IDLE_FALL = 0.5, 1e-2
-# So many products a step are worth no better preconditioner.
-_EASY = 6
+# So many products a step are worth no better preconditioner, nor are fewer than it
+# costs.
+_EASY = 5
 # Columns of K that take so many times the products tried without them may be no better.
 _WORSE = 3
 # How much the second derivative is damped:
@@ -120,7 +121,7 @@ class NewtonSteps:
             joint, rank = self._prepared.joint, self._prepared.approximation.rank
             curvature = self._system(point).curvature
             cost = form_of(joint, rank, curvature, self._alpha).cost
-            self._few = max(_EASY, int(cost), 1)
+            self._few = max(_EASY, int(cost) - 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0
         while self._held:
@@ -153,6 +154,9 @@ class NewtonSteps:
             self._prepared, point, self._alpha, gap, held=held, most=most
         )
         self._easy = moved is not None
+        if moved is not None and moved.products == most:
+            # steps to come are harder, so that this was the last one
+            self._easy = self._again = False
         return moved
 
     def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:

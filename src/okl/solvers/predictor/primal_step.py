@@ -84,19 +84,20 @@ def primal_step(
 
     residual = point.gradient - alpha * point.dual
     rtol = min(_FORCING, max(abs(gap) ** 0.5, _LEAST))
-    found: tuple[Array, Array] | None
+    found: tuple[Array, Array, int] | None
     if has_few_features(prepared):
-        found = _by_features(prepared, curvature, bend, residual, alpha, rtol)
+        found = *_by_features(prepared, curvature, bend, residual, alpha, rtol), 0
     else:
         joint, held = prepared.joint, alpha + held
         image = point.image_by(joint) - alpha * point.predictions
         found = _by_products(joint, bend, residual, image, held, rtol=rtol, most=most)
     if found is None:
         return None
-    change, ahead = found
+    change, ahead, products = found
     drift = drift_of(problem, curvature, ahead)
     direction = Direction(change, ahead, drift, -inner(residual, ahead))
-    return line_search(problem, point, direction, alpha, MAX_HALVINGS)
+    moved = line_search(problem, point, direction, alpha, MAX_HALVINGS)
+    return None if moved is None else moved._replace(products=products)
 
 
 def _by_products(
@@ -108,13 +109,18 @@ def _by_products(
     *,
     rtol: float,
     most: int,
-) -> tuple[Array, Array] | None:
-    """Return E and D, None where so many products are not enough; image is J r."""
+) -> tuple[Array, Array, int] | None:
+    """Return E, D and how many products they took, None if more than the most.
+
+    The image is J r.
+    """
     change, moved = 0.0 * residual, 0.0 * residual
     along, ahead = residual, image
     size = first = inner(residual, image)
-    for _ in range(most):
+    for n_products in range(most + 1):
         if size <= rtol**2 * first:
+            return change, moved, n_products
+        if n_products == most:
             break
         curved = alpha * along + bend(ahead)
         length = size / inner(ahead, curved)
@@ -125,7 +131,7 @@ def _by_products(
         previous, size = size, inner(residual, image)
         along = residual + (size / previous) * along
         ahead = image + (size / previous) * ahead
-    return (change, moved) if size <= rtol**2 * first else None
+    return None
 
 
 def _by_features(
