@@ -117,7 +117,8 @@ def _by_products(
     change, moved = 0.0 * residual, 0.0 * residual
     along, ahead = residual, image
     size = first = inner(residual, image)
-    for n_products in range(most + 1):
+    # where no residual is left but rounding there is no step
+    for n_products in range(most + 1 if first > 0 else 0):
         if size <= rtol**2 * first:
             return change, moved, n_products
         if n_products == most:
