@@ -146,13 +146,16 @@ def test_a_start_of_another_output_kernel_is_the_same_function(loss, intercept):
     )
     options = {"loss": loss, "intercept": intercept, "solver": "newton_cg"}
     near = solve(K, Y, one, 1e-3, **options).solution
-    with counted_products() as of_cold:
-        cold = solve(K, Y, other, 1e-3, **options).solution
-    with counted_products() as of_warm:
-        warm = solve(K, Y, other, 1e-3, start=near.start, **options).solution
+    cold = solve(K, Y, other, 1e-3, **options).solution
+    warm = solve(K, Y, other, 1e-3, start=near.start, **options).solution
     assert warm.certificate.status == "optimal"
-    # a cold fit takes five or six steps, as rounding has it
-    assert of_warm.total <= 0.9 * of_cold.total
+    # the last steps are those of any start, and rounding decides how many they are
+    rough = options | {"tol": 1e-4}
+    with counted_products() as of_cold:
+        solve(K, Y, other, 1e-3, **rough)
+    with counted_products() as of_warm:
+        solve(K, Y, other, 1e-3, start=near.start, **rough)
+    assert of_warm.total <= 0.8 * of_cold.total
     assert_allclose(warm.certificate.primal, cold.certificate.primal, rtol=2e-6)
 
 
