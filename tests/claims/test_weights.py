@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.kernel_ridge import KernelRidge
 
+from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.structures import Frobenius, Identity, LowRank, Mean, Sparse
 from tests.samples import draw, solve, targets_for
@@ -59,6 +60,32 @@ def test_integer_weights_are_repeated_rows(loss, structure, intercept):
     same_model(one, two, K, K[:, rows], loss)
     # a row without weight has no say
     assert_allclose(one.dual_coef[COUNTS == 0], 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["linear", "with-constant"])
+@pytest.mark.parametrize("loss", ["huber", "logistic", "softmax"])
+@pytest.mark.parametrize("without", [5, N - 2], ids=["some", "most"])
+@intercepts
+def test_few_features_give_no_dual_variables_to_rows_without_weight(
+    loss, constant, without, intercept
+):
+    # what a step adds to the weights of features may be made of any rows; where most
+    # have no weight, fewer are left than there are features
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(N, 3)), rng.normal(size=(N, M))
+    if constant:
+        X[:, 0] = 1.0
+    weights = np.ones(N)
+    weights[:without] = 0.0
+    of = OutputKernelRegressor if loss == "huber" else OutputKernelClassifier
+    if loss != "huber":
+        Y[-2:] = [[-1.0, 1.0, 2.0], [3.0, -1.0, -2.0]]
+        Y = Y.argmax(axis=1) if loss == "softmax" else (Y > 0).astype(int)
+    model = of(structure="identity", alpha=0.1, loss=loss, kernel="linear")
+    model.set_params(fit_intercept=intercept).fit(X, Y, sample_weight=weights)
+    assert model.certificate_.status == "optimal"
+    left = np.abs(model.dual_coef_[:without]).max()
+    assert left <= 1e-12 * np.abs(model.dual_coef_).max()
 
 
 @each

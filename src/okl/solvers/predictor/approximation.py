@@ -17,6 +17,35 @@ from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 
 
+class FeatureAxes(NamedTuple):
+    """R with K = R R', and its part that dual variables are made of.
+
+    That is zero in rows without a weight, and sums to zero where an intercept is free,
+    as dual variables do. R is in the axes in which columns of that part are orthogonal.
+
+    Attributes
+    ----------
+    rows : array (n_samples, k)
+        R.
+    counted : array (n_samples, 1)
+        One for a row with a weight, and zero for one without.
+    mean : array (1, k)
+        Of the rows with a weight, zero where no intercept is free.
+    inverses : array (k, 1)
+        One over squared norms of the columns, zero where these are rounding.
+    """
+
+    rows: Array
+    counted: Array
+    mean: Array
+    inverses: Array
+
+    def dual_of(self, inside: Array) -> Array:
+        """Return the C of this part with R'C as given (k, n_outputs)."""
+        there = self.inverses * inside
+        return self.counted * (self.rows @ there - self.mean @ there)
+
+
 class Prepared(NamedTuple):
     """A problem with an L that is held fixed.
 
@@ -40,7 +69,12 @@ class Prepared(NamedTuple):
     def of(cls, problem: Problem, kernel: OutputKernel, rank: int) -> Prepared:
         """Prepare for an L, with so many columns of K for the preconditioner."""
         joint = problem.entries.joint(kernel)
-        approximation = Approximation(joint, rank, problem.centered)
+        counted = None
+        if problem.weights is not None:
+            xp = namespace(problem.weights)
+            weighted = xp.any(problem.weights > 0, axis=1, keepdims=True)
+            counted = xp.astype(weighted, problem.weights.dtype)
+        approximation = Approximation(joint, rank, problem.centered, counted)
         return cls(problem, kernel, joint, approximation)
 
     def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
@@ -66,11 +100,14 @@ class Approximation:
         Of the approximation of K.
     centered : bool
         Whether there is a free intercept.
+    counted : array (n_samples, 1) or None, default=None
+        One for a row with a weight, and zero for one without; None where all have one.
     """
 
     joint: JointOperator
     rank: int
     centered: bool
+    counted: Array | None = None
 
     @cached_property
     def columns(self) -> NystroemFactor:
@@ -87,19 +124,23 @@ class Approximation:
         return columns.with_constant(height**0.5)
 
     @cached_property
-    def features(self) -> tuple[Array, Array] | None:
-        """R with K = R R', and the diagonal of R'R, which has nothing beside it.
-
-        R has fewer columns than rows; None where K is not kept as dense features.
-        """
+    def features(self) -> FeatureAxes | None:
+        """R with K = R R', None where K is not kept as dense features."""
         features = self.joint.features
         if features is None or not 0 < features.shape[1] <= features.shape[0]:
             return None
         xp = namespace(features)
-        squares, axes = eigh(features.T @ features)
+        counted = self.counted
+        if counted is None:
+            counted = xp.ones_like(features[:, :1])
+        mean = counted.T @ features / xp.sum(counted)
+        mean = mean if self.centered else 0.0 * mean
+        part = counted * (features - mean)
+        squares, axes = eigh(part.T @ part)
         rounding = epsilon(squares) * squares.shape[0] * xp.max(squares)
-        first = int(xp.sum(xp.astype(squares <= rounding, xp.int64)))
-        return features @ axes[:, first:], squares[first:]
+        seen = squares > rounding
+        inverses = xp.where(seen, 1 / xp.where(seen, squares, 1.0), 0.0)
+        return FeatureAxes(features @ axes, counted, mean @ axes, inverses[:, None])
 
 
 def _largest(values: Array) -> float:

@@ -12,21 +12,25 @@ stopped the step lowers the objective, as one that climbs the dual need not
 
 *By products.* Preconditioned by J, that is without a preconditioner in the norm of the
 functions, E is kept beside D and an iteration takes one product; the first takes none
-where J a is known from the gap.
+where J a is known from the gap. Where an entry has no weight, W is zero and E is
+r / alpha: a start that has dual variables there loses them by two more products.
 
-*Few features.* With K = R R', R (n_samples, k) of few columns, S = R'R diagonal, and
-L = B B', the functions of a model are R Z B', Z = R'C B, and the step X of Z solves
+*Few features.* With K = R R', R (n_samples, k) of few columns, and L = B B', the
+functions of a model are R Z B', Z = R'C B, and the step X of Z solves
 
 .. math:: (\alpha I + (R \otimes B)' W (R \otimes B))\, X = R' r B
 
 in arrays that are as small as Z. The preconditioner takes features for uncorrelated, as
 they nearly are along the axes of R, and outputs for unrelated, or all for equally
-curved. The E with R'E B = X is r / alpha, and R S^{-1} (X - R'r B / alpha) B^+ with it.
+curved. The E with R'E B = X is r / alpha, and Q (Q'Q)^{-1} (X - R'r B / alpha) B^+ with
+it, where Q is R with zeros in the rows without a weight, less the mean of the others
+where an intercept is free: E is zero in those rows and sums to zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace, row_sums
@@ -44,6 +48,8 @@ from okl.solvers.predictor.newton_point import (
 
 # The preconditioned residual of a step: at most this, the root of the gap, or this.
 _FORCING, _LEAST = 0.1, 1e-8
+# Dual variables of entries without weight are no more than rounding, as a part.
+_NOTHING = 1e-13
 # Most products in the weights of features.
 _PRODUCTS = 500
 
@@ -90,7 +96,8 @@ def primal_step(
     else:
         joint, held = prepared.joint, alpha + held
         image = point.image_by(joint) - alpha * point.predictions
-        found = _by_products(joint, bend, residual, image, held, rtol=rtol, most=most)
+        start = _start(prepared, point, bend, residual, image, held)
+        found = _by_products(joint, bend, start, held, rtol=rtol, most=most)
     if found is None:
         return None
     change, ahead, products = found
@@ -100,21 +107,58 @@ def primal_step(
     return None if moved is None else moved._replace(products=products)
 
 
-def _by_products(
-    joint: JointOperator,
+class _Start(NamedTuple):
+    """E and D to begin with, and the residual of the equations there with its image."""
+
+    change: Array
+    ahead: Array
+    residual: Array
+    image: Array
+
+
+def _start(
+    prepared: Prepared,
+    point: NewtonPoint,
     bend: Callable[[Array], Array],
     residual: Array,
     image: Array,
+    alpha: float,
+) -> _Start:
+    """Return E of the entries without weight, and zero elsewhere; the image is J r.
+
+    With a free intercept it sums to zero, by what is not zero elsewhere.
+    """
+    xp, joint, weights = namespace(residual), prepared.joint, prepared.problem.weights
+    zero = 0.0 * residual
+    if weights is None:
+        return _Start(zero, zero, residual, image)
+    unweighted = xp.where(weights > 0, zero, point.dual)
+    if xp.max(xp.abs(unweighted)) <= _NOTHING * xp.max(xp.abs(point.dual)):
+        return _Start(zero, zero, residual, image)
+    change = xp.where(weights > 0, zero, residual) / alpha
+    if prepared.problem.centered:
+        entries, seen = (
+            prepared.problem.entries,
+            xp.where(weights > 0, xp.ones_like(zero), zero),
+        )
+        means = entries.sums(change) / xp.clip(entries.sums(seen), 1.0, None)
+        change = change - seen * entries.spread(means)
+    ahead = joint @ change
+    residual = residual - alpha * change - bend(ahead)
+    return _Start(change, ahead, residual, joint @ residual)
+
+
+def _by_products(
+    joint: JointOperator,
+    bend: Callable[[Array], Array],
+    start: _Start,
     alpha: float,
     *,
     rtol: float,
     most: int,
 ) -> tuple[Array, Array, int] | None:
-    """Return E, D and how many products they took, None if more than the most.
-
-    The image is J r.
-    """
-    change, moved = 0.0 * residual, 0.0 * residual
+    """Return E, D and how many products they took, None if more than the most."""
+    change, moved, residual, image = start
     along, ahead = residual, image
     size = first = inner(residual, image)
     # where no residual is left but rounding there is no step
@@ -145,8 +189,9 @@ def _by_features(
 ) -> tuple[Array, Array]:
     """Return E and D where K has few features."""
     kernel = prepared.kernel.spectral().on_range()
-    assert prepared.approximation.features is not None
-    rows, squares = prepared.approximation.features
+    features = prepared.approximation.features
+    assert features is not None
+    rows = features.rows
 
     def hessian(step: Array) -> Array:
         image = rows.T @ bend(rows @ kernel.forward(step))
@@ -160,10 +205,12 @@ def _by_features(
         rtol=rtol,
         max_iter=_PRODUCTS,
     )
-    roots = namespace(step).sqrt(kernel.eigenvalues)
-    added = kernel.from_coordinates((step - right / alpha) / roots)
-    change = residual / alpha + rows @ (added / squares[:, None])
-    return change, rows @ kernel.forward(step)
+    xp = namespace(step)
+    # dual variables see nothing of an axis along which their part of R is zero
+    added = xp.where(features.inverses > 0, step - right / alpha, 0.0)
+    inside = kernel.from_coordinates(added / xp.sqrt(kernel.eigenvalues))
+    change = residual / alpha + features.dual_of(inside)
+    return change, rows @ kernel.forward(right / alpha + added)
 
 
 def _preconditioner(
