@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from okl import OutputKernelClassifier
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, SparseFeatures, counted_products
 from okl.problems import Inputs, Observed
 from okl.solvers import NewtonCG, solve, solve_path
+from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_start import zero_point
 from okl.solvers.predictor.primal_step import has_few_features, primal_step
 from okl.structures import Fixed, Identity, Mean, Tree
@@ -120,15 +121,51 @@ def test_steps_are_those_of_weights_where_features_are_few(
 
 
 @intercepts
-def test_features_are_along_axes_where_they_are_uncorrelated(intercept):
+@pytest.mark.parametrize("without", [0, 5, N - 4], ids=["all", "many", "few"])
+def test_features_are_along_axes_where_their_part_is_orthogonal(intercept, without):
     X = words(dense=True)
     X = np.hstack([X, X[:, :5]])
-    prepared = prepared_for(Softmax(), Identity(), intercept, Features(X))
-    rows, squares = prepared.approximation.features
-    assert rows.shape == (N, D)
-    assert_allclose(rows.T @ rows, np.diag(squares), atol=1e-12 * squares.max())
+    counted = np.ones((N, 1))
+    counted[:without] = 0.0
+    operator = Features(X)
+    prepared = prepared_for(Softmax(), Identity(), intercept, operator, counted)
+    axes = prepared.approximation.features
     K = prepared.problem.operator @ np.eye(N)
-    assert_allclose(rows @ rows.T, K, atol=1e-12 * squares.max())
+    assert_allclose(axes.rows @ axes.rows.T, K, atol=1e-12 * K.max())
+    inside = np.random.default_rng(0).normal(size=(axes.rows.shape[1], M))
+    inside *= axes.inverses > 0
+    dual = axes.dual_of(inside)
+    # as the features of the rows that make it up are not independent of each other
+    assert np.sum(axes.inverses > 0) <= min(D, N - without)
+    assert_allclose(axes.rows.T @ dual, inside, atol=1e-9 * np.abs(inside).max())
+    assert_array_equal(dual[:without], 0.0)
+    if intercept:
+        assert_allclose(dual.sum(axis=0), 0.0, atol=1e-9 * np.abs(dual).max())
+
+
+@pytest.mark.parametrize("loss", [Softmax(), Logistic()], ids=repr)
+@intercepts
+@ways
+def test_a_start_loses_its_dual_variables_of_entries_without_weight(
+    loss, intercept, operator
+):
+    by_entry = loss.name != "softmax" and operator is not None
+    rng = np.random.default_rng(3)
+    weights = (rng.random((N, M if by_entry else 1)) < 0.7).astype(float)
+    prepared = prepared_for(loss, Mean(2.0), intercept, operator, weights)
+    problem, alpha = prepared.problem, 1.0
+    dual = problem.balanced(1e-3 * rng.normal(size=(N, M)))
+    point = NewtonPoint.at(problem, dual, prepared.joint @ dual, alpha)
+    moved = primal_step(prepared, point, alpha, 1e-4)
+    scale = np.abs(moved.dual).max()
+    assert np.abs(moved.dual * (weights == 0)).max() <= 1e-14 * scale
+    assert_allclose(
+        prepared.joint @ moved.dual,
+        moved.predictions,
+        atol=1e-10 * np.abs(moved.predictions).max(),
+    )
+    if intercept:
+        assert_allclose(moved.dual.sum(axis=0), 0.0, atol=1e-11 * scale)
 
 
 @each
