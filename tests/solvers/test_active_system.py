@@ -114,6 +114,20 @@ def test_a_curvature_near_that_of_a_kink():
     )
 
 
+@pytest.mark.parametrize("worth", [0.5, 0.0], ids=["dimensions", "entries"])
+def test_a_curvature_that_all_but_vanishes(worth, monkeypatch):
+    # as that of a logistic loss at scores of some hundreds
+    monkeypatch.setattr(active_system, "_WORTH", worth)
+    system, right, sums = equations(gaussian, RANK, True)
+    W = system.curvature.diagonal
+    faint = DiagonalCurvature.of(np.where(W, W, 1e-310))
+    nearly = ActiveSystem(system.prepared, faint, ALPHA)
+    expected = system.solve(right, sums, rtol=1e-9)
+    with np.errstate(over="raise"):
+        found = nearly.solve(right, sums, rtol=1e-9)
+    assert_allclose(found, expected, atol=1e-9)
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
 def test_steps_stay_close_at_a_small_alpha(alpha, monkeypatch):
     # conjugate gradients that end too early, or where they did at first, took three

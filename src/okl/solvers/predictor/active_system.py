@@ -61,8 +61,8 @@ class ActiveSystem:
 
         Outputs that nothing couples have systems of their own.
         """
-        xp = namespace(self.curvature.diagonal)
-        active = xp.astype(self.curvature.diagonal > 0, xp.int64)
+        xp = namespace(self._weights)
+        active = xp.astype(self._weights > 0, xp.int64)
         sizes = xp.sum(active, axis=0)
         coupled = self.prepared.joint.couples
         return int(xp.sum(sizes) if coupled else xp.max(sizes))
@@ -90,6 +90,14 @@ class ActiveSystem:
         return change
 
     @cached_property
+    def _weights(self) -> Array:
+        """W, zero where it is too small to be divided by."""
+        diagonal = self.curvature.diagonal
+        xp = namespace(diagonal)
+        least = self.alpha * float(xp.finfo(diagonal.dtype).smallest_normal)
+        return xp.where(diagonal > least, diagonal, xp.zeros_like(diagonal))
+
+    @cached_property
     def _roots(self) -> RootSystem | None:
         """The system in the place of a large one, None where it is not much smaller."""
         joint = self.prepared.joint
@@ -99,7 +107,7 @@ class ActiveSystem:
         if roots is None:
             return None
         refined = self._steepest > _SHARP * self.alpha
-        weights = self.curvature.diagonal / self.alpha
+        weights = self._weights / self.alpha
         system = RootSystem(*roots, weights, refined=refined)
         worth = 0 < system.size <= _WORTH * self.size
         return system if worth and self._steepest <= _SHARPEST * self.alpha else None
@@ -119,7 +127,7 @@ class ActiveSystem:
     def _blocks(self) -> list[_Block]:
         """The factorised systems: one, or one for each output."""
         problem, joint = self.prepared.problem, self.prepared.joint
-        diagonal = self.curvature.diagonal
+        diagonal = self._weights
         xp = namespace(diagonal)
         n_columns = diagonal.shape[1]
         width = n_columns if joint.couples else 1
