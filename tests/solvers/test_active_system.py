@@ -37,6 +37,19 @@ def gaussian(X):
 CASES = [(linear, M), (stored, M), (gaussian, RANK)]
 
 
+@pytest.fixture
+def factorised(monkeypatch):
+    """The sizes of the systems that were factorised."""
+    sizes, factorise = [], active_system.shifted_solver
+
+    def counted(matrix, shift):
+        sizes.append(matrix.shape[0])
+        return factorise(matrix, shift)
+
+    monkeypatch.setattr(active_system, "shifted_solver", counted)
+    return sizes
+
+
 def equations(operator, rank, intercept, *, seed=0):
     """The system of a curvature that a third of the entries lack, and right sides."""
     rng = np.random.default_rng(seed)
@@ -70,22 +83,50 @@ def test_the_equations_hold(operator, rank, intercept):
 
 
 @pytest.mark.parametrize(("operator", "rank"), CASES)
-def test_few_dimensions_are_a_smaller_system(operator, rank, monkeypatch):
+def test_few_dimensions_are_a_smaller_system(operator, rank, monkeypatch, factorised):
     system, right, sums = equations(operator, rank, True)
-    solved = []
-
-    def counted(matrix, shift):
-        solved.append(matrix.shape[0])
-        return factorise(matrix, shift)
-
-    factorise = active_system.shifted_solver
-    monkeypatch.setattr(active_system, "shifted_solver", counted)
     small = system.solve(right, sums, rtol=1e-9)
-    assert solved == []
+    assert factorised == []
     monkeypatch.setattr(active_system, "_WORTH", 0.0)
     whole, _, _ = equations(operator, rank, True)
     assert_allclose(whole.solve(right, sums, rtol=1e-9), small, atol=1e-9)
-    assert solved == [int(np.sum(system.curvature.diagonal > 0))]
+    assert factorised == [int(np.sum(system.curvature.diagonal > 0))]
+
+
+@pytest.mark.parametrize(
+    ("matrices", "n_systems"), [(M + 3, M), (4, 2 * M), (3, 0)], ids=str
+)
+def test_systems_of_outputs_that_fit_in_memory_are_kept(
+    matrices, n_systems, monkeypatch, factorised
+):
+    # else they are factorised again for each right side, or not at all
+    monkeypatch.setattr(active_system, "_FEW", 0)
+    system, right, sums = equations(gaussian, M, True)
+    one = SpectralKernel(np.ones(M))
+    problem = system.prepared.problem
+    system = ActiveSystem(
+        NewtonCG().prepare_for(problem, one), system.curvature, system.alpha
+    )
+    problem.operator.workspace = matrices * system.size**2 / N**2
+    for _ in range(2):
+        change = system.solve(right, sums, rtol=1e-9)
+    assert len(factorised) == n_systems
+    W = system.curvature.diagonal
+    left = right - (system.prepared.joint @ change) - ALPHA * change / np.where(W, W, 1)
+    left -= np.mean(left, axis=0, where=W > 0)
+    assert_allclose(left[W > 0], 0.0, atol=1e-7)
+
+
+def test_a_system_that_does_not_fit_in_memory(monkeypatch, factorised):
+    monkeypatch.setattr(active_system, "_WORTH", 0.0)  # nor one by way of dimensions
+    monkeypatch.setattr(active_system, "_FEW", 0)
+    system, right, sums = equations(gaussian, M, True)
+    expected = system.solve(right, sums, rtol=1e-9)
+    assert factorised == [system.size]
+    small, _, _ = equations(gaussian, M, True)
+    small.prepared.problem.operator.workspace = 3 * small.size**2 / N**2
+    assert_allclose(small.solve(right, sums, rtol=1e-9), expected, atol=1e-7)
+    assert factorised == [system.size]
 
 
 def test_any_array_namespace():

@@ -8,17 +8,20 @@ E of the dual variables is zero elsewhere and
 the second where there is an intercept b. A system as small as there are active entries
 is factorised once, for however many right sides R. So is one of many where K and L have
 few dimensions (`okl.solvers.predictor.root_system`): a linear kernel, or an L of low
-rank. Another is solved by conjugate gradients, by products with K.
+rank. Another, or one that does not fit in memory, is solved by conjugate gradients, by
+products with K.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, namespace, shifted_solver
+from okl.numerics.memory import UNQUESTIONED
+from okl.problems import Problem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.root_system import RootSystem
@@ -31,11 +34,21 @@ _MILD, _ALPHAS = 1000, 30.0
 # Of larger ones conjugate gradients may take so many products: with steps that are not
 # close enough Newton's method takes hundreds of short ones at a small alpha.
 _MOST_PRODUCTS = 1000
+# As many matrices of its size there are while a system is factorised. So many numbers
+# are not asked for.
+_MATRICES, _FEW = 4, UNQUESTIONED / 8
 # The system by way of the dimensions of K and L:
 _SMALL = 200  # not for systems up to this size
 _WORTH = 0.5  # at most this part of the size
 _SHARP = 1e6  # refined where an entry counts more than so many alphas
 _SHARPEST = 1e11  # beyond that it has too few digits
+
+
+def factorises(problem: Problem, size: int, *, n_kept: int = 0) -> bool:
+    """Tell whether a system fits in memory, with so many others that are kept."""
+    operator = problem.operator
+    most = max(operator.workspace * operator.n_samples**2, _FEW)
+    return (_MATRICES + n_kept) * size**2 <= most
 
 
 @dataclass(frozen=True)
@@ -74,14 +87,15 @@ class ActiveSystem:
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
         size = self.size if self._roots is None else self._roots.size
-        if size > (_MILD if self._is_mild else DIRECT):
+        most = _MILD if self._is_mild else DIRECT
+        if size > most or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
 
     def solve_each(self, rights: Array, sums: Array) -> Array:
         """Return E (n_samples, n_outputs, q) for q right sides, by factorising."""
         change = namespace(rights).zeros_like(rights)
-        for block in self._blocks:
+        for block in self._kept if self._all_fit else self._factorised():
             columns = block.columns
             own = self.prepared.problem.entries.intercepts_of(columns)
             part = change[:, columns, :]
@@ -123,15 +137,24 @@ class ActiveSystem:
         """Whether conjugate gradients take few steps."""
         return self._steepest <= _ALPHAS * self.alpha
 
+    @property
+    def _all_fit(self) -> bool:
+        """Whether the system fits in memory beside those of all other outputs."""
+        others = 0 if self.prepared.joint.couples else self._weights.shape[1] - 1
+        return factorises(self.prepared.problem, self.size, n_kept=others)
+
     @cached_property
-    def _blocks(self) -> list[_Block]:
-        """The factorised systems: one, or one for each output."""
+    def _kept(self) -> list[_Block]:
+        """The factorised systems."""
+        return list(self._factorised())
+
+    def _factorised(self) -> Iterator[_Block]:
+        """Yield the factorised systems: one, or one for each output."""
         problem, joint = self.prepared.problem, self.prepared.joint
         diagonal = self._weights
         xp = namespace(diagonal)
         n_columns = diagonal.shape[1]
         width = n_columns if joint.couples else 1
-        blocks = []
         for first in range(0, n_columns, width):
             columns = slice(first, first + width)
             mask = diagonal[:, columns] > 0
@@ -145,12 +168,11 @@ class ActiveSystem:
                 members = groups[:, None] == xp.arange(own.stop - own.start)
                 members = xp.astype(members, diagonal.dtype)
             if self._roots is not None:
-                blocks.append(_Block(columns, mask, self._roots.solve, members))
+                yield _Block(columns, mask, self._roots.solve, members)
                 continue
             matrix = joint.block(rows, outputs if joint.couples else first)
             inverse = shifted_solver(matrix, self.alpha / diagonal[:, columns][mask])
-            blocks.append(_Block(columns, mask, inverse, members))
-        return blocks
+            yield _Block(columns, mask, inverse, members)
 
     @cached_property
     def _large(self) -> HessianSystem:

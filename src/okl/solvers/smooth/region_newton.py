@@ -25,7 +25,7 @@ from okl.numerics.arrays import Array, namespace, symmetric
 from okl.optimization.regions import Decomposed, WithBarrier
 from okl.output_kernels import SpectralKernel
 from okl.solvers.monitor import Monitor
-from okl.solvers.predictor.active_system import DIRECT
+from okl.solvers.predictor.active_system import DIRECT, factorises
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate
@@ -53,12 +53,14 @@ def takes(prepared: PreparedRounds) -> bool:
     problem = prepared.problem
     m = problem.n_outputs
     region = problem.structure.region(m)
+    n_entries = max(problem.targets.shape[0], m) * m
     return (
         has_labels(problem)
         and isinstance(prepared.models, AllColumns)
         and isinstance(region, WithBarrier)
         and region.only(m) is None
-        and max(problem.targets.shape[0], m) * m <= DIRECT
+        and n_entries <= DIRECT
+        and factorises(problem, n_entries)
     )
 
 
