@@ -357,6 +357,19 @@ def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
     assert np.mean(model.predict(table)["kind"] == table["kind"]) > 0.7
 
 
+@pytest.mark.parametrize(
+    "said", [["--loss", "huber"], ["--set", "loss=huber"]], ids=str
+)
+def test_a_loss_with_parameters(okl, related_csv, tmp_path, said):
+    result = okl(
+        *("fit", related_csv, "--target", "y_a", "--set", "loss__delta=3", *said),
+        *("--out", tmp_path / "out", *SMALL),
+    )
+    assert result.exit_code == 0, result.stderr
+    model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
+    assert model.loss_.delta == 3
+
+
 def test_an_alpha_for_each_output(okl, related, tmp_path):
     related.to_csv(tmp_path / "table.csv", index=False)
     result = okl(

@@ -49,7 +49,28 @@ def refused(okl, tmp_path):
         (["--target", "y_a", "--set", "foo=1"], "knows: alpha_per_output, alphas, eps"),
         (["--target", "y_a", "--set", "kernel__foo=1"], "kernel__gamma"),
         (["--target", "y_a", "--set", "structure__rank=2"], "not know structure__rank"),
-        (["--target", "y_a", "--set", "cv=3"], "not know cv"),
+        (["--target", "y_a", "--set", "cv=3"], "--set cv=3: give --cv 3 instead"),
+        (
+            ["--target", "y_a", "--kernel", "linear", "--set", "kernel=rbf"],
+            "--set kernel=rbf: give --kernel rbf instead",
+        ),
+        (
+            ["--target", "y_a", "--loss", "huber", "--set", "loss=squared"],
+            "--loss huber and --set loss=squared contradict each other",
+        ),
+        (
+            ["--target", "y_a", "--alpha-per-output", "--set", "alpha_per_output=False"],
+            "--alpha-per-output and --set alpha_per_output=False contradict",
+        ),
+        (
+            ["--target", "y_a", "--set", "tol=1e-3", "--set", "tol=1e-4"],
+            "--set tol=1e-3 and --set tol=1e-4 contradict each other",
+        ),
+        (["--target", "y_a", "--set", "loss__delta=2"], "give --loss huber"),
+        (
+            ["--target", "y_a", "--loss", "huber", "--set", "loss__quantile=0.1"],
+            "loss, loss__delta, max_iter",
+        ),
         (["--target", "y_a", "--set", "tol"], "has no '='"),
         (["--target", "y_a", "--set", "kernel__gamma=-1"], "finite and > 0"),
         (["--target", "y_a", "--set", "kernel__gamma=wide"], "got 'wide'"),

@@ -116,8 +116,8 @@ def fit(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A parameter: kernel__gamma=0.1, structure__rank=3, alphas=10, "
-            "tol=1e-5, ...; repeatable.",
+            help="A parameter: kernel__gamma=0.1, structure__rank=3, "
+            "loss__delta=2, alphas=10, tol=1e-5, ...; repeatable.",
         ),
     ] = None,
     tree: Annotated[
@@ -159,11 +159,9 @@ def fit(
             task_column=task_column,
             structures=structure or ([] if tree else ["frobenius"]),
             kernels=kernel or [],
-            assignments=[
-                *([f"loss={loss}"] if loss else []),
-                *(["alpha_per_output=True"] if alpha_per_output else []),
-                *(assignments or []),
-            ],
+            assignments=assignments or [],
+            loss=loss,
+            alpha_per_output=alpha_per_output,
             tree=tree,
             n_folds=cv,
             stability=stability,

@@ -72,6 +72,8 @@ def fit_table(
     structures: Sequence[str] = ("frobenius",),
     kernels: Sequence[str] = (),
     assignments: Sequence[str] = (),
+    loss: str | None = None,
+    alpha_per_output: bool = False,
     tree: str | None = None,
     n_folds: int | None = None,
     stability: int | None = None,
@@ -94,6 +96,8 @@ def fit_table(
         output, it is of.
     structures, kernels, assignments
         What the options ``--structure``, ``--kernel`` and ``--set`` say.
+    loss, alpha_per_output
+        What ``--loss`` and ``--alpha-per-output`` say.
     tree : str, optional
         For one target of classes that are the leaves of a tree: a table with the
         columns child and parent, or ``"paths"`` where the classes are paths. Structures
@@ -119,7 +123,14 @@ def fit_table(
         For anything that the user can mend; then nothing is written.
     """
     in_tree = tree is not None
-    settings = parse_settings(kernels, structures, assignments, in_tree=in_tree)
+    settings = parse_settings(
+        kernels,
+        structures,
+        assignments,
+        loss=loss,
+        alpha_per_output=alpha_per_output,
+        in_tree=in_tree,
+    )
     class_tree = None
     with staged_folder(out, may_be=[SURENESS_FILE, *TREE_FILES]) as folder:
         cells = _read(table, targets, task, task_column, in_tree=in_tree)
@@ -127,7 +138,6 @@ def fit_table(
         if tree is not None:
             class_tree, data = classes_in_tree(tree, data)
             settings.structures[0].set_params(class_tree=class_tree)
-            settings.search.setdefault("loss", "softmax")
             unseen = set(class_tree.classes_.tolist()) - set(data.y.tolist())
             if unseen and settings.search.setdefault("fit_intercept", False) is False:
                 note(

@@ -5,7 +5,8 @@
 not;
 ``--set name=value`` sets any of their parameters, or one of the search, by
 scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
-``alphas=10``. A value is read as a Python literal, and as text if it is none.
+``loss__delta=2``, ``alphas=10``. A value is read as a Python literal, and as text if it
+is none. What is said twice must be the same, an option and ``--set`` included.
 """
 
 from __future__ import annotations
@@ -21,11 +22,18 @@ from okl.cli.errors import UserError, listing
 from okl.estimators.search.candidates import SHORT_LIST
 from okl.estimators.search.to_be_learned import AUTO, is_auto
 from okl.kernels import KERNELS, Kernel, as_kernel
+from okl.losses import LOSSES, Loss, as_loss
 from okl.parameters.component import required_parameters
 from okl.structures import STRUCTURES, Structure, Tree
 
-# Parameters of the search that have an option of their own.
-_OPTIONS = {"kernel", "kernels", "structures", "cv"}
+# Parameters of estimators that an option has to say.
+_OPTIONS = {
+    "kernel": "--kernel",
+    "kernels": "--kernel",
+    "structure": "--structure",
+    "structures": "--structure",
+    "cv": "--cv",
+}
 _TREE = re.compile(r"class_tree=ClassTree\([^)]*\)(, )?")
 
 
@@ -40,7 +48,8 @@ class Settings:
     structures : list of Structure
         Those asked for, each once.
     search : dict
-        Other parameters of the estimators that choose by cross-validation.
+        Other parameters of the estimators that choose by cross-validation. The loss is
+        an object where one of its parameters was set.
     """
 
     kernels: list[Any] | str | None
@@ -58,6 +67,8 @@ def parse_settings(
     structures: Sequence[str],
     assignments: Iterable[str],
     *,
+    loss: str | None = None,
+    alpha_per_output: bool = False,
     in_tree: bool = False,
 ) -> Settings:
     """Build the settings; refuse unknown names, listing the known ones.
@@ -66,8 +77,13 @@ def parse_settings(
     the classes.
     """
     further = [_unset(Tree)] if in_tree else []
-    assignments = list(assignments)
-    if not kernels and any(text.startswith("kernel__") for text in assignments):
+    options = {"loss": (f"--loss {loss}", loss)} if loss else {}
+    if alpha_per_output:
+        options["alpha_per_output"] = ("--alpha-per-output", True)
+    values = _said_once(options, assignments)
+    if in_tree:
+        values.setdefault("loss", "softmax")
+    if not kernels and any(name.startswith("kernel__") for name in values):
         kernels = ["rbf"]  # a parameter of the kernel that nobody named
     known = {AUTO: None, SHORT_LIST: None, **KERNELS}
     named = [_known(name, known, "--kernel") for name in dict.fromkeys(kernels)]
@@ -88,14 +104,9 @@ def parse_settings(
         ],
         {},
     )
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals:
-            raise UserError(
-                f"--set {assignment} has no '='; expected name=value, such as "
-                "kernel__gamma=0.1."
-            )
-        _set(settings, name.strip(), _value(text.strip()))
+    # a loss before its parameters
+    for name in sorted(values, key=lambda name: "__" in name):
+        _set(settings, name, values[name])
     for structure in settings.structures[len(further) :]:
         missing = [
             p
@@ -124,13 +135,50 @@ def label(structure: Structure) -> str:
     return f"{name}{arguments.removesuffix('()')}"
 
 
+def _said_once(
+    options: Mapping[str, tuple[str, Any]], assignments: Iterable[str]
+) -> dict[str, Any]:
+    """Return the values of parameters by their names.
+
+    Raises
+    ------
+    UserError
+        If there are two of one parameter, in options or assignments; if an option has
+        to say it.
+    """
+    said = dict(options)
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise UserError(
+                f"--set {assignment} has no '='; expected name=value, such as "
+                "kernel__gamma=0.1."
+            )
+        name, text = name.strip(), text.strip()
+        if name in _OPTIONS:
+            option = _OPTIONS[name]
+            raise UserError(f"--set {assignment}: give {option} {text} instead.")
+        value = _value(text)
+        earlier, known = said.setdefault(name, (f"--set {assignment}", value))
+        if known != value:
+            raise UserError(
+                f"{earlier} and --set {assignment} contradict each other; leave one of "
+                "them out."
+            )
+    return {name: value for name, (_, value) in said.items()}
+
+
 def _set(settings: Settings, name: str, value: Any) -> None:
     owner, nested, parameter = name.partition("__")
-    objects: Sequence[Kernel | Structure] = []
-    if nested and owner in ("kernel", "structure"):
-        among: Sequence[Kernel | Structure] = settings.structures
+    objects: Sequence[Kernel | Structure | Loss] = []
+    if nested and owner == "loss":
+        objects = [_loss_to_set(settings, name)]
+    if nested and owner in ("kernel", "structure", "loss"):
+        among = objects
         if owner == "kernel":
             among = settings.named_kernels
+        elif owner == "structure":
+            among = settings.structures
         objects = [thing for thing in among if parameter in thing.get_params()]
     elif name in _search_parameters():
         settings.search[name] = value
@@ -144,8 +192,23 @@ def _set(settings: Settings, name: str, value: Any) -> None:
         thing.set_params(**{parameter: value})
 
 
+def _loss_to_set(settings: Settings, name: str) -> Loss:
+    """Return the loss of the search, an object from now on."""
+    loss = settings.search.get("loss")
+    if loss is None:
+        parameter = name.partition("__")[2]
+        have = [n for n, cls in LOSSES.items() if parameter in cls().get_params()]
+        raise UserError(
+            f"--set {name} is a parameter of a loss, and none is named: give --loss"
+            + (f" {' or '.join(have)}." if have else f", one of: {listing(LOSSES)}.")
+        )
+    if isinstance(loss, str):
+        loss = settings.search["loss"] = as_loss(_known(loss, LOSSES, "--loss"))
+    return loss
+
+
 def _search_parameters() -> set[str]:
-    return set(OutputKernelRegressorCV().get_params(deep=False)) - _OPTIONS
+    return set(OutputKernelRegressorCV().get_params(deep=False)) - set(_OPTIONS)
 
 
 def _known_names(settings: Settings) -> list[str]:
@@ -154,6 +217,8 @@ def _known_names(settings: Settings) -> list[str]:
         names |= {f"kernel__{name}" for name in kernel.get_params()}
     for structure in settings.structures:
         names |= {f"structure__{name}" for name in structure.get_params()}
+    if isinstance(settings.search.get("loss"), Loss):
+        names |= {f"loss__{name}" for name in settings.search["loss"].get_params()}
     return sorted(names | _search_parameters())
 
 
