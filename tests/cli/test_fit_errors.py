@@ -59,8 +59,8 @@ def refused(okl, tmp_path):
             "--loss huber and --set loss=squared contradict each other",
         ),
         (
-            ["--target", "y_a", "--alpha-per-output", "--set", "alpha_per_output=False"],
-            "--alpha-per-output and --set alpha_per_output=False contradict",
+            ["--target", "y_a", "--alpha-per-output", "--set", "alpha_per_output=0"],
+            "--alpha-per-output and --set alpha_per_output=0 contradict",
         ),
         (
             ["--target", "y_a", "--set", "tol=1e-3", "--set", "tol=1e-4"],

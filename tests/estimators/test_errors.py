@@ -269,6 +269,7 @@ def never(rows, others):
         ({"structures": [Sparse(3.0)]}, "mu must be a number from 0"),
         ({"structures": "cluster"}, "'cluster' has no default for n_clusters"),
         ({"scoring": "r3"}, "'r3' is not a valid scoring value|r3"),
+        ({"scoring": "accuracy"}, "'accuracy' does not fit.*numbers.*such as 'r2'"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
     ],
 )
@@ -405,6 +406,14 @@ NAMED = pd.DataFrame(Y, columns=["b", "c", "d"])
 def test_what_cannot_be_computed_with_is_named(use, message):
     with pytest.raises((ValueError, TypeError), match=message):
         use()
+
+
+@pytest.mark.parametrize("scoring", ["r2", "precision"])
+def test_scores_of_other_targets_are_refused(scoring):
+    y = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    search = OutputKernelClassifierCV(never, alphas=2, cv=2, scoring=scoring)
+    with pytest.raises(ValueError, match=f"{scoring}' does not fit.*multiclass"):
+        search.fit(X, y)
 
 
 def test_scores_that_are_not_numbers_are_refused():

@@ -77,7 +77,9 @@ def parse_settings(
     the classes.
     """
     further = [_unset(Tree)] if in_tree else []
-    options = {"loss": (f"--loss {loss}", loss)} if loss else {}
+    options: dict[str, tuple[str, Any]] = {}
+    if loss:
+        options["loss"] = (f"--loss {loss}", loss)
     if alpha_per_output:
         options["alpha_per_output"] = ("--alpha-per-output", True)
     values = _said_once(options, assignments)

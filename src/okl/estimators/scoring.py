@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils.multiclass import type_of_target
 
 import okl.metrics
 
@@ -33,8 +35,8 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     ------
     ValueError
         If there are several scores; if the scorer needs probabilities that the loss
-        does not have; or if targets are missing, and it is one of scikit-learn's,
-        which take no NaN.
+        does not have; or if it is one of scikit-learn's, and targets are missing, of
+        which these take none, or of a kind that it is not for.
     """
     given = estimator.scoring
     if isinstance(given, list | tuple | set | dict):
@@ -58,6 +60,30 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
             f"targets, and {n_missing} entries of y are NaN. Leave scoring=None, or "
             f"take a score of what was observed: scoring={names}."
         )
+    _check_kind(estimator, scorer, y)
+
+
+def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
+    """Refuse a score of scikit-learn that takes no such targets.
+
+    It is tried on the targets, beside themselves as labels or numbers near to them.
+    """
+    labels = is_classifier(estimator)
+    if labels and scorer._response_method != "predict":
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scorer._score_func(y, y if labels else y + 0.25, **scorer._kwargs)
+    except (ValueError, TypeError) as error:
+        fitting = "'accuracy', 'balanced_accuracy' or 'neg_log_loss'"
+        if not labels:
+            fitting = "'r2', 'neg_mean_squared_error' or 'neg_mean_absolute_error'"
+        raise ValueError(
+            f"scoring={estimator.scoring!r} does not fit targets that are "
+            f"{type_of_target(y) if labels else 'numbers'} ({error}). Leave "
+            f"scoring=None, or take one that does, such as {fitting}."
+        ) from error
 
 
 def _name(scorer: str) -> str:
