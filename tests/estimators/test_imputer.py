@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 
-from okl import OutputKernelImputer, OutputKernelRegressor
+from okl import OutputKernelImputer, OutputKernelRegressor, OutputKernelRegressorCV
 from okl.kernels import Gaussian, Matern, PerOutput
 from okl.structures import Fixed
 from tests.covering import later
@@ -55,6 +55,19 @@ def test_related_columns_fill_each_other_in(transform_y):
     assert_allclose(imputer.transform(table), filled)
     nothing = imputer.transform(np.full((1, 3), np.nan))
     assert np.all(np.abs(nothing - whole.mean(axis=0)) < 0.2 * whole.std(axis=0))
+
+
+@pytest.mark.parametrize("n_iter", [0, 2])
+def test_what_is_said_of_columns_names_them(n_iter):
+    X, Y = with_inputs(20)
+    Y[2:, 1] = np.nan
+    search = OutputKernelRegressorCV("rbf", structures="identity", alphas=3, cv=20)
+    imputer = OutputKernelImputer(search, n_iter=n_iter)
+    imputer.fit(pd.DataFrame(Y, columns=["a", "b", "c"]), X=X)
+    assert list(imputer.estimator_.output_names_) == ["a", "b", "c"]
+    Y[1:, 1] = np.nan
+    with pytest.warns(UserWarning, match=r"no targets of the outputs 'b' \(fold 0\)"):
+        imputer.fit(pd.DataFrame(Y, columns=["a", "b", "c"]), X=X)
 
 
 def test_units_and_order_of_columns_do_not_matter():

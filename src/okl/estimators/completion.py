@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from okl.estimators.frames import titled
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.operators import KernelOperator, Spectrum, operator_of
@@ -65,12 +66,12 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         max_memory=model.max_memory,
     )
     fill = _RowByRow() if posterior.prior() is None else _Together(X, values)
-    filled = None
+    names, filled = getattr(model, "output_names_", None), None
     for _ in range(n_iter):
         before, filled = filled, fill(model, filled)
         if before is not None and np.all(np.abs(filled - before) <= _TOLERANCE * scale):
             break
-        model = again.fit(X, filled)
+        model = again.fit(X, titled(filled, names))
         model._process = replace(model._gaussian_process(), filled=missing)
     return model
 

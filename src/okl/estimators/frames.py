@@ -108,3 +108,18 @@ def _listed(columns: list[str]) -> str:
     more = f" and {len(columns) - _MOST} more" if len(columns) > _MOST else ""
     noun = "the column" if len(columns) == 1 else "the columns"
     return f"{noun} {', '.join(columns[:_MOST])}{more}"
+
+
+class _Titled(np.ndarray):
+    """An array whose columns have names, as those of a data frame."""
+
+    columns: Any
+
+
+def titled(values: np.ndarray, names: Any) -> np.ndarray:
+    """Return a table whose columns are known by these names, as it is for None."""
+    if names is None:
+        return values
+    found = values.view(_Titled)
+    found.columns = names
+    return found

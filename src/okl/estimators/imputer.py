@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 from okl.estimators.column_units import WAYS, ColumnUnits
 from okl.estimators.completion import completed
 from okl.estimators.failed_fits import whole_or_not_at_all
-from okl.estimators.frames import validated
+from okl.estimators.frames import titled, validated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
 from okl.numerics.validation import check_choice, check_count, check_magnitude
@@ -103,7 +103,8 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.distribution_ = RowDistribution.of(values) if X is None else None
         if X is None:
             return self
-        first = clone(estimator).fit(X, values)
+        names = getattr(self, "feature_names_in_", None)
+        first = clone(estimator).fit(X, titled(values, names))
         self.estimator_ = completed(first, X, values, self.n_iter)
         return self
 
