@@ -248,9 +248,7 @@ def test_what_has_no_closed_form(make):
         made(make, Y).evaluate(Dense(K), 1.0, Frobenius())
     with pytest.raises(ValueError, match=r"missing targets .* no closed form for Mean"):
         made(make, Y, OBSERVED).evaluate(Dense(K), 1.0, Mean())
-    with pytest.raises(
-        ValueError, match=r"needs the squared loss .* got the loss Huber"
-    ):
+    with pytest.raises(ValueError, match=r"needs the squared loss, got Huber"):
         make(Observed(Y, Huber()), fit_intercept=True)
     with pytest.raises(ValueError, match="All outputs are constant"):
         made(make, np.ones((N, 2)))

@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose
 from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.coding.tasks import Tasks
 from okl.kernels import Gaussian
-from okl.losses import Hinge, Huber, Logistic, Softmax, Squared, SquaredHinge
+from okl.losses import Hinge, Huber, Logistic, Quantile, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, SeparableSum, Term
 from okl.problems import Observed
-from okl.selection.criteria import FoldsLikelihood
+from okl.selection.criteria import FoldsError, FoldsLikelihood
 from okl.structures import Fixed, Frobenius, Identity, LowRank, Mean
 from tests.samples import draw, draw_classes, psd, targets_for
 from tests.selection.criteria.differences import (
@@ -229,8 +229,12 @@ def test_rows_and_outputs_may_be_permuted():
 
 def test_what_cannot_be_judged_by_folds():
     K, Y = targets_for(Softmax(), N, M)
-    with pytest.raises(ValueError, match=r"smooth loss, got Hinge"):
+    with pytest.raises(ValueError, match=r"smooth loss, got Hinge.*'logistic'\.$"):
         made(Y, Hinge())
+    for criterion in (FoldsLikelihood, FoldsError):
+        observed = Observed(Y, Quantile(0.1))
+        with pytest.raises(ValueError, match=r"got Quantile\(.*'huber'.* kernel_ "):
+            criterion(observed, folds_of(N), fit_intercept=True)
     long = Observed(Y[:, :1], Squared(), tasks=Tasks(np.arange(N) % 2, 2))
     with pytest.raises(ValueError, match="data in long form"):
         FoldsLikelihood(long, folds_of(N), fit_intercept=True)

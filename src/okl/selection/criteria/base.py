@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from okl.operators import Operator
+from okl.problems import Observed
 from okl.structures import Structure
 
 
@@ -143,3 +144,22 @@ class Criterion(ABC):
     def cold(self) -> Criterion:
         """Return the same criterion, without what it keeps of evaluations before."""
         return self
+
+
+def check_criteria_are_for(observed: Observed) -> None:
+    """Raise ValueError for targets of which no criterion can judge a fit."""
+    if observed.tasks is not None:
+        raise ValueError(
+            "No criterion is for data in long form: give y as a matrix, one column for "
+            "each output and NaN where it was not observed, and no task."
+        )
+    loss = observed.loss
+    if "smooth" in loss.capabilities:
+        return
+    advice = (
+        "Use loss='softmax' or 'logistic'."
+        if "classification" in loss.capabilities
+        else "Learn with loss='squared' or 'huber', and fit with the kernel_ that was "
+        "learned."
+    )
+    raise ValueError(f"Criteria need a smooth loss, got {loss}. {advice}")

@@ -32,7 +32,12 @@ from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
-from okl.selection.criteria.base import Criterion, Evaluation, TermDerivative
+from okl.selection.criteria.base import (
+    Criterion,
+    Evaluation,
+    TermDerivative,
+    check_criteria_are_for,
+)
 from okl.selection.criteria.decoupled import (
     Decoupled,
     Derivative,
@@ -64,11 +69,11 @@ class ClosedFormCriterion(Criterion):
     """
 
     def __init__(self, observed: Observed, *, fit_intercept: bool) -> None:
-        if "quadratic" not in observed.loss.capabilities or observed.tasks is not None:
-            form = "" if observed.tasks is None else " and data in long form"
+        check_criteria_are_for(observed)
+        if "quadratic" not in observed.loss.capabilities:
             raise ValueError(
-                f"{type(self).__name__} needs the squared loss and a target matrix; "
-                f"got the loss {observed.loss}{form}. Use the likelihood of folds."
+                f"{type(self).__name__} needs the squared loss, got {observed.loss}. "
+                "Use the likelihood of folds."
             )
         targets, weights = observed.targets, observed.weights
         if weights is None:

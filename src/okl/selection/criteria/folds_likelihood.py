@@ -43,7 +43,12 @@ from okl.operators import Operator
 from okl.optimization.regions import Free
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria.adjoint import Adjoint
-from okl.selection.criteria.base import Criterion, Evaluation, Value
+from okl.selection.criteria.base import (
+    Criterion,
+    Evaluation,
+    Value,
+    check_criteria_are_for,
+)
 from okl.selection.criteria.fold_checks import Names, check_folds
 from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.selection.criteria.fold_term import FoldPart, HeldOutTerm, summed
@@ -85,17 +90,7 @@ class FoldsLikelihood(Criterion):
         rtol: float = 1e-5,
         names: Names = None,
     ) -> None:
-        if "smooth" not in observed.loss.capabilities or observed.tasks is not None:
-            if observed.tasks is not None:
-                raise ValueError(
-                    "No criterion is for data in long form: give y as a matrix, one "
-                    "column for each output and NaN where it was not observed, and no "
-                    "task."
-                )
-            raise ValueError(
-                f"The likelihood of folds needs a smooth loss, got {observed.loss}. "
-                "Use loss='softmax', 'logistic', 'huber' or 'squared'."
-            )
+        check_criteria_are_for(observed)
         self.observed, self.fit_intercept = observed, fit_intercept
         self.tol, self.max_iter, self.rtol = tol, max_iter, rtol
         self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
