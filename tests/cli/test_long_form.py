@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 
 from okl import OutputKernelRegressor
+from okl.cli.data import take_apart
+from okl.cli.search import prepare
+from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
+from okl.structures import Frobenius, Identity, Mean
 from tests.cli.conftest import FEW, FEWER_ALPHAS, SMALL
 
 
@@ -104,6 +108,29 @@ def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
         answers = pd.read_csv(out)["mark"]
         assert np.all(answers.notna()[west] == answered)
         assert np.mean((answers == table["mark"])[answers.notna()]) > 0.9
+
+
+MEANS = [Mean(1.0), Mean(10.0), Mean(100.0)]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "structures", "column", "expected"),
+    [
+        ([], [], "school", [*MEANS, Frobenius()]),
+        (["linear"], [], "school", [Frobenius()]),
+        ([], ["mean"], "school", [Mean()]),
+        ([], [], None, [Frobenius()]),
+    ],
+    ids=["nothing named", "kernel", "structure", "columns"],
+)
+def test_tasks_are_drawn_to_their_mean_by_default(
+    kernels, structures, column, expected
+):
+    data = take_apart(sample(), ["mark"], None, column)
+    search = prepare(data, parse_settings(kernels, structures, []), None)
+    assert list(map(repr, search.structures)) == list(
+        map(repr, [*expected, Identity()])
+    )
 
 
 def test_what_is_refused(okl, fitted, tmp_path):

@@ -83,7 +83,8 @@ def fit(
         list[str] | None,
         typer.Option(
             help="Relations of outputs: frobenius (default but for --tree), low_rank, "
-            "trace_ball, sparse, cluster, mean, identity (always tried); repeatable."
+            "trace_ball, sparse, cluster, mean, identity (always tried); repeatable. "
+            "Of --task-column also mean by default, unless a kernel is named."
         ),
     ] = None,
     kernel: Annotated[
@@ -157,7 +158,7 @@ def fit(
             destination(out),
             task=task.value if task else None,
             task_column=task_column,
-            structures=structure or ([] if tree else ["frobenius"]),
+            structures=structure or [],
             kernels=kernel or [],
             assignments=assignments or [],
             loss=loss,

@@ -69,7 +69,7 @@ def fit_table(
     *,
     task: Task | None = None,
     task_column: str | None = None,
-    structures: Sequence[str] = ("frobenius",),
+    structures: Sequence[str] = (),
     kernels: Sequence[str] = (),
     assignments: Sequence[str] = (),
     loss: str | None = None,

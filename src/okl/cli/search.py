@@ -29,9 +29,10 @@ from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
+from okl.estimators.search.candidates import OF_TASKS
 from okl.estimators.search.forecast import Forecast
 from okl.selection.folds import splitter_of
-from okl.structures import Identity, Structure
+from okl.structures import Frobenius, Identity, Structure
 
 # Rows of the smallest table.
 _FEWEST = 4
@@ -137,7 +138,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     UserError
         For parameters that are of no use to the task.
     """
-    structures = list(settings.structures)
+    structures = list(settings.structures) or _usual(data, settings)
     if not any(isinstance(structure, Identity) for structure in structures):
         structures.append(Identity())
     regression = data.task == "regression"
@@ -162,6 +163,12 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
         cv=folds if n_folds or given else None,
         **parameters,
     )
+
+
+def _usual(data: Data, settings: Settings) -> list[Structure]:
+    """Return the structures where none is named, those of the estimators for tasks."""
+    open_tasks = data.ids is not None and settings.kernels is None
+    return list(OF_TASKS) if open_tasks else [Frobenius()]
 
 
 def forecast(data: Data, X: np.ndarray, search: Any) -> Forecast:
