@@ -163,6 +163,22 @@ def test_seconds_grow_with_what_is_searched():
         assert larger.forecast(X, Y).seconds > 1.2 * base
 
 
+def test_seconds_count_the_starts_of_widths():
+    # 200 rows are few for 41 columns, for 39 they are not
+    rows = np.random.default_rng(0).normal(size=(200, 41))
+    search = regressor(structures="identity", cv=None)
+    few, enough = (search.forecast(rows[:, :d], Y[:200]).seconds for d in (41, 39))
+    assert few > 1.2 * enough
+
+
+def test_seconds_of_one_width_are_less():
+    # the square of the rows times the columns is 1e8 at 2500 columns
+    wide = np.random.default_rng(0).normal(size=(200, 2600))
+    search = regressor(structures="identity", cv=None)
+    one, each = (search.forecast(wide[:, :d], Y[:200]).seconds for d in (2600, 2400))
+    assert one < each / 2
+
+
 def test_the_sentence():
     said = str(
         OutputKernelRegressorCV(

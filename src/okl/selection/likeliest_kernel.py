@@ -38,6 +38,17 @@ SOME_ROWS = 400
 _ITERATIONS, _FIRST, _LAST = 40, 10, 12
 
 
+def learns_widths(n_samples: int, n_features: int) -> bool:
+    """Tell whether a width for each column is learned."""
+    few = n_samples**2 * n_features <= MOST_DISTANCES
+    return n_features > 1 and (n_features <= MOST_WIDTHS or few)
+
+
+def widths_may_fit_noise(n_samples: int, n_features: int) -> bool:
+    """Tell whether rows are so few that one width for all columns may be better."""
+    return n_samples < ROWS_PER_WIDTH * n_features
+
+
 def likeliest_kernel(rows: StandardRows) -> Kernel:
     """Return the best candidate, learned on all rows."""
     some = _some(rows)
@@ -51,8 +62,8 @@ def likeliest_kernel(rows: StandardRows) -> Kernel:
 def _candidates(rows: StandardRows) -> list[Kernel]:
     """Return what is linear plus Matern or Laplacian, learned on these rows."""
     n, d = rows.Z.shape
-    several = d > 1 and (d <= MOST_WIDTHS or n**2 * d <= MOST_DISTANCES)
-    compares = not several or n < ROWS_PER_WIDTH * d
+    several = learns_widths(n, d)
+    compares = not several or widths_may_fit_noise(n, d)
     one_width = _likeliest(rows, first_kernel(d), _ITERATIONS if compares else _FIRST)
     found = [one_width] if compares else []
     if several:

@@ -26,7 +26,12 @@ from okl.estimators.search.forecast_memory import (
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.trials import Experiment
-from okl.selection.likeliest_kernel import ROWS_PER_WIDTH, SOME_ROWS
+from okl.selection.likeliest_kernel import (
+    ROWS_PER_WIDTH,
+    SOME_ROWS,
+    learns_widths,
+    widths_may_fit_noise,
+)
 from okl.structures import Identity, Structure
 
 # Rows of the decomposition that is timed; a multiplication and addition in a product of
@@ -39,11 +44,13 @@ _TIMED, _PRODUCT = 600, 0.1
 _KNOWN, _LEARNED, _FEW = 60.0, 240.0, 40
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
-# Evaluations of a likelihood while a kernel is learned, from some rows and from all in
-# the end; how many decompositions each is worth, and products with one column, for the
-# kernel and its derivatives. For other losses each takes two fits to every fold, one
-# for the value and as much for the derivative.
-_EVALUATIONS, _LAST_EVALUATIONS, _FACTORISED, _DIFFERENTIATED = 90.0, 15.0, 0.5, 1500.0
+# Evaluations of a likelihood while a kernel is learned: of one width for all columns,
+# of a width for each, from a second start as well, and from all rows in the end. How
+# many decompositions each is worth, and products with one column, for the kernel and
+# its derivatives, and what a column of X adds to the distances. For other losses each
+# takes two fits to every fold, one for the value and as much for the derivative.
+_ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
+_FACTORISED, _DIFFERENTIATED, _DISTANCES = 0.5, 1500.0, 6.0
 _EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
@@ -168,20 +175,29 @@ def _of_learning(learning: KernelLearning | None) -> float:
         products = len(learning.folds) * _OF_FOLD * _KNOWN * n**2 * max(m, _FEW)
         return _EVALUATIONS_OF_FOLDS * _unit() * products * _PRODUCT
     d, sizes = learning.X.shape[1], np.array([n])
+    evaluations = _evaluations(n, d)
     if not learning.observed.complete and weights is not None:
         # a factorisation for each output, which has rows of its own
-        return _EVALUATIONS * _of_likelihood((weights > 0).sum(axis=0), d)
+        return evaluations * _of_likelihood((weights > 0).sum(axis=0), d)
     enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
     if n < 2 * enough:
-        return _EVALUATIONS * _of_likelihood(sizes, d)
+        return evaluations * _of_likelihood(sizes, d)
     of_some = _EVALUATIONS * _of_likelihood(sizes / (n // enough), d)
     return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d)
+
+
+def _evaluations(n_samples: int, n_features: int) -> float:
+    """Return how often a likelihood is evaluated while a kernel is learned."""
+    if not learns_widths(n_samples, n_features):
+        return _ONE_WIDTH
+    again = widths_may_fit_noise(n_samples, n_features)
+    return _EVALUATIONS + again * _SECOND_START
 
 
 def _of_likelihood(sizes: np.ndarray, n_features: int) -> float:
     """Return the seconds of a likelihood, of so many rows for each factorisation."""
     work = _FACTORISED * sizes**3.0
-    work += (_DIFFERENTIATED * _PRODUCT + n_features) * sizes**2.0
+    work += (_DIFFERENTIATED * _PRODUCT + _DISTANCES * n_features) * sizes**2.0
     return _unit() * float(np.sum(work))
 
 
