@@ -589,3 +589,16 @@ def test_few_rows_have_fewer_folds(n):
     X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
     model = OutputKernelRegressorCV("auto", "frobenius", alphas=3).fit(X, Y)
     assert model.scores_.shape[-1] == n // 2
+
+
+def test_folds_without_a_target_of_the_tasks_that_can_be_learned():
+    # nine tasks have one positive row each, which is in no training part of some fold
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(100, 3)), np.repeat(np.arange(10), 10)
+    y = (np.arange(100) % 10 == 0).astype(int)
+    y[:10] = X[:10, 0] > np.median(X[:10, 0])
+    for seed in range(4):
+        search = OutputKernelClassifierCV(
+            structures="identity", alphas=1, random_state=seed
+        )
+        assert search.fit(X, y, task=task).feature_relevances_.shape == (3,)

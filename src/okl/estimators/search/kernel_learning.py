@@ -25,6 +25,7 @@ from okl.estimators.search.learnable_targets import (
     of_mean_weight_one,
     why_not_learnable,
     with_likelihood,
+    with_targets,
 )
 from okl.estimators.targets import TrainingTargets
 from okl.problems import Observed
@@ -128,6 +129,7 @@ class KernelLearning:
         if some is not None and "quadratic" not in some.loss.capabilities:
             folds = folds_of(some, random_state)
             some = learnable_in_all(some, folds)
+            folds = folds if some is None else with_targets(some, folds)
         if some is None:
             raise NothingToLearnError(why_not_learnable(matrix))
         if len(kept) < _FEWEST:

@@ -206,3 +206,11 @@ def learnable_in_all(observed: Observed, folds: Folds) -> Observed | None:
         return None
     outputs = np.flatnonzero(known)
     return _of_outputs(observed, outputs) if len(outputs) else None
+
+
+def with_targets(observed: Observed, folds: Folds) -> Folds:
+    """Return the folds that hold out a target; rows of outputs left out have none."""
+    weights = observed.weights
+    if weights is None:
+        return folds
+    return [fold for fold in folds if np.any(weights[fold[1]] > 0)]
