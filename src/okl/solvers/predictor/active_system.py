@@ -7,9 +7,14 @@ E of the dual variables is zero elsewhere and
 
 the second where there is an intercept b. A system as small as there are active entries
 is factorised once, for however many right sides R. So is one of many where K and L have
-few dimensions (`okl.solvers.predictor.root_system`): a linear kernel, or an L of low
-rank. Another, or one that does not fit in memory, is solved by conjugate gradients, by
-products with K.
+few dimensions, K = Q Q' and L = B B': a linear kernel, or an L of low rank. With a row
+of Phi for each active entry, the product of a row of Q and one of B, and D = alpha / W
+
+.. math:: (\Phi \Phi' + D)^{-1}
+          = D^{-1} - D^{-1} \Phi (I + \Phi' D^{-1} \Phi)^{-1} \Phi' D^{-1},
+
+and neither J nor Phi is formed (`okl.solvers.predictor.woodbury`). Another, or one that
+does not fit in memory, is solved by conjugate gradients, by products with K.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from okl.numerics.memory import UNQUESTIONED
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
-from okl.solvers.predictor.root_system import RootSystem
+from okl.solvers.predictor.woodbury import small_solver
 
 # Systems up to this size are solved directly.
 DIRECT = 3000
@@ -42,6 +47,7 @@ _SMALL = 200  # not for systems up to this size
 _WORTH = 0.5  # at most this part of the size
 _SHARP = 1e6  # refined where an entry counts more than so many alphas
 _SHARPEST = 1e11  # beyond that it has too few digits
+_ENTRIES = 2**22  # numbers that are multiplied at once
 
 
 def factorises(problem: Problem, size: int, *, n_kept: int = 0) -> bool:
@@ -86,7 +92,7 @@ class ActiveSystem:
         Its columns have the given sums if there is an intercept, and entries to take
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
-        size = self.size if self._roots is None else self._roots.size
+        size = self.size if self._roots is None else _n_dimensions(*self._roots)
         most = _MILD if self._is_mild else DIRECT
         if size > most or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
@@ -112,19 +118,53 @@ class ActiveSystem:
         return xp.where(diagonal > least, diagonal, xp.zeros_like(diagonal))
 
     @cached_property
-    def _roots(self) -> RootSystem | None:
-        """The system in the place of a large one, None where it is not much smaller."""
+    def _roots(self) -> tuple[Array, Array] | None:
+        """R and B, None where they make no system that is much smaller."""
         joint = self.prepared.joint
         if self.size <= _SMALL or not joint.couples:
             return None
         roots = joint.roots()
-        if roots is None:
+        if roots is None or self._steepest > _SHARPEST * self.alpha:
             return None
-        refined = self._steepest > _SHARP * self.alpha
-        weights = self._weights / self.alpha
-        system = RootSystem(*roots, weights, refined=refined)
-        worth = 0 < system.size <= _WORTH * self.size
-        return system if worth and self._steepest <= _SHARPEST * self.alpha else None
+        return roots if 0 < _n_dimensions(*roots) <= _WORTH * self.size else None
+
+    def by_roots(self, Q: Array, B: Array) -> Callable[[Array], Array]:
+        """Return what solves for the active entries, (n_active, p) row by row."""
+        W, alpha, k, q = self._weights, self.alpha, Q.shape[1], B.shape[1]
+        xp, (n, m), mask = namespace(W), W.shape, W > 0
+        weights, refined = W[mask][:, None] / alpha, self._steepest > _SHARP * alpha
+        noise = xp.full((n, 1), alpha, dtype=W.dtype)
+        small = small_solver([(Q, B)], self.curvature, noise)
+
+        def adjoint(entries: Array) -> Array:
+            """Return Phi' times entries."""
+            whole = xp.zeros((n, m, entries.shape[1]), dtype=W.dtype)
+            whole[mask] = entries
+            inside = xp.reshape(Q.T @ xp.reshape(whole, (n, -1)), (k, m, -1))
+            return xp.reshape(xp.permute_dims(B.T @ inside, (1, 0, 2)), (q * k, -1))
+
+        def image(inside: Array) -> Array:
+            """Return Phi times an array (q k, p)."""
+            inside = xp.permute_dims(xp.reshape(inside, (q, k, -1)), (1, 0, 2))
+            rows = Q @ xp.reshape(B @ inside, (k, -1))
+            return xp.reshape(rows, (n, m, -1))[mask]
+
+        def once(right: Array) -> Array:
+            return weights * (right - image(small(adjoint(weights * right))))
+
+        def solve(right: Array) -> Array:
+            found = once(right)
+            if refined:
+                # a right side that Phi has nearly loses digits to the difference
+                found = found + once(right - image(adjoint(found)) - found / weights)
+            return found
+
+        def in_parts(right: Array) -> Array:
+            width, p = max(_ENTRIES // (n * m), 1), right.shape[1]
+            slices = [slice(i, min(i + width, p)) for i in range(0, p, width)]
+            return xp.concat([solve(right[:, some]) for some in slices], axis=1)
+
+        return in_parts
 
     @cached_property
     def _steepest(self) -> float:
@@ -168,10 +208,11 @@ class ActiveSystem:
                 members = groups[:, None] == xp.arange(own.stop - own.start)
                 members = xp.astype(members, diagonal.dtype)
             if self._roots is not None:
-                yield _Block(columns, mask, self._roots.solve, members)
-                continue
-            matrix = joint.block(rows, outputs if joint.couples else first)
-            inverse = shifted_solver(matrix, self.alpha / diagonal[:, columns][mask])
+                inverse = self.by_roots(*self._roots)
+            else:
+                matrix = joint.block(rows, outputs if joint.couples else first)
+                shift = self.alpha / diagonal[:, columns][mask]
+                inverse = shifted_solver(matrix, shift)
             yield _Block(columns, mask, inverse, members)
 
     @cached_property
@@ -195,6 +236,10 @@ class ActiveSystem:
         adjoint = curvature.adjoint(right)
         solved = self._large.solve(adjoint, rtol=rtol, max_iter=_MOST_PRODUCTS)
         return first + curvature.factor(solved)
+
+
+def _n_dimensions(R: Array, B: Array) -> int:
+    return int(R.shape[1] * B.shape[1])
 
 
 @dataclass(frozen=True)

@@ -133,12 +133,15 @@ def eliminated(
 def weighted_grams(sample: Array, weights: Array) -> Array:
     """Return R' diag(w) R for each column w of the weights, as columns (k^2, m).
 
-    A row of all of them is one product of matrices, half of which the symmetry saves.
+    Of many columns a row of all of them is one product of matrices, half of which the
+    symmetry saves.
     """
     xp = namespace(weights)
     k, m = sample.shape[1], weights.shape[1]
     grams = xp.empty((k, k, m), dtype=weights.dtype)
-    for a in range(k):
+    for c in range(m if m < k else 0):
+        grams[:, :, c] = sample.T @ (sample * weights[:, c : c + 1])
+    for a in range(0 if m < k else k):
         row = (sample[:, a : a + 1] * sample[:, a:]).T @ weights
         grams[a, a:, :] = row
         grams[a:, a, :] = row

@@ -40,9 +40,7 @@ def woodbury(
     """
     if not terms:
         return lambda right: right / noise
-    matrix = _gram(terms, curvature, noise)
-    xp = namespace(matrix)
-    solve = definite_solver(matrix + xp.eye(matrix.shape[0], dtype=matrix.dtype))
+    xp, solve = namespace(noise), small_solver(terms, curvature, noise)
 
     def apply(right: Array) -> Array:
         rows = curvature.factor(right / noise)
@@ -57,28 +55,40 @@ def woodbury(
     return apply
 
 
+def small_solver(
+    terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
+) -> Callable[[Array], Array]:
+    """Return what solves with I + Z'D^-1 Z, given as for `woodbury`."""
+    matrix = _gram(terms, curvature, noise)
+    identity = namespace(matrix).eye(matrix.shape[0], dtype=matrix.dtype)
+    return definite_solver(matrix + identity)
+
+
 def _gram(
     terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
 ) -> Array:
     """Return Z'D^-1 Z, for each R_q and B_q p_q blocks of k_q rows.
 
     It is what the diagonal of W makes of it, from one matrix R'D_cR for each output c,
-    without what the outputs of a row share, the product of a matrix with itself.
+    or each pair of columns of an only B where these are fewer, without what the outputs
+    of a row share, the product of a matrix with itself.
     """
     weights = curvature.diagonal / noise
-    xp, (n, m) = namespace(weights), weights.shape
+    xp, (n, n_outputs) = namespace(weights), weights.shape
     sample = xp.concat([R for R, _ in terms], axis=1)
-    grams = xp.reshape(weighted_grams(sample, weights).T, (m, sample.shape[1], -1))
+    few = len(terms) == 1 and terms[0][1].shape[1] ** 2 < n_outputs
+    if few:
+        weights = weights @ _pairs(terms[0][1], terms[0][1])
+    n_grams, k = weights.shape[1], sample.shape[1]
+    grams = xp.reshape(weighted_grams(sample, weights).T, (n_grams, k, k))
     lines, top = [], 0
     for R, B in terms:
         line, left = [], 0
         for other, C in terms:
             part = grams[:, top : top + R.shape[1], left : left + other.shape[1]]
-            pairs = xp.reshape(B[:, :, None] * C[:, None, :], (m, -1))
-            block = xp.reshape(
-                pairs.T @ xp.reshape(part, (m, -1)),
-                (B.shape[1], C.shape[1], R.shape[1], other.shape[1]),
-            )
+            part = xp.reshape(part, (n_grams, -1))
+            shape = B.shape[1], C.shape[1], R.shape[1], other.shape[1]
+            block = xp.reshape(part if few else _pairs(B, C).T @ part, shape)
             block = xp.permute_dims(block, (0, 2, 1, 3))
             line.append(xp.reshape(block, (B.shape[1] * R.shape[1], -1)))
             left += other.shape[1]
@@ -94,3 +104,9 @@ def _gram(
             S = xp.concat([xp.reshape(x, (x.shape[0], -1)) for x in parts], axis=1)
             gram -= S.T @ S
     return gram
+
+
+def _pairs(B: Array, C: Array) -> Array:
+    """Return the products of each column of B with each of C, as columns."""
+    xp = namespace(B)
+    return xp.reshape(B[:, :, None] * C[:, None, :], (B.shape[0], -1))
