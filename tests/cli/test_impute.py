@@ -69,6 +69,7 @@ def test_with_inputs(okl, tmp_path):
         ({}, ["--target", "town"], "town (text) are no numbers"),
         ({"y_a": np.nan}, ["--target", "y_*"], "y_a are empty in every row"),
         ({"height": np.nan}, ["--target", "y_*"], "--no-inputs"),
+        ({"height": "2020-01-31"}, ["--target", "y_*"], "--no-inputs"),
         ({"y_a_std": 1.0}, ["--target", "y_a", "--std"], "second column y_a_std"),
         ({}, ["--target", "q_*"], "no column is called"),
     ],

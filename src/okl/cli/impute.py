@@ -115,15 +115,15 @@ def _numbers(targets: pd.DataFrame) -> pd.DataFrame:
 
 def _encoded(features: pd.DataFrame) -> object:
     """Return the other columns as numbers, standardised."""
-    kinds: dict[str, Kind] = kinds_of(features)
-    texts = features[[name for name, kind in kinds.items() if kind == "text"]]
-    check_text_is_meant(texts)
-    warn_of_many_values(texts)
     try:
+        kinds: dict[str, Kind] = kinds_of(features)
+        texts = features[[name for name, kind in kinds.items() if kind == "text"]]
+        check_text_is_meant(texts)
         known = plain(features, kinds)
     except UserError as error:
         raise UserError(
             f"{error} These columns explain those to fill; --no-inputs leaves them "
             "aside."
         ) from None
+    warn_of_many_values(texts)
     return encoder_for(kinds).fit_transform(known)
