@@ -77,6 +77,8 @@ def refused(okl, tmp_path):
         (["--target", "y_a", "--set", "alphas=0"], "alphas must be an integer >= 1"),
         (["--target", "y_a", "--set", "scoring=foo"], "Got 'foo' instead"),
         (["--target", "y_a", "--cv", "1"], "at least 2 folds"),
+        (["--target", "y_a", "--cv", "0"], "at least 2 folds"),
+        (["--target", "y_a", "--loss", ""], "Unknown loss ''"),
         (["--target", "y_a", "--cv", "70"], "the table has 120 rows"),
     ],
 )

@@ -149,7 +149,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
             f"--set {foreign[0]} is for targets that are numbers, and here the "
             f"task is {data.task}; leave it out."
         )
-    folds = splitter(data, n_folds or n_folds_that_fit(data))
+    folds = splitter(data, n_folds_that_fit(data) if n_folds is None else n_folds)
     # without a number of folds kernels are compared by leave-one-out where that is
     # exact, but structures on folds: they are compared pair by pair
     given = all("known" in structure.capabilities for structure in structures)
@@ -160,7 +160,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     return estimator(
         structures=structures,
         kernels=settings.kernels,
-        cv=folds if n_folds or given else None,
+        cv=folds if n_folds is not None or given else None,
         **parameters,
     )
 

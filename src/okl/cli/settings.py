@@ -78,7 +78,7 @@ def parse_settings(
     """
     further = [_unset(Tree)] if in_tree else []
     options: dict[str, tuple[str, Any]] = {}
-    if loss:
+    if loss is not None:
         options["loss"] = (f"--loss {loss}", loss)
     if alpha_per_output:
         options["alpha_per_output"] = ("--alpha-per-output", True)
