@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
-from okl import OutputKernelClassifier
+from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.datasets import make_text_tree
 from okl.kernels import Gaussian
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
@@ -256,6 +256,20 @@ def test_wild_targets_at_a_small_alpha(alpha, intercept):
         found = solve(K, Y, structure, alpha, **options).solution
         assert found.certificate.status == "optimal"
         assert found.n_iter <= 60
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6])
+def test_numbers_are_not_come_to_by_way_of_larger_alphas(alpha):
+    # that took 539 and 403 products
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    Y = np.sin(X @ rng.normal(size=(5, 4))) @ rng.normal(size=(4, 4))
+    Y += 0.3 * rng.normal(size=Y.shape)
+    model = OutputKernelRegressor(Gaussian(0.1), "mean", alpha, loss="huber")
+    with counted_products() as count:
+        model.fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert count.total < 150
 
 
 @intercepts

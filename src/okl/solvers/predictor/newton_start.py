@@ -17,10 +17,10 @@ models are begun in this way: McCullagh and Nelder, *Generalized linear models*,
 (the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
 would be too long, and take many more products each.
 
-At a smaller alpha no step leads near, whatever the loss, unless it is quadratic: full
-steps end where probabilities are 0 or 1 and wrong, and from there only small parts of
-steps lower the objective. Such an alpha is approached by way of larger
-ones, each fitted roughly, from the C of the one before.
+At a smaller alpha no step leads near, under any loss of labels: full steps end where
+probabilities are 0 or 1 and wrong, and from there only small parts of steps lower the
+objective. Such an alpha is approached by way of larger ones, each fitted roughly, from
+the C of the one before.
 
 *Along a path* C changes much: where training rows can be told apart, the scores that
 they need grow with log(1 / alpha), and so does C. The line through C at the last two
@@ -122,7 +122,8 @@ def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[f
     At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a;
     the first is a part of the alpha at which that is zero.
     """
-    if "quadratic" in prepared.problem.loss.capabilities or has_few_features(prepared):
+    numbers = "regression" in prepared.problem.loss.capabilities
+    if numbers or has_few_features(prepared):
         return []
     norm = inner(zero.gradient, zero.image_by(prepared.joint))
     dual = zero.objective - norm / (2 * alpha)
