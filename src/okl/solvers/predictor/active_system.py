@@ -133,6 +133,7 @@ class ActiveSystem:
         W, alpha, k, q = self._weights, self.alpha, Q.shape[1], B.shape[1]
         xp, (n, m), mask = namespace(W), W.shape, W > 0
         weights, refined = W[mask][:, None] / alpha, self._steepest > _SHARP * alpha
+        places = xp.nonzero(xp.reshape(mask, (-1,)))[0]
         noise = xp.full((n, 1), alpha, dtype=W.dtype)
         small = small_solver([(Q, B)], self.curvature, noise)
 
@@ -147,7 +148,7 @@ class ActiveSystem:
             """Return Phi times an array (q k, p)."""
             inside = xp.permute_dims(xp.reshape(inside, (q, k, -1)), (1, 0, 2))
             rows = Q @ xp.reshape(B @ inside, (k, -1))
-            return xp.reshape(rows, (n, m, -1))[mask]
+            return xp.take(xp.reshape(rows, (n * m, -1)), places, axis=0)
 
         def once(right: Array) -> Array:
             return weights * (right - image(small(adjoint(weights * right))))
