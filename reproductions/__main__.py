@@ -16,6 +16,7 @@ NAMES = (
     "negative_transfer",
     "removed_targets",
     "long_form",
+    "task_defaults",
     "rivals",
     "default_search",
     "output_alphas",
