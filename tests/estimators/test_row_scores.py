@@ -12,6 +12,8 @@ from okl.estimators.label_coder import LabelCoder
 from okl.estimators.search.judge import Judge, StandIn
 from okl.estimators.search.race import PartScores
 from okl.estimators.search.row_scores import RowScores
+from okl.kernels import Gaussian
+from okl.selection.cautious_alpha import cautious_alpha
 
 # What holds so many rows out that a search races.
 ROWS = 240
@@ -148,3 +150,32 @@ def test_a_race_compares_the_rows_that_count():
     assert_allclose(ratios, ratios[0])
     assert found[1:].mean() == pytest.approx(found[0])
     assert np.all(np.isnan(raced(RowScores.of(coder, y, 0 * weights))))
+
+
+def test_they_say_how_many_rows_there_are():
+    _, y = drawn(3)
+    coder = LabelCoder(np.unique(y), "multiclass", OneHot())
+    weights = np.arange(ROWS) % 3 / 2
+    rows = np.r_[np.arange(30), np.arange(15)]  # some are held out twice
+    assert RowScores.of(coder, y, None).n_rows(rows) == 30
+    assert RowScores.of(coder, y, weights).n_rows(rows) == 15
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+def test_few_rows_choose_a_cautious_alpha(scoring):
+    rng = np.random.default_rng(8)
+    y = np.arange(10) % 2
+    X = rng.normal(size=(10, 3)) + y[:, None]
+    model = OutputKernelClassifierCV(Gaussian(0.3), search="full", scoring=scoring)
+    means = model.fit(X, y).scores_[0].mean(axis=-1)
+    at = cautious_alpha(model.alphas_[0], means, 10.0)
+    assert at < np.argmax(means)
+    assert model.alpha_ == model.alphas_[0, at]
+    assert model.best_score_ == means[at]
+    assert model.temperature_ == model.cv_results_["temperature"][at]
+    # what is not a log likelihood, and alphas that were given, are taken as they are
+    others = {"scoring": "accuracy"}, {"alphas": model.alphas_[0]}
+    for other in others:
+        model.set_params(**{"scoring": scoring} | other).fit(X, y)
+        means = model.scores_[0].mean(axis=-1)
+        assert model.alpha_ == model.alphas_[0, np.argmax(means)]

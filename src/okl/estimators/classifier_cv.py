@@ -99,6 +99,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelRegressorCV`.
     alphas : int or sequence of float, default=13
         As there. Most losses of classes take a fit for each of them and each fold.
+        With one class a row, scored by the log likelihood, the alpha chosen is the mean
+        of the logarithms of a grid that is counted by the likelihoods of the held-out
+        rows, where that is above the likeliest: few rows tell alphas badly apart.
     eps : float or None, default=None
         The smallest alpha relative to the largest. None is 1e-5 for a kernel that is
         given; for one that is learned a thousandth of what it was learned with, below
@@ -138,8 +141,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     ----------
     alpha_, structure_, kernel_, feature_relevances_
         As in `OutputKernelRegressorCV`.
-    alphas_, scores_, best_score_, cv_results_
+    alphas_, scores_, cv_results_
         As there.
+    best_score_ : float
+        The mean score, over folds, of the alpha chosen.
     loss_ : Loss
         The loss of the fit.
     temperature_ : float

@@ -280,7 +280,7 @@ class CrossValidated(OutputKernelModel):
             self.feature_relevances_ = learned.relevances
         row, column = trial.chosen
         overall = float(trial.alphas[row, column])
-        self.best_score_, self.alpha_ = trial.best, trial.alpha(overall)
+        self.best_score_, self.alpha_ = trial.score, trial.alpha(overall)
         self._keep_temperature(trial)
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)

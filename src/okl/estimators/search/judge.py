@@ -113,6 +113,15 @@ class Judge:
         by_row = None if self.by_row is None else self.by_row.at(temperature)
         return replace(self, stand_in=self.stand_in.at(temperature), by_row=by_row)
 
+    def n_likely(self, folds: Folds | None) -> float | None:
+        """Return how many held-out rows the score is the mean log likelihood of.
+
+        They count by their weights. None where it is something else, or of no folds.
+        """
+        if folds is None or self.by_row is None:
+            return None
+        return self.by_row.n_rows(np.concatenate([test for _, test in folds]))
+
     def of_folds(self, folds: Folds) -> Judge:
         """Return a judge who scores all of these folds alike."""
         weights = self.metadata.get(_WEIGHTS)

@@ -53,6 +53,13 @@ class RowScores:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, numbers=self.numbers[rows], weights=weights)
 
+    def n_rows(self, rows: np.ndarray) -> float:
+        """Return how many of these rows there are, each once and by its weight."""
+        distinct = np.unique(rows)
+        if self.weights is None:
+            return float(len(distinct))
+        return float(self.weights[distinct].sum())
+
     def __call__(self, predictions: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return numbers whose mean is the score, one for each row that counts.
 

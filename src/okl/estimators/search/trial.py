@@ -10,6 +10,7 @@ import numpy as np
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.problems import Formulation
+from okl.selection.cautious_alpha import cautious_alpha
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class Trial:
         Those of the probabilities that were scored, where they were chosen.
     race : array (n_structures, n_alphas, 1 + n_parts) or None
         What candidates were compared by on the first fold, where they were.
+    n_likely : float or None
+        How many rows the scores are mean log likelihoods of, if they are, and alphas
+        are evenly spaced.
     """
 
     kernel: Any
@@ -50,6 +54,7 @@ class Trial:
     ratios: np.ndarray | None = None
     temperatures: np.ndarray | None = None
     race: np.ndarray | None = None
+    n_likely: float | None = None
 
     def alpha(self, overall: float) -> Any:
         """Return the alpha, or that of each output, at one of the grid."""
@@ -68,9 +73,20 @@ class Trial:
 
     @property
     def chosen(self) -> tuple[int, int]:
-        """Structure and alpha of the best mean score; there must be one."""
-        row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
-        return int(row), int(column)
+        """Structure of the best mean score, and its alpha; there must be one.
+
+        Where scores are log likelihoods it may be a larger one (`cautious_alpha`).
+        """
+        means = self.means
+        row, column = map(int, np.unravel_index(np.nanargmax(means), means.shape))
+        if self.n_likely is not None:
+            column = cautious_alpha(self.alphas[row], means[row], self.n_likely)
+        return row, column
+
+    @property
+    def score(self) -> float:
+        """The mean score of the structure and alpha chosen."""
+        return float(self.means[self.chosen])
 
     @property
     def rival(self) -> np.ndarray | None:
@@ -81,6 +97,6 @@ class Trial:
 
     @property
     def best(self) -> float:
-        """The best mean score, minus infinity where all are NaN."""
+        """The best mean score of all, minus infinity where all are NaN."""
         means = self.means
         return -float("inf") if np.all(np.isnan(means)) else float(np.nanmax(means))

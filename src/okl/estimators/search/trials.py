@@ -222,6 +222,7 @@ class Experiment:
             ratios,
             temperatures,
             outcomes[0].watched if self.races else None,
+            None if np.ndim(self.alphas) else judge.n_likely(self.folds),
         )
 
     def _watch(self, judge: Judge, kernel: Any) -> Any:
