@@ -116,6 +116,25 @@ def test_systems_of_outputs_that_fit_in_memory_are_kept(
     assert_allclose(left[W > 0], 0.0, atol=1e-7)
 
 
+def test_a_small_system_that_fits_in_memory_is_kept(monkeypatch):
+    # though that of all entries would not fit
+    solvers, small_solver = [], active_system.small_solver
+
+    def counted(*args):
+        solvers.append(small_solver(*args))
+        return solvers[-1]
+
+    monkeypatch.setattr(active_system, "small_solver", counted)
+    monkeypatch.setattr(active_system, "_FEW", 0)
+    system, right, sums = equations(gaussian, RANK, True)
+    size = N * RANK
+    assert size < system.size
+    system.prepared.problem.operator.workspace = 4 * size**2 / N**2
+    first, second = (system.solve(right, sums, rtol=1e-9) for _ in range(2))
+    assert_allclose(first, second)
+    assert len(solvers) == 1
+
+
 def test_a_system_that_does_not_fit_in_memory(monkeypatch, factorised):
     monkeypatch.setattr(active_system, "_WORTH", 0.0)  # nor one by way of dimensions
     monkeypatch.setattr(active_system, "_FEW", 0)

@@ -92,8 +92,7 @@ class ActiveSystem:
         Its columns have the given sums if there is an intercept, and entries to take
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
-        size = self.size if self._roots is None else _n_dimensions(*self._roots)
-        most = _MILD if self._is_mild else DIRECT
+        size, most = self._n_equations, _MILD if self._is_mild else DIRECT
         if size > most or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
@@ -127,6 +126,11 @@ class ActiveSystem:
         if roots is None or self._steepest > _SHARPEST * self.alpha:
             return None
         return roots if 0 < _n_dimensions(*roots) <= _WORTH * self.size else None
+
+    @property
+    def _n_equations(self) -> int:
+        """The size of what is factorised."""
+        return self.size if self._roots is None else _n_dimensions(*self._roots)
 
     def by_roots(self, Q: Array, B: Array) -> Callable[[Array], Array]:
         """Return what solves for the active entries, (n_active, p) row by row."""
@@ -182,7 +186,7 @@ class ActiveSystem:
     def _all_fit(self) -> bool:
         """Whether the system fits in memory beside those of all other outputs."""
         others = 0 if self.prepared.joint.couples else self._weights.shape[1] - 1
-        return factorises(self.prepared.problem, self.size, n_kept=others)
+        return factorises(self.prepared.problem, self._n_equations, n_kept=others)
 
     @cached_property
     def _kept(self) -> list[_Block]:
