@@ -79,6 +79,10 @@ def refused(okl, tmp_path):
         (["--target", "y_a", "--cv", "1"], "at least 2 folds"),
         (["--target", "y_a", "--cv", "0"], "at least 2 folds"),
         (["--target", "y_a", "--loss", ""], "Unknown loss ''"),
+        (
+            ["--target", "y_a", "--set", "loss=3", "--set", "loss__delta=2"],
+            "--loss 3 is unknown; expected one of",
+        ),
         (["--target", "y_a", "--cv", "70"], "the table has 120 rows"),
     ],
 )

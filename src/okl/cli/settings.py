@@ -204,8 +204,8 @@ def _loss_to_set(settings: Settings, name: str) -> Loss:
             f"--set {name} is a parameter of a loss, and none is named: give --loss"
             + (f" {' or '.join(have)}." if have else f", one of: {listing(LOSSES)}.")
         )
-    if isinstance(loss, str):
-        loss = settings.search["loss"] = as_loss(_known(loss, LOSSES, "--loss"))
+    if not isinstance(loss, Loss):
+        loss = settings.search["loss"] = as_loss(_known(str(loss), LOSSES, "--loss"))
     return loss
 
 
