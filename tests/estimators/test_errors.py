@@ -1,5 +1,6 @@
 """Errors say what came, what was expected and what to do; nothing is fitted then."""
 
+import re
 import warnings
 
 import numpy as np
@@ -414,6 +415,17 @@ def test_scores_of_other_targets_are_refused(scoring):
     search = OutputKernelClassifierCV(never, alphas=2, cv=2, scoring=scoring)
     with pytest.raises(ValueError, match=f"{scoring}' does not fit.*multiclass"):
         search.fit(X, y)
+
+
+def test_scores_of_several_labels_are_advised_where_there_are_several():
+    y = np.stack([X[:, 0] > 0, X[:, 1] > 0], axis=1).astype(int)
+    search = OutputKernelClassifierCV("linear", "identity", alphas=2, cv=2)
+    with pytest.raises(ValueError, match="multilabel-indicator") as refusal:
+        search.set_params(scoring="balanced_accuracy").fit(X, y)
+    advised = re.findall("'([a-z0-9_]+)'", str(refusal.value).partition("such as")[2])
+    assert len(advised) == 3
+    for scoring in advised:
+        assert np.isfinite(search.set_params(scoring=scoring).fit(X, y).best_score_)
 
 
 def test_scores_that_are_not_numbers_are_refused():

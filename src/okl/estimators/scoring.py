@@ -79,6 +79,8 @@ def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
         fitting = "'accuracy', 'balanced_accuracy' or 'neg_log_loss'"
         if not labels:
             fitting = "'r2', 'neg_mean_squared_error' or 'neg_mean_absolute_error'"
+        elif y.ndim > 1:
+            fitting = "'accuracy', 'f1_macro' or 'roc_auc'"
         raise ValueError(
             f"scoring={estimator.scoring!r} does not fit targets that are "
             f"{type_of_target(y) if labels else 'numbers'} ({error}). Leave "
