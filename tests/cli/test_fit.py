@@ -12,7 +12,7 @@ from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
-from okl.cli.search import prepare
+from okl.cli.search import prepare, search_structures
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.cli.tables import read_table
@@ -368,6 +368,20 @@ def test_a_loss_with_parameters(okl, related_csv, tmp_path, said):
     assert result.exit_code == 0, result.stderr
     model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
     assert model.loss_.delta == 3
+
+
+def test_few_rows_choose_the_alpha_of_the_search():
+    rng = np.random.default_rng(8)
+    y = np.arange(10) % 2
+    table = pd.DataFrame(rng.normal(size=(10, 3)) + y[:, None], columns=list("abc"))
+    data = take_apart(table.assign(kind=y), ["kind"], "classification", None)
+    settings = parse_settings(["rbf"], ["identity"], ["kernel__gamma=0.3"])
+    X = data.features.to_numpy()
+    outcome = search_structures(data, X, prepare(data, settings, None))
+    (found,), search = outcome.candidates, outcome.search
+    assert found.column < np.argmax(found.path.mean(axis=-1))
+    assert found.model.alpha == search.alpha_
+    assert found.score == search.best_score_
 
 
 def test_an_alpha_for_each_output(okl, related, tmp_path):

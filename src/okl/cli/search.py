@@ -3,7 +3,8 @@
 Beside the structures asked for, ``identity`` (outputs that share nothing) is always
 searched, on the same folds with the same kernels and as many alphas: the difference to
 it says whether learning the relations paid. Each structure is then fitted on all rows
-with the kernel and at the alpha of its best mean score.
+with the kernel of its best mean score and at the alpha of that, or a larger one where
+the search would choose it (`okl.selection.cautious_alpha`).
 
 Folds are shuffled with a fixed seed, because tables are often sorted. Targets are
 normalised by the estimators; predictions are in the units of the table.
@@ -31,6 +32,7 @@ from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.candidates import OF_TASKS
 from okl.estimators.search.forecast import Forecast
+from okl.selection.cautious_alpha import cautious_alpha
 from okl.selection.folds import splitter_of
 from okl.structures import Frobenius, Identity, Structure
 
@@ -52,7 +54,7 @@ class Candidate:
     path : array (n_alphas, n_folds)
         The held-out scores there.
     column : int
-        Which alpha is the best.
+        Which alpha was chosen.
     model : OutputKernelRegressor or OutputKernelClassifier
         Fitted on all rows.
     """
@@ -215,15 +217,15 @@ def _ids(data: Data) -> dict[str, np.ndarray]:
 def _candidate(
     search: Any, row: int, X: Any, y: Any, ids: Mapping[str, np.ndarray]
 ) -> Candidate:
-    """Fit a structure with the kernel and at the alpha of its best mean score."""
+    """Fit a structure with the kernel of its best mean score, at its alpha."""
     table = search.cv_results_
     last = np.flatnonzero(table["stage"] == 2)
     # of each kernel every structure, of each structure every alpha
     shape = (-1, len(search.structures), search.alphas_.shape[1])
     of_structure = last.reshape(shape)[:, row, :]
     means = table["mean_test_score"][of_structure]
-    means = np.where(np.isnan(means), -np.inf, means)
-    which, column = np.unravel_index(np.argmax(means), means.shape)
+    scores = np.where(np.isnan(means), -np.inf, means)
+    which, column = map(int, np.unravel_index(np.argmax(scores), scores.shape))
     places = of_structure[which]
     n_folds = search.scores_.shape[-1]
     path = np.stack(
@@ -237,6 +239,9 @@ def _candidate(
         else OutputKernelClassifier
     )
     alphas = table["param_alpha"][places]
+    overall = np.array([np.exp(np.mean(np.log(alpha))) for alpha in alphas])
+    if search._n_likely is not None:
+        column = cautious_alpha(overall, means[which], search._n_likely)
     model = kind(
         table["param_kernel"][places[0]],
         structure,
@@ -245,5 +250,4 @@ def _candidate(
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
     model.fit(X, y, **ids)
-    overall = np.array([np.exp(np.mean(np.log(alpha))) for alpha in alphas])
-    return Candidate(structure, overall, path, int(column), model)
+    return Candidate(structure, overall, path, column, model)

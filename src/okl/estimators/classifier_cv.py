@@ -142,7 +142,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     alpha_, structure_, kernel_, feature_relevances_
         As in `OutputKernelRegressorCV`.
     alphas_, scores_, cv_results_
-        As there.
+        As there; the alpha chosen may be larger than the one of rank 1.
     best_score_ : float
         The mean score, over folds, of the alpha chosen.
     loss_ : Loss

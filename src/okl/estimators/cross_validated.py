@@ -278,13 +278,13 @@ class CrossValidated(OutputKernelModel):
         self.__dict__.pop("feature_relevances_", None)  # of an earlier fit
         if learned is not None and has_kernel(trial.kernel, learned.kernel):
             self.feature_relevances_ = learned.relevances
-        row, column = trial.chosen
-        overall = float(trial.alphas[row, column])
+        overall = float(trial.alphas[trial.chosen])
         self.best_score_, self.alpha_ = trial.score, trial.alpha(overall)
+        self._n_likely = trial.n_likely
         self._keep_temperature(trial)
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        formulation = trial.formulations[row]
+        formulation = trial.formulations[trial.chosen[0]]
         (solution,) = solve_path(
             formulation.problem, [overall], tol=self.tol, max_iter=self.max_iter
         )
