@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold, cross_val_score
 
 from okl import OutputKernelRegressor
@@ -382,6 +383,8 @@ def test_few_rows_choose_the_alpha_of_the_search():
     assert found.column < np.argmax(found.path.mean(axis=-1))
     assert found.model.alpha == search.alpha_
     assert found.score == search.best_score_
+    assert abs(np.log(search.temperature_)) > 0.05
+    assert_allclose(found.model.predict_proba(X), search.predict_proba(X), rtol=1e-6)
 
 
 def test_an_alpha_for_each_output(okl, related, tmp_path):

@@ -90,7 +90,10 @@ def test_numbers_name_tasks_as_well_and_classes_may_be_learned(okl, tmp_path):
 
 
 def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
-    """Those of a task whose rows are all of one class are as sure as its rows many."""
+    """Those of a task whose rows are all of one class are as sure as its rows many.
+
+    At the temperature of the alpha, as all of them.
+    """
     table = sample()
     west = table["school"] == "west"
     table["mark"] = np.where((table["mark"] > 50) | west, "pass", "fail")
@@ -101,7 +104,9 @@ def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
         *("--task-column", "school", "--loss", "logistic", *FEW, "--cv", "3"),
     )
     assert result.exit_code == 0, result.stderr
-    out, unsure = tmp_path / "answers.csv", 0.5 / (1 + west.sum())
+    out, odds = tmp_path / "answers.csv", np.log((0.5 + west.sum()) / 0.5)
+    classifier = load_model(model).pipeline[-1]
+    unsure = 1 / (1 + np.exp(odds / classifier._coder.temperature))
     for cost, answered in [(0.9 * unsure, False), (0.5, True)]:
         result = okl("predict", model, path, "--out", out, "--reject", cost)
         assert result.exit_code == 0, result.stderr

@@ -56,7 +56,7 @@ class Candidate:
     column : int
         Which alpha was chosen.
     model : OutputKernelRegressor or OutputKernelClassifier
-        Fitted on all rows.
+        Fitted on all rows; its probabilities are at the temperature of the alpha.
     """
 
     structure: Structure
@@ -250,4 +250,7 @@ def _candidate(
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
     model.fit(X, y, **ids)
+    if "temperature" in table:
+        at = float(table["temperature"][places[column]])
+        model._coder = model._coder.at(at)
     return Candidate(structure, overall, path, column, model)
