@@ -12,6 +12,7 @@ from okl.estimators.label_coder import LabelCoder
 from okl.estimators.search.judge import Judge, StandIn
 from okl.estimators.search.race import PartScores
 from okl.estimators.search.row_scores import RowScores
+from okl.estimators.search.trial import Trial
 from okl.kernels import Gaussian
 from okl.selection.cautious_alpha import cautious_alpha
 
@@ -179,3 +180,14 @@ def test_few_rows_choose_a_cautious_alpha(scoring):
         model.set_params(**{"scoring": scoring} | other).fit(X, y)
         means = model.scores_[0].mean(axis=-1)
         assert model.alpha_ == model.alphas_[0, np.argmax(means)]
+
+
+def test_a_race_is_against_the_likeliest_though_a_cautious_alpha_is_chosen():
+    scores = np.array([[[-0.70], [-0.60], [-0.59]]])
+    race = np.arange(6.0).reshape(1, 3, 2)
+    alphas = np.array([[1.0, 0.1, 0.01]])
+    trial = Trial(None, None, [], alphas, scores, 0.0, None, race=race, n_likely=10.0)
+    assert trial.chosen == (0, 1)
+    assert trial.score == -0.60
+    assert trial.best == -0.59
+    assert_allclose(trial.rival, race[0, 2])

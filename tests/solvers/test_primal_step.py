@@ -168,6 +168,30 @@ def test_a_start_loses_its_dual_variables_of_entries_without_weight(
         assert_allclose(moved.dual.sum(axis=0), 0.0, atol=1e-11 * scale)
 
 
+@pytest.mark.parametrize("alpha", [1.0, 0.1, 0.01])
+@intercepts
+def test_a_step_is_lower_though_losing_such_dual_variables_is_not(intercept, alpha):
+    # a function that is close to the best, by rows without weight alone: it takes
+    # iterations to be as close again by the others
+    X = np.random.default_rng(0).normal(size=(N, 8))
+    weights = np.ones((N, 1))
+    weights[:30] = 0.0
+    args = Softmax(), Mean(2.0), intercept, Dense(X @ X.T), weights
+    prepared, problem = prepared_for(*args), problem_of(*args)
+    found = solve(problem, alpha, solver="newton_cg", tol=1e-2)
+    coef = found.dual_coef @ np.linalg.inv(prepared.kernel.matrix())
+    ones = np.ones((1, 30)) * intercept
+    inside = np.vstack([X.T @ coef, np.zeros((1, M))])
+    dual = np.zeros((N, M))
+    dual[:30] = np.linalg.lstsq(np.vstack([X[:30].T, ones]), inside)[0]
+    predictions = prepared.joint @ dual
+    assert_allclose(predictions, prepared.joint @ coef, atol=1e-10)
+    point = NewtonPoint.at(problem, dual, predictions, alpha)
+    moved = primal_step(prepared, point, alpha, 1e-2)
+    assert moved is not None
+    assert moved.objective < point.objective
+
+
 @each
 @pytest.mark.parametrize("structure", STRUCTURES[:3], ids=lambda s: s.name)
 @intercepts

@@ -182,7 +182,8 @@ def _of_learning(learning: KernelLearning | None) -> float:
     enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
     if n < 2 * enough:
         return evaluations * _of_likelihood(sizes, d)
-    of_some = _EVALUATIONS * _of_likelihood(sizes / (n // enough), d)
+    of_some = _evaluations(n // (n // enough), d)
+    of_some *= _of_likelihood(sizes / (n // enough), d)
     return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d)
 
 

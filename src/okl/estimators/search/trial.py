@@ -77,11 +77,16 @@ class Trial:
 
         Where scores are log likelihoods it may be a larger one (`cautious_alpha`).
         """
-        means = self.means
-        row, column = map(int, np.unravel_index(np.nanargmax(means), means.shape))
+        row, column = self._highest
         if self.n_likely is not None:
-            column = cautious_alpha(self.alphas[row], means[row], self.n_likely)
+            column = cautious_alpha(self.alphas[row], self.means[row], self.n_likely)
         return row, column
+
+    @property
+    def _highest(self) -> tuple[int, int]:
+        """Structure and alpha of the best mean score."""
+        row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
+        return int(row), int(column)
 
     @property
     def score(self) -> float:
@@ -93,7 +98,7 @@ class Trial:
         """What the next kernel has to come near to on the first fold, if anything."""
         if self.race is None or self.best == -float("inf"):
             return None
-        return self.race[self.chosen]
+        return self.race[self._highest]
 
     @property
     def best(self) -> float:

@@ -13,7 +13,8 @@ stopped the step lowers the objective, as one that climbs the dual need not
 *By products.* Preconditioned by J, that is without a preconditioner in the norm of the
 functions, E is kept beside D and an iteration takes one product; the first takes none
 where J a is known from the gap. Where an entry has no weight, W is zero and E is
-r / alpha: a start that has dual variables there loses them by two more products.
+r / alpha: a start that has dual variables there loses them by two more products. That
+may raise the model, which iterations then have to lower below where the step began.
 
 *Few features.* With K = R R', R (n_samples, k) of few columns, and L = B B', the
 functions of a model are R Z B', Z = R'C B, and the step X of Z solves
@@ -97,7 +98,7 @@ def primal_step(
         joint, held = prepared.joint, alpha + held
         image = point.image_by(joint) - alpha * point.predictions
         start = _start(prepared, point, bend, residual, image, held)
-        found = _by_products(joint, bend, start, held, rtol=rtol, most=most)
+        found = _by_products(joint, bend, residual, start, held, rtol=rtol, most=most)
     if found is None:
         return None
     change, ahead, products = found
@@ -137,10 +138,8 @@ def _start(
         return _Start(zero, zero, residual, image)
     change = xp.where(weights > 0, zero, residual) / alpha
     if prepared.problem.centered:
-        entries, seen = (
-            prepared.problem.entries,
-            xp.where(weights > 0, xp.ones_like(zero), zero),
-        )
+        entries = prepared.problem.entries
+        seen = xp.where(weights > 0, xp.ones_like(zero), zero)
         means = entries.sums(change) / xp.clip(entries.sums(seen), 1.0, None)
         change = change - seen * entries.spread(means)
     ahead = joint @ change
@@ -151,6 +150,7 @@ def _start(
 def _by_products(
     joint: JointOperator,
     bend: Callable[[Array], Array],
+    right: Array,
     start: _Start,
     alpha: float,
     *,
@@ -163,7 +163,8 @@ def _by_products(
     size = first = inner(residual, image)
     # where no residual is left but rounding there is no step
     for n_products in range(most + 1 if first > 0 else 0):
-        if size <= rtol**2 * first:
+        # minus twice the model, zero without a step
+        if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
             return change, moved, n_products
         if n_products == most:
             break

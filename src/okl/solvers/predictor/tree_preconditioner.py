@@ -139,9 +139,11 @@ def weighted_grams(sample: Array, weights: Array) -> Array:
     xp = namespace(weights)
     k, m = sample.shape[1], weights.shape[1]
     grams = xp.empty((k, k, m), dtype=weights.dtype)
-    for c in range(m if m < k else 0):
-        grams[:, :, c] = sample.T @ (sample * weights[:, c : c + 1])
-    for a in range(0 if m < k else k):
+    if m < k:
+        for c in range(m):
+            grams[:, :, c] = sample.T @ (sample * weights[:, c : c + 1])
+        return xp.reshape(grams, (k * k, m))
+    for a in range(k):
         row = (sample[:, a : a + 1] * sample[:, a:]).T @ weights
         grams[a, a:, :] = row
         grams[a:, a, :] = row
