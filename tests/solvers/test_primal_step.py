@@ -232,13 +232,17 @@ def test_a_quadratic_loss_takes_one_step(structure, intercept, operator):
     assert certificate.relative_gap < 1e-10
 
 
-def test_a_step_that_needs_more_products_is_none():
+def test_a_step_that_needs_more_products_is_none_as_soon_as_it_is_likely():
     prepared = prepared_for(Softmax(), Mean(2.0), True, by_products())
     zero, alpha = zero_point(prepared), 1e-3
-    with counted_products() as products:
+    needed = primal_step(prepared, zero, alpha, 1e-16).products
+    assert primal_step(prepared, zero, alpha, 1e-16, most=needed) is not None
+    with counted_products() as all_but_one:
+        assert primal_step(prepared, zero, alpha, 1e-16, most=needed - 1) is None
+    with counted_products() as far_from_it:
         assert primal_step(prepared, zero, alpha, 1e-16, most=3) is None
-    assert products.total == 4  # J a is one of them
-    assert primal_step(prepared, zero, alpha, 1e-16) is not None
+    assert far_from_it.total == 2  # J a is one of them
+    assert needed / 2 < all_but_one.total <= needed
 
 
 @intercepts

@@ -51,6 +51,8 @@ from okl.solvers.predictor.newton_point import (
 _FORCING, _LEAST = 0.1, 1e-8
 # Dual variables of entries without weight are no more than rounding, as a part.
 _NOTHING = 1e-13
+# What an iteration leaves of the preconditioned residual, seldom less.
+_FALL = 0.5
 # Most products in the weights of features.
 _PRODUCTS = 500
 
@@ -76,8 +78,8 @@ def primal_step(
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None where so many products are not enough. To hold the step near a number is
-    added to the alpha of its equations.
+    Also None as soon as so many products are unlikely to be enough. To hold the step
+    near a number is added to the alpha of its equations.
     """
     problem, entries = prepared.problem, prepared.problem.entries
     curvature = problem.curvature(point.scores)
@@ -157,17 +159,12 @@ def _by_products(
     rtol: float,
     most: int,
 ) -> tuple[Array, Array, int] | None:
-    """Return E, D and how many products they took, None if more than the most."""
+    """Return E, D and how many products they took, None if it would be too many."""
     change, moved, residual, image = start
     along, ahead = residual, image
     size = first = inner(residual, image)
     # where no residual is left but rounding there is no step
-    for n_products in range(most + 1 if first > 0 else 0):
-        # minus twice the model, zero without a step
-        if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
-            return change, moved, n_products
-        if n_products == most:
-            break
+    for left in reversed(range(most if first > 0 else 0)):
         curved = alpha * along + bend(ahead)
         length = size / inner(ahead, curved)
         change = change + length * along
@@ -175,6 +172,11 @@ def _by_products(
         residual = residual - length * curved
         image = joint @ residual
         previous, size = size, inner(residual, image)
+        # minus twice the model, zero without a step
+        if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
+            return change, moved, most - left
+        if size * _FALL ** (2 * left) > rtol**2 * first:
+            break
         along = residual + (size / previous) * along
         ahead = image + (size / previous) * ahead
     return None
