@@ -18,6 +18,7 @@ from okl.solvers import NewtonCG, Request
 from okl.solvers.predictor import (
     newton_cg,
     newton_point,
+    newton_start,
     newton_step,
 )
 from okl.solvers.predictor.newton_step import NewtonSteps
@@ -324,6 +325,20 @@ def test_a_far_smaller_alpha_is_come_to_by_way_of_larger_ones(monkeypatch):
     more, same = products()
     assert fewer < 0.8 * more
     assert_allclose(objective, same, rtol=2e-3)
+
+
+@pytest.mark.parametrize("easy", [False, True], ids=["columns", "products"])
+def test_a_step_is_solved_no_closer_than_the_tolerance_asks(easy):
+    K, Y = targets_for(Softmax(), 60, M)
+    inputs = Inputs(Dense(K), None)
+    prepared = NewtonCG(5).prepare(formulate(inputs, Y, Softmax(), Identity()).problem)
+    gap, zero = 1e-6, newton_start.zero_point(prepared)
+    start = newton_start.NewtonStart(zero.dual, prepared.kernel, 1e-2, easy=easy)
+    closely, enough, closer = (
+        NewtonSteps(prepared, Request(1e-2, tol, 1, start)).take(zero, gap).products
+        for tol in (gap**2, gap / 2, gap / 1000)
+    )
+    assert enough < closer < closely
 
 
 def test_a_few_classes_or_numbers_begin_from_zero():

@@ -124,7 +124,7 @@ def _iterate(
     monitor = Monitor(
         prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
     )
-    steps = NewtonSteps(prepared, alpha, easy=start is None or start.easy)
+    steps = NewtonSteps(prepared, request)
     while True:
         point = point._replace(image=point.image_by(prepared.joint))
         gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))

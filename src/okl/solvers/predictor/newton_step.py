@@ -27,6 +27,7 @@ from okl.solvers.predictor.newton_point import (
 )
 from okl.solvers.predictor.preconditioner_form import form_of
 from okl.solvers.predictor.primal_step import has_few_features, primal_step
+from okl.solvers.request import Request
 
 # The preconditioned residual at which a step is tried first, and where products are
 # cheap, of so many multiplications a row: then it is the steps that cost.
@@ -37,6 +38,8 @@ _UNREACHED = 1e-13
 _FORCING = 0.01  # from here on it may be shortened
 _TIGHTER = 0.1  # how much closer if it does not go down, or if the last one was idle
 _LEAST = 1e-7  # no closer than that
+# The part of the tolerance to which a last step aims to close the gap.
+_ENOUGH = 0.03
 # A step was idle if the gap is more than the first part of the last one, and the
 # objective lower by less than the second part of the gap: what is left of the residual
 # is where J is large, which the gap sees and the preconditioned residual hardly does.
@@ -74,14 +77,14 @@ def system_at(
 class NewtonSteps:
     """The steps of one fit, which remember what the last ones needed.
 
-    With ``easy`` few products may be enough without columns of K.
+    If it starts from one that was not easy they have columns of K from the first on.
     """
 
-    def __init__(self, prepared: Prepared, alpha: float, *, easy: bool = True) -> None:
-        self._prepared, self._alpha = prepared, alpha
-        self._easy = easy and prepared.approximation.rank > 0
+    def __init__(self, prepared: Prepared, request: Request) -> None:
+        self._prepared, self._alpha, self._tol = prepared, request.alpha, request.tol
+        self._again = request.start is None or request.start.easy
+        self._easy = self._again and prepared.approximation.rank > 0
         self._few = 0
-        self._again = easy
         self._damped = _Damped()
         self._closer = 1.0
         self._last: tuple[float, float] | None = None
@@ -114,12 +117,13 @@ class NewtonSteps:
         """
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
-        aim = self._closer**2 * gap  # the residual is held to its root
+        # the residual is held to its root
+        aim = self._closer**2 * max(gap, _ENOUGH * self._tol / gap)
         if has_few_features(self._prepared):
             return primal_step(self._prepared, point, self._alpha, aim)
         if not self._few:
             joint, rank = self._prepared.joint, self._prepared.approximation.rank
-            curvature = self._system(point).curvature
+            curvature = self._prepared.problem.curvature(point.scores)
             cost = form_of(joint, rank, curvature, self._alpha).cost
             self._few = max(_EASY, int(cost) - 1)
         if self._held == _HELD * self._alpha and gap < _CLOSE:
@@ -161,14 +165,10 @@ class NewtonSteps:
 
     def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point if the first step that is tried leads to one."""
-        system = self._system(point, columns=True)
-        return _newton(system, point, self._alpha, gap, once=True)
-
-    def _system(self, point: NewtonPoint, *, columns: bool = False) -> HessianSystem:
-        """Return the equations of the next step."""
-        of = self._prepared.approximation
-        some = of.columns if columns and of.rank else None
-        return system_at(self._prepared, point, self._alpha + self._held, some)
+        of, alpha = self._prepared.approximation, self._alpha
+        columns = of.columns if of.rank else None
+        system = system_at(self._prepared, point, alpha + self._held, columns)
+        return _newton(system, point, alpha, gap, once=True)
 
     def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
         """Hold the next step less, or no longer, after one to this point."""
