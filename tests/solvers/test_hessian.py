@@ -33,7 +33,7 @@ def test_one_more_right_side_is_a_derivative(loss, structure, intercept):
         problem = formulate(inputs, Y, moved, structure).problem
         prepared = solver.prepare(problem)
         solution = solver.solve(prepared, Request(alpha, tol=1e-14, max_iter=200))
-        scores = problem.entries.joint(prepared.kernel) @ solution.start.dual
+        scores = problem.entries.joint(prepared.kernel) @ solution.start.duals.nearest
         if intercept:
             scores, _ = problem.at_best_intercept(scores)
         return moved.negative_gradient(problem.targets, scores), solution

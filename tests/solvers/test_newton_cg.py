@@ -15,6 +15,7 @@ from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, Kronecker, counted_products
 from okl.problems import Inputs, formulate
 from okl.solvers import NewtonCG, Request
+from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor import (
     newton_cg,
     newton_point,
@@ -394,7 +395,7 @@ def path_problem(structure, n=60, m=5):
     return formulate(inputs, np.eye(m)[labels], Softmax(), structure).problem
 
 
-def test_along_a_path_the_next_model_lies_on_the_line_of_the_last_two():
+def test_along_a_path_the_next_model_is_where_the_last_ones_lead():
     problem, solver = path_problem(Identity()), NewtonCG()
     prepared = solver.prepare(problem)
     alphas, tol = [1e-3, 1e-4, 1e-5], 1e-6
@@ -406,8 +407,9 @@ def test_along_a_path_the_next_model_lies_on_the_line_of_the_last_two():
         )
         start = solution.start
         gaps[alpha] = solution.history[0]["relative_gap"]
+    alone = before._replace(duals=Neighbours(before.duals.found[:1]))
     cold = solver.solve(
-        prepared, Request(alphas[-1], tol=tol, max_iter=99, start=before.alone())
+        prepared, Request(alphas[-1], tol=tol, max_iter=99, start=alone)
     )
     assert gaps[alphas[-1]] < 0.1 * cold.history[0]["relative_gap"]
     assert solution.certificate.status == cold.certificate.status == "optimal"
@@ -420,8 +422,9 @@ def test_a_start_that_is_worse_than_zero_is_none(loss):
     solver = NewtonCG()
     prepared = solver.prepare(problem.problem)
     cold = solver.solve(prepared, Request(1e-3, 1e-6, 200))
-    wild = 1e3 * np.random.default_rng(0).normal(size=cold.start.dual.shape)
-    wild = cold.start._replace(dual=wild - wild.mean(axis=0))
+    wild = 1e3 * np.random.default_rng(0).normal(size=Y.shape)
+    far = Neighbours().joined(1e-3, wild - wild.mean(axis=0))
+    wild = cold.start._replace(duals=far)
     found = solver.solve(prepared, Request(1e-3, 1e-6, 200, wild))
     assert_array_equal(found.dual_coef, cold.dual_coef)
 

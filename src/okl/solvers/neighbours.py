@@ -1,14 +1,15 @@
-r"""Output kernels at the last alphas of a path, and what they say of the next.
+r"""What was found at the last alphas of a path, and what it says of the next.
 
-The best L is a smooth function of log alpha but where its rank changes. The polynomial
-through the last three of them, on an even grid 3 L_1 - 3 L_2 + L_3, is so close to the
-next that one step of Newton's method is most often enough.
+The best L is a smooth function of log alpha but where its rank changes, and so are the
+dual variables C. The polynomial through the last three of them, on an even grid
+3 L_1 - 3 L_2 + L_3, is so close to the next that one step of Newton's method is most
+often enough.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, prod
+from typing import NamedTuple
 
 from okl.numerics.arrays import Array
 
@@ -21,26 +22,19 @@ _FARTHEST = 10.0
 _NEAR = log(10.0)
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """What was found at neighbouring alphas.
-
-    Attributes
-    ----------
-    found : tuple of pairs
-        Alphas, all different, and L (m, m) at each; the nearest first.
-    """
+class Neighbours(NamedTuple):
+    """Alphas, all different, and what was found at each; the nearest first."""
 
     found: tuple[tuple[float, Array], ...] = ()
 
-    def joined(self, alpha: float, kernel: Array) -> Neighbours:
-        """Remember L at an alpha, forget the one that is farthest back."""
+    def joined(self, alpha: float, there: Array) -> Neighbours:
+        """Remember what an alpha has, forget the one that is farthest back."""
         others = [pair for pair in self.found if pair[0] != alpha]
-        return Neighbours(((alpha, kernel), *others)[:_MEMORY])
+        return Neighbours(((alpha, there), *others)[:_MEMORY])
 
     @property
     def nearest(self) -> Array:
-        """The L (m, m) that was found last."""
+        """What was found last."""
         return self.found[0][1]
 
     def near(self, alpha: float) -> bool:
@@ -48,15 +42,13 @@ class Neighbours:
         return bool(self.found) and abs(log(alpha / self.found[0][0])) <= _NEAR
 
     def at(self, alpha: float) -> Array:
-        """Return what L may be at an alpha (m, m), symmetric, not always PSD."""
+        """Return what an alpha may have: of L symmetric, not always PSD."""
         for count in range(len(self.found), 1, -1):
             nearest = self.found[:count]
             weights = _weights(alpha, [known for known, _ in nearest])
-            if sum(abs(weight) for weight in weights) <= _FARTHEST:
-                kernel = 0.0 * nearest[0][1]
-                for weight, (_, found) in zip(weights, nearest, strict=True):
-                    kernel = kernel + weight * found
-                return kernel
+            if weights[0] != 1 and sum(abs(weight) for weight in weights) <= _FARTHEST:
+                pairs = zip(weights, nearest, strict=True)
+                return sum(weight * there for weight, (_, there) in pairs)
         return self.nearest
 
 

@@ -95,22 +95,25 @@ class NewtonCG(Solver):
                 rough = Request(larger, ROUGH, max_iter, start)
                 point = first_point(prepared, larger, start, zero)
                 there, _, easy = _iterate(prepared, rough, point)
-                found = NewtonStart(there.dual, prepared.kernel, larger, easy=easy)
-                start = found.after(start)
+                start = NewtonStart.of(
+                    there.dual, prepared.kernel, larger, before=start, easy=easy
+                )
             point = first_point(prepared, alpha, start, zero)
         asked = Request(alpha, SAFETY * tol, max_iter, start)
         point, monitor, easy = _iterate(prepared, asked, point)
         if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
             return self.solve(prepared, request._replace(start=None))
-        end = NewtonStart(point.dual, prepared.kernel, alpha, easy=easy)
+        end = NewtonStart.of(
+            point.dual, prepared.kernel, alpha, before=start, easy=easy
+        )
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),
             prepared.kernel,
             request,
             history=monitor.history,
-            start=end.after(start),
+            start=end,
             intercept=point.intercept,
             hessian=system_at(prepared, point, alpha),
         )

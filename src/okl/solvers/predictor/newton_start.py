@@ -23,8 +23,8 @@ objective. Such an alpha is approached by way of larger ones, each fitted roughl
 the C of the one before.
 
 *Along a path* C changes much: where training rows can be told apart, the scores that
-they need grow with log(1 / alpha), and so does C. The line through C at the last two
-alphas, as a function of log alpha, is close to the next, often closer than asked for.
+they need grow with log(1 / alpha), and so does C. Where it leads as a function of log
+alpha (`okl.solvers.neighbours`) is close to the next, often closer than asked for.
 Of all that C may be, steps begin where the objective is lowest.
 """
 
@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 from okl.numerics.arrays import Array, inner, namespace
 from okl.output_kernels import OutputKernel
+from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_step import NewtonSteps
@@ -49,42 +50,28 @@ _FAR, _FACTOR, ROUGH = 10.0, 10.0, 0.3
 
 
 class NewtonStart(NamedTuple):
-    """C, what it was found for, and what helps to guess the next.
+    """C at the last alphas, the L of the nearest, and whether steps were easy.
 
-    Attributes
-    ----------
-    dual : array (n_samples, n_outputs)
-        C.
-    kernel : OutputKernel
-        L.
-    alpha : float
-    before : NewtonStart or None
-        The one before it along a path.
-    easy : bool
-        Whether steps needed no columns of K there.
+    They were if they needed no columns of K.
     """
 
-    dual: Array
+    duals: Neighbours
     kernel: OutputKernel
-    alpha: float
-    before: NewtonStart | None = None
     easy: bool = True
 
-    def alone(self) -> NewtonStart:
-        """Return it without the one before."""
-        return self._replace(before=None)
-
-    def after(self, before: NewtonStart | None) -> NewtonStart:
-        """Return it with the one before."""
-        return self._replace(before=None if before is None else before.alone())
-
-    def duals(self, alpha: float) -> list[Array]:
-        """Return what C may be at an alpha."""
-        found, before = [self.dual], self.before
-        if before is not None and len({before.alpha, self.alpha, alpha}) == 3:
-            share = math.log(alpha / self.alpha) / math.log(self.alpha / before.alpha)
-            found.append(self.dual + share * (self.dual - before.dual))
-        return found
+    @classmethod
+    def of(
+        cls,
+        dual: Array,
+        kernel: OutputKernel,
+        alpha: float,
+        *,
+        before: NewtonStart | None = None,
+        easy: bool = True,
+    ) -> NewtonStart:
+        """Return that of a C, after another one."""
+        known = Neighbours() if before is None else before.duals
+        return cls(known.joined(alpha, dual), kernel, easy)
 
 
 def zero_point(prepared: Prepared) -> NewtonPoint:
@@ -106,10 +93,11 @@ def first_point(
     point = zero
     if start is None:
         return point
-    candidates = start.duals(alpha)
+    dual, ahead = start.duals.nearest, start.duals.at(alpha)
+    candidates = [dual] if ahead is dual else [dual, ahead]
     kernel, entries = prepared.kernel, prepared.problem.entries
     if start.kernel is not kernel and entries.every_output and kernel.rank:
-        candidates.append(kernel.solve(start.kernel.multiply(start.dual), zero.dual))
+        candidates.append(kernel.solve(start.kernel.multiply(dual), zero.dual))
     for dual in candidates:
         there = NewtonPoint.at(prepared.problem, dual, prepared.joint @ dual, alpha)
         point = there if there.objective <= point.objective else point

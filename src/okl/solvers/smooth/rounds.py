@@ -140,11 +140,11 @@ class PreparedRounds(NamedTuple):
     def inside_of(self, dual: Array, kernel: OutputKernel, alpha: float) -> Any:
         """Return where the best f for an L may start, of dual variables for it."""
         newton = isinstance(self.solver, NewtonCG)
-        return NewtonStart(dual, kernel, alpha) if newton else dual
+        return NewtonStart.of(dual, kernel, alpha) if newton else dual
 
     def dual_of(self, inside: Any) -> Array:
         """Return the dual variables of such a start."""
-        return inside.dual if isinstance(inside, NewtonStart) else inside
+        return inside.duals.nearest if isinstance(inside, NewtonStart) else inside
 
     def answers(
         self, kernel: OutputKernel, scores: Scores, alpha: float
