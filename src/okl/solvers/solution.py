@@ -80,6 +80,11 @@ class Solution:
     dual_point: Array | None = None
     hessian: Any = None
 
+    def found_by(self, history: History, start: Any) -> Solution:
+        """Return it as the end of some iterations, with where others may start."""
+        records = history.records
+        return replace(self, n_iter=len(records), history=records, start=start)
+
     def is_limited(self, problem: Problem) -> bool:
         """Tell whether an L that is learned has the largest rank that is allowed."""
         most = problem.structure.max_rank(problem.n_outputs)
@@ -101,14 +106,15 @@ def certified(
     output_kernel: OutputKernel,
     request: Request,
     *,
-    history: History,
+    history: History | None = None,
     start: Any = None,
     intercept: Array | None = None,
     rank_limited: bool = False,
     dual_point: Array | None = None,
+    predictions: Array | None = None,
     hessian: Any = None,
 ) -> Solution:
-    """Certify a model of a problem, the one that a solver returns."""
+    """Certify a model of a problem, with its predictions if they are known."""
     certificate = problem.certificate(
         dual_coef,
         output_kernel,
@@ -117,7 +123,9 @@ def certified(
         rank_limited=rank_limited,
         intercept=0.0 if intercept is None else intercept,
         dual_point=dual_point,
+        predictions=predictions,
     )
+    history = history or History(problem.reference)
     if not history.records:  # of a closed form
         history.add(certificate.primal, certificate.dual)
     return Solution(

@@ -44,7 +44,12 @@ from okl.numerics.arrays import Array, namespace
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
-from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.dual_model import (
+    is_as_good_as,
+    of_dual_point,
+    of_envelope,
+    sparse,
+)
 from okl.solvers.kinks.long_form import in_long_form
 from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.kinks.splitting import Split, can_be_split, split
@@ -146,11 +151,11 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     )
     if start is None:
         start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
-    sparse, finished = None, 0
+    exact, finished = None, 0
     direct = _of_support_vectors(problem, request)
     if direct is not None:
         monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
-        start = _Start(direct.multipliers, start.inside)
+        start = _Start(direct.dual_point, start.inside)
     solved = direct is not None and direct.certificate.status == "optimal"
     parameter, share = _FIRST, _MOST
     while not solved:
@@ -158,8 +163,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         smooth = prepared._replace(problem=replace(problem, loss=envelope))
         inside = Request(alpha, share, _STEPS, start.inside)
         solution = smooth_solver.solve(smooth, inside)
-        model = DualModel.of(envelope, problem, solution, request)
-        start = _Start(model.multipliers, solution.start)
+        model = of_envelope(envelope, problem, solution, request)
+        start = _Start(model.dual_point, solution.start)
         certificate = model.certificate
         status = solution.certificate.status
         limited = problem.rank_is_bounded and status != "optimal"
@@ -169,8 +174,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         flat = flat and status == "rank_limited"
         monitor.add(certificate.primal, certificate.dual, model, limited=limited)
         if monitor.smallest <= max(tol, _ROUGH) or flat:
-            sparse = monitor.best.sparse(problem, request)
-            if flat or sparse.certificate.status == "optimal":
+            exact = sparse(monitor.best, problem, request)
+            if flat or exact.certificate.status == "optimal":
                 break
         finished += monitor.smallest <= tol
         if finished >= _ROUNDS_MORE or monitor.done:
@@ -184,10 +189,10 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         share = min(max(_SHARE * monitor.smallest, _LEAST * tol), _MOST)
     best = monitor.best
     bounded = problem.rank_is_bounded
-    if sparse is not None and sparse.is_as_good_as(best, tol, bounded=bounded):
-        best = sparse
+    if exact is not None and is_as_good_as(exact, best, tol, bounded=bounded):
+        best = exact
         monitor.add(best.certificate.primal, best.certificate.dual)
-    return best.solution(problem, monitor.history, start)
+    return best.found_by(monitor.history, start)
 
 
 class _OneTerm(NamedTuple):
@@ -215,7 +220,7 @@ class _Start(NamedTuple):
     inside: object
 
 
-def _of_support_vectors(problem: Problem, request: Request) -> DualModel | None:
+def _of_support_vectors(problem: Problem, request: Request) -> Solution | None:
     """Return the model of libsvm's multipliers, None where they are not to be had."""
     kernel = problem.known()
     if kernel is None or not support_vectors.fits(problem, kernel):
@@ -224,10 +229,10 @@ def _of_support_vectors(problem: Problem, request: Request) -> DualModel | None:
         problem, kernel, request.alpha, tol=request.tol
     )
     found = balanced(problem, found)
-    model = DualModel.of_dual_point(problem, found, kernel, request)
+    model = of_dual_point(problem, found, kernel, request)
     if model.certificate.status == "optimal":
         return model
-    return model.sparse(problem, request)
+    return sparse(model, problem, request)
 
 
 def _smooth(problem: Problem) -> tuple[Solver, Problem]:

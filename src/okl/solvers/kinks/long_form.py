@@ -8,7 +8,12 @@ from typing import Any
 
 from okl.numerics.arrays import Array
 from okl.problems import Problem
-from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.dual_model import (
+    gap_of,
+    is_as_good_as,
+    of_dual_point,
+    with_dual_point,
+)
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 from okl.structures import Fixed
@@ -25,40 +30,23 @@ def in_long_form(
 ) -> Solution:
     """Return what was found with the target matrix as a model in long form.
 
-    Parameters
-    ----------
-    problem : Problem
-        In long form.
-    found : Solution
-    request : Request
-    fit : callable
-        What solves a problem of a given L, from multipliers that are near.
+    ``fit`` solves a problem of a given L, from multipliers that are near.
     """
     entries: Any = problem.entries
     kernel, limited = found.output_kernel, found.certificate.status == "rank_limited"
     multipliers = entries.tasks.own(found.dual_point)
-    model = DualModel.of_dual_point(
-        problem, multipliers, kernel, request, rank_limited=limited
-    )
-    there = DualModel.of_solution(found)
-    if not model.is_as_good_as(there, request.tol, bounded=problem.rank_is_bounded):
+    model = of_dual_point(problem, multipliers, kernel, request, rank_limited=limited)
+    bounded = problem.rank_is_bounded
+    if not is_as_good_as(model, found, request.tol, bounded=bounded):
         # it is no model of multipliers, and those of the best f for its L are not there
         given = replace(problem, structure=Fixed(kernel.matrix()))
-        closer = request._replace(tol=_CLOSER * request.tol)
-        best = fit(given, closer, multipliers)
+        best = fit(given, request._replace(tol=_CLOSER * request.tol), multipliers)
         theta = entries.theta(best.dual_coef.column, kernel)
-        points = (multipliers, best.dual_point)
         models = [
-            DualModel.certified(
+            with_dual_point(
                 problem, point, theta, kernel, request, rank_limited=limited
             )
-            for point in points
+            for point in (multipliers, best.dual_point)
         ]
-        model = min(models, key=lambda one: abs(one.certificate.relative_gap))
-    return replace(
-        found,
-        dual_coef=model.dual_coef,
-        certificate=model.certificate,
-        intercept=model.intercept if problem.centered else None,
-        dual_point=model.multipliers,
-    )
+        model = min(models, key=gap_of)
+    return replace(model, n_iter=found.n_iter, history=found.history, start=found.start)

@@ -28,7 +28,7 @@ from okl.losses import Squared
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.dual_model import of_dual_point, sparse, with_dual_point
 from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.output_kernel.alternation import (
     best_output_kernel,
@@ -100,14 +100,12 @@ def split(
         if _vanishes(problem, here, request.alpha):  # others find an L of zero
             return None
         point = balanced(problem, here.multipliers)
-        model = DualModel.certified(
-            problem, point, theta, here.kernel, request, rank_limited=False
-        )
+        model = with_dual_point(problem, point, theta, here.kernel, request)
         gap = abs(history.add(model.certificate.primal, model.certificate.dual))
         if gap <= request.tol:
-            exact = DualModel.of_dual_point(problem, point, here.kernel, request)
+            exact = of_dual_point(problem, point, here.kernel, request)
             if exact.certificate.status == "optimal":
-                return _more_exact(problem, exact, here, history)
+                return _more_exact(exact, here, history)
             # of the model of the dual point, which may be far behind
             gap = abs(exact.certificate.relative_gap)
             halved, close = halved if close else float("inf"), True
@@ -116,11 +114,11 @@ def split(
         if idle >= _IDLE or len(history.records) >= request.max_iter:
             break
     if model is not None and model.certificate.status == "optimal":
-        exact = model.sparse(problem, request)
+        exact = sparse(model, problem, request)
         if exact.certificate.status == "optimal":
-            return _more_exact(problem, exact, here, history)
+            return _more_exact(exact, here, history)
     if model is not None and len(history.records) >= request.max_iter:
-        return model.solution(problem, history, here)
+        return model.found_by(history, here)
     return point
 
 
@@ -131,12 +129,10 @@ def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
     return largest * here.sigma <= epsilon(own) * alpha
 
 
-def _more_exact(
-    problem: Problem, model: DualModel, here: Split, history: History
-) -> Solution:
+def _more_exact(model: Solution, here: Split, history: History) -> Solution:
     """Return a model that is not in the history yet."""
     history.add(model.certificate.primal, model.certificate.dual)
-    return model.solution(problem, history, here)
+    return model.found_by(history, here)
 
 
 def _looks(

@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
-from okl.numerics.arrays import Array, inner, namespace, symmetric
+from okl.numerics.arrays import Array, inner, namespace
 from okl.problems import Problem
-from okl.solvers.kinks.dual_model import DualModel
+from okl.solvers.kinks.dual_model import of_dual_point, sparse
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds, multipliers_at
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation, Prepared
@@ -42,7 +42,7 @@ from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 from okl.solvers.terms.term_newton import PreparedTerms
-from okl.solvers.terms.term_point import Answering, TermPoint
+from okl.solvers.terms.term_point import Answering, Line, TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 
 # The Moreau parameter:
@@ -76,9 +76,7 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     here = _first(problem, alpha, start)
     parameter = _FIRST
     while True:
-        model = DualModel.of_dual_point(
-            problem, here.multipliers, here.terms.kernel, request
-        )
+        model = of_dual_point(problem, here.multipliers, here.terms.kernel, request)
         monitor.add(model.certificate.primal, here.value, (model, here.terms))
         if monitor.done:
             break
@@ -87,7 +85,7 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         kinked = "smooth" not in problem.loss.capabilities
         if kinked and ahead.rise <= tol * abs(here.value):
             # the multipliers are found: what is left is in scores beside their kinks
-            solved = model.sparse(problem, request)
+            solved = sparse(model, problem, request)
             if solved.certificate.status == "optimal":
                 monitor.add(solved.certificate.primal, here.value, (solved, here.terms))
                 break
@@ -102,7 +100,7 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         here = there
     best, terms = monitor.best
     end = TermStart(terms.dual, terms.response.output_kernel)
-    return best.solution(problem, monitor.history, end)
+    return best.found_by(monitor.history, end)
 
 
 class _Round(NamedTuple):
@@ -147,14 +145,9 @@ class _Point(NamedTuple):
 
     @classmethod
     def at(
-        cls,
-        problem: Problem,
-        multipliers: Array,
-        alpha: float,
-        products: tuple[Array, ...] | None = None,
+        cls, problem: Problem, multipliers: Array, alpha: float, terms: TermPoint
     ) -> _Point:
-        """Evaluate multipliers, with K_q C if they are known."""
-        terms = TermPoint.at(problem, multipliers / alpha, products)
+        """Evaluate the loss of multipliers."""
         of_loss = problem.dual_loss(multipliers)
         value = of_loss - alpha * terms.response.value
         return cls(problem, alpha, multipliers, terms, of_loss, value)
@@ -193,35 +186,30 @@ class _Point(NamedTuple):
 
     def towards(self, ahead: _Round) -> tuple[_Point, float]:
         """Return where the dual value has risen enough, and which part of the way."""
-        problem, alpha, terms = self.problem, self.alpha, self.terms
-        xp = namespace(self.multipliers)
+        problem, alpha = self.problem, self.alpha
         way = ahead.multipliers - self.multipliers
-        change = way / alpha
-        products = Answering(problem, terms).products(change)
-        mixed = xp.stack([symmetric(p.T @ change) for p in terms.products])
-        squares = xp.stack([symmetric(change.T @ p) / 2 for p in products])
+        line = Line.of(problem, self.terms, way / alpha)
         step = 1.0
         for _ in range(_HALVINGS):
-            grams = terms.grams + step * mixed + step**2 * squares
             of_loss = problem.dual_loss(self.multipliers + step * way)
-            value = of_loss - alpha * problem.structure.response(grams).value
+            response = problem.structure.response(line.grams(step))
+            value = of_loss - alpha * response.value
             if value >= self.value + _ARMIJO * step * ahead.rise and ahead.rise > 0:
                 break
             step /= 2
         else:
             return self, 0.0
-        moved = tuple(
-            old + step * new for old, new in zip(terms.products, products, strict=True)
-        )
-        return _Point.at(problem, self.multipliers + step * way, alpha, moved), step
+        multipliers, terms = self.multipliers + step * way, line.at(problem, step)
+        return _Point.at(problem, multipliers, alpha, terms), step
 
 
 def _first(problem: Problem, alpha: float, start: TermStart | None) -> _Point:
     """Return where to start: zero, or the best part of alpha C in its bounds."""
     xp = namespace(problem.targets)
     if start is None:
-        return _Point.at(problem, xp.zeros_like(problem.targets), alpha)
+        zero = xp.zeros_like(problem.targets)
+        return _Point.at(problem, zero, alpha, TermPoint.at(problem, zero))
     low, high = multiplier_bounds(problem)
     multipliers = balanced(problem, xp.clip(alpha * start.dual, low, high))
     terms = best_part(problem, alpha, multipliers / alpha)
-    return _Point.at(problem, alpha * terms.dual, alpha, terms.products)
+    return _Point.at(problem, alpha * terms.dual, alpha, terms)

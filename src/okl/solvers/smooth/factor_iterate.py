@@ -39,6 +39,11 @@ class FactorIterate(NamedTuple):
     objective: float
     dual_rows: Array
 
+    @classmethod
+    def of(cls, kernel: SpectralKernel, fit: Solution, scores: Scores) -> FactorIterate:
+        """Return that of an L and the best f for it, no target imputed."""
+        return cls(kernel, fit, scores, fit.certificate.primal, scores.gradient)
+
     @property
     def primal(self) -> float:
         """The primal value of its certificate."""

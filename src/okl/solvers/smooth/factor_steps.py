@@ -100,12 +100,13 @@ class FactorSteps:
         most = _POLISH if imputes else STEPS
         request = Request(self.alpha, self._share, most, self._inside)
         fit = self.prepared.best_predictor(kernel, request)
-        scores, objective = Scores.of(problem, fit), fit.certificate.primal
+        scores = Scores.of(problem, fit)
+        model = FactorIterate.of(kernel, fit, scores)
         if not imputes:
-            return FactorIterate(kernel, fit, scores, objective, scores.gradient)
+            return model
         left = problem.balanced(fit.start - scores.predictions)
-        objective += inner(left, left) / 2 - problem.loss_at(scores.predictions)
-        return FactorIterate(kernel, fit, scores, objective, left)
+        added = inner(left, left) / 2 - problem.loss_at(scores.predictions)
+        return model._replace(objective=model.objective + added, dual_rows=left)
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the model after a step, None where none is lower."""

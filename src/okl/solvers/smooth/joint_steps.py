@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.output_kernels import SpectralKernel
+from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalties import FactorPenalty
@@ -27,7 +28,7 @@ from okl.solvers.smooth.factor_steps import FORCING, FactorSteps
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.rounds import PreparedRounds, Start, zero_kernel
 from okl.solvers.smooth.scores import Scores
-from okl.solvers.solution import Solution
+from okl.solvers.solution import certified
 
 # Shares of a step that are tried, and of one that is damped.
 _TRIALS, _DAMPED_TRIALS = 40, 4
@@ -97,19 +98,17 @@ class JointSteps(FactorSteps):
         problem = self.prepared.problem
         kernel = SpectralKernel.from_factor(point.factor)
         theta = problem.balanced(point.rows @ point.factor.T)
-        certificate = problem.certificate(
+        dual = kernel.solve(theta, namespace(theta).zeros_like(theta))
+        fit = certified(
+            problem,
             theta,
             kernel,
-            self.alpha,
-            tol=0.0,
-            intercept=0.0 if point.intercept is None else point.intercept,
+            Request(self.alpha, 0.0, 1),
+            start=self.prepared.inside_of(dual, kernel, self.alpha),
+            intercept=point.intercept,
             predictions=point.scores.fitted,
         )
-        dual = kernel.solve(theta, namespace(theta).zeros_like(theta))
-        inside = self.prepared.inside_of(dual, kernel, self.alpha)
-        fit = Solution(theta, kernel, certificate, 1, [], inside, point.intercept)
-        gradient = point.scores.gradient
-        return FactorIterate(kernel, fit, point.scores, certificate.primal, gradient)
+        return FactorIterate.of(kernel, fit, point.scores)
 
     def _point(self, model: FactorIterate) -> JointPoint:
         """Return A and B of a model, the columns of B orthogonal."""

@@ -107,9 +107,7 @@ class _Steps:
         """Return the model with the best f for an L, from where that may start."""
         request = Request(self.alpha, self._share, STEPS, inside)
         fit = self.prepared.best_predictor(kernel, request)
-        scores = Scores.of(self.prepared.problem, fit)
-        primal = fit.certificate.primal
-        return FactorIterate(kernel, fit, scores, primal, scores.gradient)
+        return FactorIterate.of(kernel, fit, Scores.of(self.prepared.problem, fit))
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the first lower model on the way to the next L, None if none is."""

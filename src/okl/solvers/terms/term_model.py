@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, inner, namespace, symmetric
+from okl.numerics.arrays import Array, inner, namespace
 from okl.optimization.crossing import increasing_root
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem
-from okl.solvers.terms.term_point import Answering, TermPoint
+from okl.solvers.terms.term_point import Answering, Line, TermPoint
 
 # The relative residual of the equations of a step, far from the optimum, and at least.
 _FORCING, _CLOSEST = 0.1, 1e-8
@@ -94,7 +94,7 @@ class TermModel:
             least = min(least, left)
             rtol = max(closer * forcing, _CLOSEST)
             direction = system.solve(-residual, rtol=rtol)
-            moved = self._along(system, point, inside, direction, residual)
+            moved = self._along(point, inside, direction, residual)
             if moved is None:
                 break
             inside, point, step = moved
@@ -140,44 +140,30 @@ class TermModel:
         return HessianSystem(prepared, self.curvature, self.alpha, columns)
 
     def _along(
-        self,
-        system: HessianSystem,
-        point: TermPoint,
-        inside: Array,
-        direction: Array,
-        residual: Array,
+        self, point: TermPoint, inside: Array, direction: Array, residual: Array
     ) -> tuple[Array, TermPoint, float] | None:
         """Return g and its point where the slope of psi is about zero, and how far.
 
         None where rounding leaves no way down. The slope grows along the line.
         """
-        joint: Any = system.prepared.joint
         change = self.curvature.factor(direction)
-        products = joint.products(change)
-        xp = namespace(change)
-        mixed = xp.stack([symmetric(p.T @ change) for p in point.products])
-        squares = xp.stack([symmetric(change.T @ p) / 2 for p in products])
+        line = Line.of(self.problem, point, change)
         alpha, structure = self.alpha, self.problem.structure
         linear = alpha * inner(inside, direction) - inner(change, self.predictions)
         quadratic = alpha * inner(direction, direction)
 
         def slope(length: Array) -> Array:
             step = float(length)
-            grams = point.grams + step * mixed + step**2 * squares
-            best = structure.response(grams).output_kernel
+            best = structure.response(line.grams(step)).output_kernel
             value = linear + step * quadratic
-            value += inner(best, mixed + 2 * step * squares)
+            value += inner(best, line.mixed + 2 * step * line.squares)
             return value + 0.0 * length
 
         first = inner(residual, direction)
         if not first < 0:
             return None
-        start = xp.asarray(first, dtype=change.dtype)
+        start = namespace(change).asarray(first, dtype=change.dtype)
         step = float(increasing_root(slope, start, flat=_FLAT))
         if step <= _NONE:
             return None
-        moved = tuple(
-            old + step * new for old, new in zip(point.products, products, strict=True)
-        )
-        there = TermPoint.at(self.problem, point.dual + step * change, moved)
-        return inside + step * direction, there, step
+        return inside + step * direction, line.at(self.problem, step), step

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, inner, namespace, symmetric
 from okl.operators import JointSum
@@ -77,6 +77,38 @@ class TermPoint:
         )
 
 
+class Line(NamedTuple):
+    """The points C + t D, which take no further product; S_q + t A_q + t^2 B_q there.
+
+    ``products`` are K_q D, and the others D, A and B.
+    """
+
+    point: TermPoint
+    change: Array
+    products: tuple[Array, ...]
+    mixed: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, problem: Problem, point: TermPoint, change: Array) -> Line:
+        """Multiply by each K_q."""
+        xp = namespace(change)
+        products = tuple(K @ change for K in _matrices(problem))
+        mixed = xp.stack([symmetric(p.T @ change) for p in point.products])
+        squares = xp.stack([symmetric(change.T @ p) / 2 for p in products])
+        return cls(point, change, products, mixed, squares)
+
+    def grams(self, step: float) -> Array:
+        """Return the S_q."""
+        return self.point.grams + step * self.mixed + step**2 * self.squares
+
+    def at(self, problem: Problem, step: float) -> TermPoint:
+        """Return the point."""
+        pairs = zip(self.point.products, self.products, strict=True)
+        products = tuple(old + step * new for old, new in pairs)
+        return TermPoint.at(problem, self.point.dual + step * self.change, products)
+
+
 class Answering(JointSum):
     """J + M: how the predictions change with C, the best L_q following it."""
 
@@ -88,22 +120,14 @@ class Answering(JointSum):
 
     def __matmul__(self, change: Array) -> Array:
         """Return sum_q K_q (D L_q + C dL_q)."""
-        return self.image(change, self.products(change))
-
-    def products(self, change: Array) -> tuple[Array, ...]:
-        """Return K_q D."""
-        return tuple(K @ change for K in self.operator.terms)
-
-    def image(self, change: Array, products: tuple[Array, ...]) -> Array:
-        """Return the product, given those with the K_q."""
         point, xp = self._point, namespace(change)
         kernels = point.response.output_kernel
         moved = point.response.derivative(
             xp.stack([symmetric(product.T @ change) for product in point.products])
         )
         return sum(
-            product @ kernels[q, ...] + point.products[q] @ moved[q, ...]
-            for q, product in enumerate(products)
+            (K @ change) @ kernels[q, ...] + point.products[q] @ moved[q, ...]
+            for q, K in enumerate(self.operator.terms)
         )
 
     def block(self, rows: Array, outputs: Any) -> Array:
