@@ -27,10 +27,10 @@ class Neighbours(NamedTuple):
 
     found: tuple[tuple[float, Array], ...] = ()
 
-    def joined(self, alpha: float, there: Array) -> Neighbours:
-        """Remember what an alpha has, forget the one that is farthest back."""
+    def joined(self, alpha: float, there: Array, *, most: int = _MEMORY) -> Neighbours:
+        """Remember what an alpha has, forget what is farther back than the most."""
         others = [pair for pair in self.found if pair[0] != alpha]
-        return Neighbours(((alpha, there), *others)[:_MEMORY])
+        return Neighbours(((alpha, there), *others)[:most])
 
     @property
     def nearest(self) -> Array:

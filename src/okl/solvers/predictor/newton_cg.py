@@ -29,6 +29,7 @@ from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_start import (
@@ -91,22 +92,22 @@ class NewtonCG(Solver):
         cold = point is zero
         if cold:
             start, zero = None, zero._replace(image=zero.image_by(prepared.joint))
+            known = Neighbours()
             for larger in alphas_before(prepared, alpha, zero):
                 rough = Request(larger, ROUGH, max_iter, start)
                 point = first_point(prepared, larger, start, zero)
                 there, _, easy = _iterate(prepared, rough, point)
-                start = NewtonStart.of(
-                    there.dual, prepared.kernel, larger, before=start, easy=easy
-                )
+                # of rough models the last two lead farther than three
+                known = known.joined(larger, there.dual, most=2)
+                start = NewtonStart(known, prepared.kernel, easy)
             point = first_point(prepared, alpha, start, zero)
         asked = Request(alpha, SAFETY * tol, max_iter, start)
         point, monitor, easy = _iterate(prepared, asked, point)
         if not cold and monitor.n_iter < max_iter and monitor.astray:
             # no step leads on from what another L made of C
             return self.solve(prepared, request._replace(start=None))
-        end = NewtonStart.of(
-            point.dual, prepared.kernel, alpha, before=start, easy=easy
-        )
+        known = Neighbours() if start is None else start.duals
+        end = NewtonStart(known.joined(alpha, point.dual), prepared.kernel, easy)
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),

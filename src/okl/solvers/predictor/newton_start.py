@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import inner, namespace
 from okl.output_kernels import OutputKernel
 from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.approximation import Prepared
@@ -58,20 +58,6 @@ class NewtonStart(NamedTuple):
     duals: Neighbours
     kernel: OutputKernel
     easy: bool = True
-
-    @classmethod
-    def of(
-        cls,
-        dual: Array,
-        kernel: OutputKernel,
-        alpha: float,
-        *,
-        before: NewtonStart | None = None,
-        easy: bool = True,
-    ) -> NewtonStart:
-        """Return that of a C, after another one."""
-        known = Neighbours() if before is None else before.duals
-        return cls(known.joined(alpha, dual), kernel, easy)
 
 
 def zero_point(prepared: Prepared) -> NewtonPoint:

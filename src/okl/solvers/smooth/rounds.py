@@ -29,6 +29,7 @@ from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.monitor import Monitor
+from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
@@ -139,8 +140,9 @@ class PreparedRounds(NamedTuple):
 
     def inside_of(self, dual: Array, kernel: OutputKernel, alpha: float) -> Any:
         """Return where the best f for an L may start, of dual variables for it."""
-        newton = isinstance(self.solver, NewtonCG)
-        return NewtonStart.of(dual, kernel, alpha) if newton else dual
+        if not isinstance(self.solver, NewtonCG):
+            return dual
+        return NewtonStart(Neighbours().joined(alpha, dual), kernel)
 
     def dual_of(self, inside: Any) -> Array:
         """Return the dual variables of such a start."""
