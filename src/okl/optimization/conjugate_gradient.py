@@ -15,20 +15,13 @@ _ROUNDINGS = 16
 class Step(NamedTuple):
     """One iteration, which adds length * direction to the solution.
 
-    Attributes
-    ----------
-    length : float
-    direction : array
-    product : array
-        What came with the product of the direction.
-    left : float
-        The preconditioned residual after the step, relative to that at the start; 0
-        if there is no further step.
+    What is left is the preconditioned residual after the step, relative to that at the
+    start; 0 if there is no further step.
     """
 
     length: float
     direction: Array
-    product: Array
+    product: Array  # what came with the product of the direction
     left: float
 
 

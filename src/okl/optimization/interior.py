@@ -39,30 +39,15 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Interior(WithBarrier):
-    """Eigenvalues within bounds.
+    """Eigenvalues within bounds."""
 
-    Attributes
-    ----------
-    lower, upper : float
-        Bounds of each eigenvalue, 0 <= lower <= upper; upper may be infinite.
-    budget : float
-        Largest sum of the eigenvalues; infinite where L is penalised otherwise.
-    mean : float or None
-        The eigenvalue of the direction 1, if that is set apart.
-    part : float
-        The part of the fit that the barrier is at first.
-    logarithm, last : float
-        The current weight of the logarithms, 0 where tr L^-1 is enough, and that below
-        which they are rounding.
-    """
-
-    lower: float = 0.0
+    lower: float = 0.0  # of each eigenvalue, 0 <= lower <= upper
     upper: float = _INF
-    budget: float = _INF
-    mean: float | None = None
-    part: float = _FIRST_BARRIER
-    logarithm: float = 0.0
-    last: float = 0.0
+    budget: float = _INF  # their largest sum; infinite where L is penalised otherwise
+    mean: float | None = None  # that of the direction 1, if it is set apart
+    part: float = _FIRST_BARRIER  # of the fit, that the barrier is at first
+    logarithm: float = 0.0  # the weight of logarithms, 0 where tr L^-1 is enough,
+    last: float = 0.0  # and that below which they are rounding
 
     @property
     def is_ball(self) -> bool:

@@ -26,21 +26,11 @@ _EQUAL = 1e3
 
 
 class Near(NamedTuple):
-    """The L that minimises R(L) + w ||L - Z||^2 / 2.
+    """The L that minimises R(L) + w ||L - Z||^2 / 2."""
 
-    Attributes
-    ----------
-    output_kernel : array (m, m)
-        L.
-    penalty : float
-        R(L).
-    derivative : callable
-        From a change of Z to that of L, both symmetric.
-    """
-
-    output_kernel: Array
-    penalty: float
-    derivative: Callable[[Array], Array]
+    output_kernel: Array  # L (m, m)
+    penalty: float  # R(L)
+    derivative: Callable[[Array], Array]  # from a change of Z to that of L
 
 
 def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:

@@ -26,19 +26,11 @@ LOWERING = 0.1
 
 
 class Decomposed(NamedTuple):
-    """An output kernel L as Newton's method sees it.
+    """An output kernel L as Newton's method sees it."""
 
-    Attributes
-    ----------
-    values, vectors : array (m,), (m, m)
-        Eigenvalues, ascending, and eigenvectors.
-    matrix : array (m, m) or None
-        L, where its entries matter: it may have exact zeros.
-    """
-
-    values: Array
-    vectors: Array
-    matrix: Array | None = None
+    values: Array  # eigenvalues (m,), ascending
+    vectors: Array  # eigenvectors (m, m)
+    matrix: Array | None = None  # L, where its entries matter: it may have exact zeros
 
 
 class Iterate(NamedTuple):
@@ -51,23 +43,14 @@ class Iterate(NamedTuple):
 class Equations(NamedTuple):
     """What determines a Newton step, in coordinates that a region chooses.
 
-    Attributes
-    ----------
-    gradient : array (m, m)
-        Of the whole objective.
-    hessian, precondition : callable
-        Its second derivative, and about the inverse of that.
-    cut : callable
-        Changes a step so that what it leads to is in the region, but for the bounds
-        of a barrier.
-    narrowed : callable or None
-        Returns the equations without the coordinates in which a step would leave the
-        region at once, None if there are none; None if no step ever does.
+    A step is cut so that what it leads to is in the region, but for the bounds of a
+    barrier. Narrowed are the equations without the coordinates in which a step would
+    leave the region at once, None if there are none; None if no step ever does.
     """
 
-    gradient: Array
+    gradient: Array  # of the whole objective (m, m)
     hessian: Callable[[Array], Array]
-    precondition: Callable[[Array], Array]
+    precondition: Callable[[Array], Array]  # about its inverse
     cut: Callable[[Array], Array] = lambda change: change
     narrowed: Callable[[Array], Equations | None] | None = None
 
@@ -119,15 +102,10 @@ class WithBarrier(Region, ABC):
     """A penalty on L, and a domain in the interior of which a barrier keeps it.
 
     Coordinates are the entries of L (`by_entries`), or those in its eigenbasis.
-
-    Attributes
-    ----------
-    inverse, barrier : float
-        Weight eps >= 0 of tr L^-1 / 2, and the current one, that comes down to it.
     """
 
-    inverse: float = 0.0
-    barrier: float = 0.0
+    inverse: float = 0.0  # the weight eps >= 0 of tr L^-1 / 2
+    barrier: float = 0.0  # the current one, that comes down to it
 
     by_entries: ClassVar[bool] = False
 

@@ -29,32 +29,16 @@ _LEAST = 1e-2
 
 @dataclass(frozen=True)
 class FactoredPoint:
-    """An output kernel L and the best f for it, in the full eigenbasis of L.
+    """An output kernel L and the best f for it, in the full eigenbasis of L."""
 
-    Attributes
-    ----------
-    basis : array (r, r)
-        V, from these coordinates to the outputs of the problem.
-    weights : array (r,)
-        The eigenvalues of L, descending.
-    targets, dual, scaled : array (k, r)
-        YV, CV and KCV.
-    divisor : array (k, r)
-        d l' + alpha.
-    moment : array (r, r)
-        S = C'KC.
-    objective : float
-        phi(B).
-    """
-
-    basis: Array
-    weights: Array
-    targets: Array
-    dual: Array
-    scaled: Array
-    divisor: Array
-    moment: Array
-    objective: float
+    basis: Array  # V (r, r), from these coordinates to the outputs of the problem
+    weights: Array  # the eigenvalues of L (r,), descending
+    targets: Array  # YV (k, r)
+    dual: Array  # CV
+    scaled: Array  # KCV
+    divisor: Array  # d l' + alpha
+    moment: Array  # S = C'KC (r, r)
+    objective: float  # phi(B)
 
     @classmethod
     def of(

@@ -54,22 +54,12 @@ _UPDATE = 1e-2
 
 
 class Split(NamedTuple):
-    """Where the steps stand.
+    """Where the steps stand."""
 
-    Attributes
-    ----------
-    scores, multipliers : array (n_samples, n_outputs)
-        U and a.
-    kernel : SpectralKernel
-        L.
-    sigma : float
-        What holds U to the predictions.
-    """
-
-    scores: Array
-    multipliers: Array
-    kernel: SpectralKernel
-    sigma: float
+    scores: Array  # U (n_samples, n_outputs)
+    multipliers: Array  # a
+    kernel: SpectralKernel  # L
+    sigma: float  # what holds U to the predictions
 
 
 def can_be_split(problem: Problem) -> bool:

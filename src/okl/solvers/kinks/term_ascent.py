@@ -64,11 +64,7 @@ _ARMIJO, _HALVINGS = 1e-4, 40
 def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     """Iterate from where a neighbouring alpha ended, or from zero.
 
-    Parameters
-    ----------
-    prepared : PreparedTerms
-        Its structure has a `response`.
-    request : Request
+    The structure has a `response`.
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
@@ -104,44 +100,22 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
 
 
 class _Round(NamedTuple):
-    """The optimum of the model of a round.
-
-    Attributes
-    ----------
-    multipliers : array (n_samples, n_outputs)
-        a'.
-    rise : float
-        What the dual value would gain all the way to it if R* were linear.
-    n_iter : int
-        Newton steps.
-    """
+    """The optimum of the model of a round, and how many Newton steps led there."""
 
     multipliers: Array
-    rise: float
+    rise: float  # of the dual value, all the way there, if R* were linear
     n_iter: int
 
 
 class _Point(NamedTuple):
-    """Multipliers a, and what follows from them.
-
-    Attributes
-    ----------
-    problem : Problem
-    alpha : float
-    multipliers : array (n_samples, n_outputs)
-        a.
-    terms : TermPoint
-        Of C = a / alpha.
-    of_loss, value : float
-        -V*(-a), and the dual value.
-    """
+    """Multipliers a, and what follows from them."""
 
     problem: Problem
     alpha: float
-    multipliers: Array
-    terms: TermPoint
-    of_loss: float
-    value: float
+    multipliers: Array  # a (n_samples, n_outputs)
+    terms: TermPoint  # of C = a / alpha
+    of_loss: float  # -V*(-a)
+    value: float  # the dual value
 
     @classmethod
     def at(

@@ -59,19 +59,10 @@ def factorises(problem: Problem, size: int, *, n_kept: int = 0) -> bool:
 
 @dataclass(frozen=True)
 class ActiveSystem:
-    """The equations at one curvature.
-
-    Attributes
-    ----------
-    prepared : Prepared
-        The problem, and L.
-    curvature : Curvature
-        W.
-    alpha : float
-    """
+    """The equations at one curvature."""
 
     prepared: Prepared
-    curvature: Curvature
+    curvature: Curvature  # W
     alpha: float
 
     @cached_property
@@ -249,24 +240,12 @@ def _n_dimensions(R: Array, B: Array) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """(M + D) e = right, with a b for each intercept where its e have a sum.
+    """(M + D) e = right, with a b for each intercept where its e have a sum."""
 
-    Attributes
-    ----------
-    columns : slice
-        The outputs.
-    mask : array (n_samples, n_columns)
-        The active entries.
-    inverse : callable
-        What solves with M + D.
-    members : array (size, n_intercepts) or None
-        Which entries share an intercept.
-    """
-
-    columns: slice
-    mask: Array
-    inverse: Callable[[Array], Array]
-    members: Array | None
+    columns: slice  # the outputs
+    mask: Array  # (n_samples, n_columns): the active entries
+    inverse: Callable[[Array], Array]  # solves with M + D
+    members: Array | None  # (size, n_intercepts): which entries share an intercept
 
     def solve(self, right: Array, sums: Array) -> Array:
         """Return e (size, q) for q right sides."""

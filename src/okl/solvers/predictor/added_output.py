@@ -29,7 +29,7 @@ which is the certificate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 
 from scipy.optimize import brentq
@@ -64,16 +64,6 @@ class AddedOutput:
 
 
 @dataclass(frozen=True)
-class _Point:
-    """What the slope t of r implies."""
-
-    slope: float
-    loadings: Array
-    own_variance: float
-    dual: Array
-
-
-@dataclass(frozen=True)
 class NewOutput:
     """The problem of one new output, in rows of weight one without intercept.
 
@@ -103,74 +93,68 @@ class NewOutput:
     own_part: bool
 
     def solve(self) -> AddedOutput:
-        """Find the slope, and judge what it implies."""
+        """Find the slope of r, and what it implies."""
         size = inner(self.targets, self.targets)
         if self.nu == 0 or size == 0:
-            return self._judged(self._at(self.mu / 2))
+            return self._at(self.mu / 2)
         # the penalty is at most what the loss is at zero
         largest = self.mu / 2 + sqrt(self.nu * size / self.alpha)
 
         def excess(logarithm: float) -> float:
-            slope = exp(logarithm)
-            point = self._at(slope)
-            return log((self.mu / 2 + self.nu * self._variance(point)) / slope + 1e-300)
+            slope, variance = exp(logarithm), self._variance(self._at(exp(logarithm)))
+            return log((self.mu / 2 + self.nu * variance) / slope + 1e-300)
 
         low, high = log(_SMALLEST * largest), log(2 * largest)
         root = low if excess(low) <= 0 else brentq(excess, low, high)
-        return self._judged(self._at(exp(root)))
+        return self._at(exp(root))
 
-    def _at(self, slope: float) -> _Point:
-        """Return the best function for a slope of r."""
-        xp = namespace(self.targets)
+    def _at(self, slope: float) -> AddedOutput:
+        """Return the best function for a slope of r, with primal and dual value."""
+        xp, alpha = namespace(self.targets), self.alpha
         precision = self._inverse_penalty(slope)
         # (alpha I + f'M f)^(-1/2), from the singular values of f M^(1/2)
         axes, sizes, _ = xp.linalg.svd(
             self.functions * xp.sqrt(precision), full_matrices=False
         )
-        change = 1 / xp.sqrt(self.alpha + sizes**2) - self.alpha**-0.5
+        change = 1 / xp.sqrt(alpha + sizes**2) - alpha**-0.5
 
         def whitened(rows: Array) -> Array:
-            return rows * self.alpha**-0.5 + (axes * change) @ (axes.T @ rows)
+            return rows * alpha**-0.5 + (axes * change) @ (axes.T @ rows)
 
         inside = whitened(whitened(self.kernel_matrix).T)
         values, vectors = eigh(symmetric(inside))
         values = xp.clip(values, 0.0, None)
         coordinates = vectors.T @ whitened(self.targets)
         own = _multiplier(values, coordinates, slope) if self.own_part else 0.0
-        dual = whitened(vectors @ (coordinates / (1 + own * values)))
-        loadings = precision * (self.functions.T @ dual)
-        return _Point(slope, loadings, own, dual)
+        c = whitened(vectors @ (coordinates / (1 + own * values)))
+        b = precision * (self.functions.T @ c)
+        found = AddedOutput(b, own, c, 0.0, 0.0)
+        image = self.kernel_matrix @ c
+        within, variance = inner(c, image), self._variance(found)
+        residuals = self.targets - self.functions @ b - own * image
+        bordering = self.eigenvalues * b
+        penalty = own * within / 2 + self.nu * inner(bordering, bordering)
+        penalty += self.mu / 2 * variance + self.nu / 2 * variance**2
+        primal = inner(residuals, residuals) / 2 + alpha * penalty
+        bound = self._bound(c, slope, within if self.own_part else 0.0)
+        return replace(found, primal=primal, dual_value=bound)
 
     def _inverse_penalty(self, slope: float) -> Array:
         """Return the diagonal of M."""
         values = self.eigenvalues
         return 1 / (2 * values * (slope + self.nu * values))
 
-    def _variance(self, point: _Point) -> float:
+    def _variance(self, found: AddedOutput) -> float:
         """Return b'L b + s."""
-        common = inner(self.eigenvalues * point.loadings, point.loadings)
-        return common + point.own_variance
+        common = inner(self.eigenvalues * found.loadings, found.loadings)
+        return common + found.own_variance
 
-    def _judged(self, point: _Point) -> AddedOutput:
-        """Return the solution with its primal and dual value."""
-        alpha, b, c = self.alpha, point.loadings, point.dual
-        within = inner(c, self.kernel_matrix @ c)
-        own = point.own_variance
-        residuals = self.targets - self.functions @ b - own * (self.kernel_matrix @ c)
-        bordering = self.eigenvalues * b
-        variance = self._variance(point)
-        penalty = own * within / 2 + self.nu * inner(bordering, bordering)
-        penalty += self.mu / 2 * variance + self.nu / 2 * variance**2
-        primal = inner(residuals, residuals) / 2 + alpha * penalty
-        bound = self._bound(point, within if self.own_part else 0.0)
-        return AddedOutput(b, own, c, primal, bound)
-
-    def _bound(self, point: _Point, within: float) -> float:
+    def _bound(self, c: Array, slope: float, within: float) -> float:
         """Return the lower bound of c, scaled where nu = 0 makes r* infinite.
 
         Without an own part c'Kc has no say in it.
         """
-        alpha, c, slope = self.alpha, point.dual, point.slope
+        alpha = self.alpha
         if self.nu == 0 and within > 2 * slope:
             c = c * sqrt(2 * slope / within)
         elif self.nu > 0:

@@ -30,15 +30,6 @@ def apart_cost(
     """Return what it takes to make, in products with J; None where it saves no more.
 
     Nor where most entries have little of the largest curvature: it saves nothing then.
-
-    Parameters
-    ----------
-    joint : JointOperator
-        K and L.
-    curvature : Curvature
-        W.
-    alpha : float
-        Strength of the regularisation.
     """
     if not (isinstance(joint, Kronecker) and curvature.separable):
         return None

@@ -22,23 +22,12 @@ class FeatureAxes(NamedTuple):
 
     That is zero in rows without a weight, and sums to zero where an intercept is free,
     as dual variables do. R is in the axes in which columns of that part are orthogonal.
-
-    Attributes
-    ----------
-    rows : array (n_samples, k)
-        R.
-    counted : array (n_samples, 1)
-        One for a row with a weight, and zero for one without.
-    mean : array (1, k)
-        Of the rows with a weight, zero where no intercept is free.
-    inverses : array (k, 1)
-        One over squared norms of the columns, zero where these are rounding.
     """
 
-    rows: Array
-    counted: Array
-    mean: Array
-    inverses: Array
+    rows: Array  # R (n_samples, k)
+    counted: Array  # (n_samples, 1): one for a row with a weight, else zero
+    mean: Array  # (1, k): of rows with a weight, zero where no intercept is free
+    inverses: Array  # (k, 1): of squared norms of columns, zero where that is rounding
 
     def dual_of(self, inside: Array) -> Array:
         """Return the C of this part with R'C as given (k, n_outputs)."""
@@ -49,15 +38,8 @@ class FeatureAxes(NamedTuple):
 class Prepared(NamedTuple):
     """A problem with an L that is held fixed.
 
-    Attributes
-    ----------
-    problem : Problem
-    kernel : OutputKernel
-        L.
-    joint : JointOperator
-        What maps dual variables to predictions.
-    approximation : Approximation
-        What preconditions.
+    The joint operator maps dual variables to predictions, and what is known of K
+    without products preconditions.
     """
 
     problem: Problem
@@ -90,24 +72,12 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class Approximation:
-    """What is known of K without products, made when it is needed.
+    """What is known of K without products, made when it is needed."""
 
-    Attributes
-    ----------
-    joint : JointOperator
-        K with any L.
-    rank : int
-        Of the approximation of K.
-    centered : bool
-        Whether there is a free intercept.
-    counted : array (n_samples, 1) or None, default=None
-        One for a row with a weight, and zero for one without; None where all have one.
-    """
-
-    joint: JointOperator
-    rank: int
-    centered: bool
-    counted: Array | None = None
+    joint: JointOperator  # K with any L
+    rank: int  # of the approximation of K
+    centered: bool  # whether there is a free intercept
+    counted: Array | None = None  # as that of `FeatureAxes`, None for ones
 
     @cached_property
     def columns(self) -> NystroemFactor:

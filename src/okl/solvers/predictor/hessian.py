@@ -38,19 +38,11 @@ from okl.solvers.predictor.low_rank_preconditioner import preconditioner
 class HessianSystem:
     """alpha I + V' J V on what leaves the intercept at its best.
 
-    Attributes
-    ----------
-    prepared : Prepared
-        The problem, and J.
-    curvature : Curvature
-        W.
-    alpha : float
-    columns : NystroemFactor or None
-        Of K, for the preconditioner; None for a diagonal, or for nothing.
+    Columns of K precondition; without these a diagonal does, or nothing.
     """
 
     prepared: Prepared
-    curvature: Curvature
+    curvature: Curvature  # W
     alpha: float
     columns: NystroemFactor | None
 

@@ -80,30 +80,16 @@ class Imputation(Solver):
 
 
 class PreparedImputation(NamedTuple):
-    """A problem, the L that is held fixed, and what does not depend on alpha.
+    """A problem, the L that is held fixed, and what does not depend on alpha."""
 
-    Attributes
-    ----------
-    problem : Problem
-        With weights of zero and one.
-    known : SpectralKernel
-        L.
-    observed : array (n_samples, n_outputs)
-        One where a target was observed, else zero.
-    counts : array (n_outputs,)
-        How many targets of each output were observed, at least one.
-    column_sums : array (k, n_outputs)
-        U' times ``observed``.
-    spectrum : JointSpectrum
-        The eigendecomposition of K (x) L, which the predictions of all targets need.
-    """
-
-    problem: Problem
-    known: SpectralKernel
-    observed: Array
-    counts: Array
-    column_sums: Array
-    spectrum: JointSpectrum
+    problem: Problem  # with weights of zero and one
+    known: SpectralKernel  # L
+    observed: (
+        Array  # (n_samples, n_outputs): one for a target, zero where it is missing
+    )
+    counts: Array  # (n_outputs,): how many targets an output has, at least one
+    column_sums: Array  # U' times what is observed (k, n_outputs)
+    spectrum: JointSpectrum  # of K (x) L, for the predictions of all targets
 
     @classmethod
     def of(cls, problem: Problem, known: SpectralKernel) -> PreparedImputation:
@@ -196,18 +182,10 @@ def _bounds(
     dual: Array,
     imputed: Array,
 ) -> tuple[float, float]:
-    """Return primal and dual value of the model of completed targets.
+    """Return primal and dual value of the model of completed targets Y.
 
-    Parameters
-    ----------
-    completed : array (n_samples, n_outputs)
-        Y.
-    coordinates : array (k, q)
-        U'YV.
-    dual : array (n_samples, n_outputs)
-        alpha C.
-    imputed : array (k, q)
-        U' times minus alpha C at the imputed entries, times V.
+    The coordinates are U'YV, dual is alpha C, imputed is U' times minus alpha C at
+    the imputed entries, times V.
     """
     observed, spread = prepared.observed, prepared.spectrum.eigenvalues
     scaled = coordinates / (spread + alpha)

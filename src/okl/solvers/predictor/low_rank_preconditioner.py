@@ -36,18 +36,8 @@ def preconditioner(
 ) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
-    Parameters
-    ----------
-    joint : JointOperator
-        K and L.
-    columns : NystroemFactor or None
-        R; None for a diagonal, or for nothing.
-    curvature : Curvature
-        W, at the current scores.
-    alpha : float
-        Strength of the regularisation.
-    centered : bool, default=False
-        Whether there is a free intercept.
+    Without columns R it is a diagonal, or nothing; ``centered`` if there is a free
+    intercept.
     """
     weights, kernel = curvature.diagonal, joint.output_kernel
     several = isinstance(joint, JointSum)

@@ -18,37 +18,17 @@ _FAR = 2.0
 
 
 class NewtonPoint(NamedTuple):
-    """Dual variables C, and the loss at their predictions and the best intercept.
+    """Dual variables C, and the loss at their predictions and the best intercept."""
 
-    Attributes
-    ----------
-    dual, predictions : array (n_samples, n_outputs)
-        C and J C.
-    intercept : array (n_outputs,) or None
-        The best b, None without an intercept.
-    scores : array (n_samples, n_outputs)
-        J C + 1 b'.
-    gradient : array (n_samples, n_outputs)
-        Minus the gradient of the loss, a.
-    objective : float
-        The loss plus alpha <C, J C> / 2.
-    promise : float
-        What the step that led here promised to take off the objective, per length.
-    products : int
-        How many products with J its equations took.
-    image : array (n_samples, n_outputs) or None
-        J a, None where it was not computed.
-    """
-
-    dual: Array
-    predictions: Array
-    intercept: Array | None
-    scores: Array
-    gradient: Array
-    objective: float
-    promise: float = float("inf")
-    products: int = 0
-    image: Array | None = None
+    dual: Array  # C (n_samples, n_outputs)
+    predictions: Array  # J C
+    intercept: Array | None  # the best b (n_outputs,), None without an intercept
+    scores: Array  # J C + 1 b'
+    gradient: Array  # minus that of the loss, a
+    objective: float  # the loss plus alpha <C, J C> / 2
+    promise: float = float("inf")  # of the step that led here, for all its length
+    products: int = 0  # with J, that its equations took
+    image: Array | None = None  # J a, None where it was not computed
 
     @property
     def is_seen(self) -> bool:
@@ -76,15 +56,12 @@ class NewtonPoint(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """A Newton step: of C, of J C, of b to first order, and of the objective.
-
-    The last is the derivative along it.
-    """
+    """A Newton step: changes of C, of J C, and of b to first order."""
 
     change: Array
     predictions: Array
     intercept: Array | None
-    slope: float
+    slope: float  # of the objective along it
 
 
 def drift_of(problem: Problem, curvature: Curvature, ahead: Array) -> Array | None:

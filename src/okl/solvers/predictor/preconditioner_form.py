@@ -38,21 +38,11 @@ _SMALL = 500
 
 
 class Form(NamedTuple):
-    """What stands for the inverse.
+    """What stands for the inverse."""
 
-    Attributes
-    ----------
-    name : str
-        One of those above.
-    rank : int
-        The columns of K that are used.
-    cost : float
-        What it takes to make, in products with J.
-    """
-
-    name: str
-    rank: int
-    cost: float
+    name: str  # one of those above
+    rank: int  # the columns of K that are used
+    cost: float  # what it takes to make, in products with J
 
 
 _NOTHING = Form("nothing", 0, 0.0)
@@ -61,18 +51,7 @@ _NOTHING = Form("nothing", 0, 0.0)
 def form_of(
     joint: JointOperator, rank: int, curvature: Curvature, alpha: float
 ) -> Form:
-    """Return what is made of so many columns of K.
-
-    Parameters
-    ----------
-    joint : JointOperator
-        K and L.
-    rank : int
-        Of the approximation of K.
-    curvature : Curvature
-        W.
-    alpha : float
-    """
+    """Return what is made of so many columns of K."""
     apart = apart_cost(joint, curvature, alpha)
     if apart is not None:
         return Form("apart", rank, apart)

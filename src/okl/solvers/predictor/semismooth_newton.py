@@ -75,18 +75,7 @@ class SemismoothNewton(Solver):
 
 
 class Found(NamedTuple):
-    """Where the steps ended.
-
-    Attributes
-    ----------
-    dual, predictions : array (n_samples, n_outputs)
-        C, and J C.
-    intercept : array (n_outputs,)
-        The best one.
-    gap : float
-        Between the objective and its dual value.
-    history : History
-    """
+    """Where the steps ended: C, J C and the best b, and how far that is above D."""
 
     dual: Array
     predictions: Array
@@ -98,11 +87,7 @@ class Found(NamedTuple):
 def semismooth_newton(prepared: Prepared, request: Request) -> Found:
     """Take the steps, from C of a neighbouring alpha or from zero.
 
-    Parameters
-    ----------
-    prepared : Prepared
-        With any J that is symmetric and positive semi-definite.
-    request : Request
+    J may be any symmetric positive semi-definite operator.
     """
     alpha, tol, max_iter, start = request
     problem, joint = prepared.problem, prepared.joint
@@ -131,30 +116,17 @@ def semismooth_newton(prepared: Prepared, request: Request) -> Found:
 
 
 class _Point(NamedTuple):
-    """Dual variables C with an intercept b, and the loss at their scores.
+    """Dual variables C with an intercept b, and the loss at their scores."""
 
-    Attributes
-    ----------
-    dual, scores, residual, residual_image : array (n_samples, n_outputs)
-        C, F, r = a - alpha C and J r.
-    curvature : Curvature
-        W.
-    intercept, best_intercept : array (n_outputs,)
-        b, and where the loss is least; zero without an intercept.
-    objective, gap : float
-        At the best intercept: the loss plus alpha <C, J C> / 2, and what it is above
-        the dual value at its a.
-    """
-
-    dual: Array
-    scores: Array
-    residual: Array
-    residual_image: Array
-    curvature: Curvature
-    intercept: Array
-    best_intercept: Array
-    objective: float
-    gap: float
+    dual: Array  # C (n_samples, n_outputs)
+    scores: Array  # F
+    residual: Array  # r = a - alpha C
+    residual_image: Array  # J r
+    curvature: Curvature  # W
+    intercept: Array  # b (n_outputs,), zero without an intercept
+    best_intercept: Array  # where the loss is least
+    objective: float  # with that: the loss plus alpha <C, J C> / 2,
+    gap: float  # and what this is above the dual value at its a
 
     @classmethod
     def at(

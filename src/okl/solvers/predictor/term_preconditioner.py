@@ -40,20 +40,8 @@ def sum_preconditioner(
     D is alpha, the diagonal of kernels without columns and, where the loss does not
     couple the outputs, what the columns of the others miss of theirs. Of a loss that
     does, D has one number a row: of what is missed, most of it that of classes without
-    weight, the mean took more products than nothing.
-
-    Parameters
-    ----------
-    joint : JointSum
-        K_q and L_q.
-    columns : NystroemFactor
-        R_q; none in an eigenbasis.
-    rank : int
-        How many of them are used.
-    curvature : Curvature
-        V V', at the current scores.
-    alpha : float
-        Strength of the regularisation.
+    weight, the mean took more products than nothing. Of each R_q so many columns are
+    used; in an eigenbasis there are none.
     """
     if not columns.factors:
         return _of_diagonals(joint, alpha)

@@ -52,16 +52,7 @@ def tree_preconditioner(
 ) -> Callable[[Array], Array]:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
-    Parameters
-    ----------
-    columns : NystroemFactor
-        R, one for all outputs.
-    curvature : Curvature
-        W, at the current scores.
-    nodes : tuple (Levels, array (n_nodes,))
-        The tree and the variances of its nodes.
-    alpha : float
-        Strength of the regularisation.
+    All outputs have the same columns R; the nodes are a tree and its variances.
     """
     levels, weights = nodes[0], curvature.diagonal
     n, m = weights.shape
@@ -89,16 +80,8 @@ def eliminated(
 ) -> Callable[[Array], Array]:
     """Return the inverse of alpha L^-1 + diag(G_c) as a map of arrays (k, n_leaves).
 
-    Parameters
-    ----------
-    grams : array (k^2, n_leaves)
-        G of each leaf, as a column.
-    nodes : tuple (Levels, array (n_nodes,))
-        The tree and the variances of its nodes.
-    alpha : float
-        Strength of the regularisation.
-    free : bool
-        Whether the root is free: the loss is blind to what all leaves share.
+    G of each leaf is a column (k^2,) of the grams. The root is free where the loss is
+    blind to what all leaves share.
     """
     levels, variances = nodes
     xp, k = namespace(grams), round(grams.shape[0] ** 0.5)

@@ -29,14 +29,9 @@ def woodbury(
 ) -> Callable[[Array], Array]:
     """Return the inverse as a map of arrays (n_samples, n_outputs).
 
-    Parameters
-    ----------
-    terms : list of pairs of arrays (n_samples, k_q) and (n_outputs, p_q)
-        R_q and B_q; D alone is inverted if there are none.
-    curvature : Curvature
-        W.
-    noise : array (n_samples, n_outputs) or (n_samples, 1)
-        D; one number for each row where the loss couples the outputs.
+    Terms are pairs of R_q (n_samples, k_q) and B_q (n_outputs, p_q), and the noise is
+    D, one number for each row where the loss couples the outputs. Without terms D alone
+    is inverted.
     """
     if not terms:
         return lambda right: right / noise

@@ -19,25 +19,13 @@ _UNSEEN, _ROUNDED = 1e-14, 1e-11
 
 
 class FactorIterate(NamedTuple):
-    """An output kernel, and the best f and b for it.
-
-    Attributes
-    ----------
-    kernel : SpectralKernel
-    fit : Solution
-        f and b, for imputed targets the best at these.
-    scores : Scores
-    objective : float
-        The primal value, to which imputed targets add their loss.
-    dual_rows : array (n_samples, n_outputs)
-        alpha C.
-    """
+    """An output kernel, and the best f and b for it."""
 
     kernel: SpectralKernel
-    fit: Solution
+    fit: Solution  # f and b, for imputed targets the best at these
     scores: Scores
-    objective: float
-    dual_rows: Array
+    objective: float  # the primal value, to which imputed targets add their loss
+    dual_rows: Array  # alpha C (n_samples, n_outputs)
 
     @classmethod
     def of(cls, kernel: SpectralKernel, fit: Solution, scores: Scores) -> FactorIterate:

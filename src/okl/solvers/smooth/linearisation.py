@@ -102,30 +102,18 @@ class Minimiser(NamedTuple):
 
 
 class AllColumns:
-    """Models with K itself.
+    """Models with K itself."""
 
-    Attributes
-    ----------
-    of_all_rows : bool
-        Whether a model has an f of the rows of the problem.
-    first, most : float
-        The first h, and the largest, relative to a bound on the second derivative of
-        the loss: with the bound a model is above phi everywhere.
-    order : int
-        The best f is found to a part of this power of the gap.
-    loosest : float
-        The largest relative gap that it is found to.
-    memory : int
-        The objective may rise, but not above those of so many rounds before.
-    steeper : float
-        What h is raised by where it does.
-    """
-
+    # whether a model has an f of the rows of the problem
     of_all_rows: ClassVar[bool] = True
+    # the first h, and the largest, relative to a bound on the second derivative of the
+    # loss: with the bound a model is above phi everywhere
     first: ClassVar[float] = 1.0
     most: ClassVar[float] = 1.0
+    # the best f is found to a part of this power of the gap, or to the largest
     order: ClassVar[int] = 2
     loosest: ClassVar[float] = 1e-4
+    # the objective may not rise above those of so many rounds before; h is raised there
     memory: ClassVar[int] = 1
     steeper: ClassVar[float] = 4.0
 

@@ -51,12 +51,7 @@ Rounds = Callable[[Any, Request], Solution]
 def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution:
     """Iterate from C and the L_q of a neighbouring alpha, or from one update.
 
-    Parameters
-    ----------
-    rounds : callable
-        What solves a problem whose structure has a `response`.
-    prepared : PreparedTerms
-    request : Request
+    ``rounds`` solves prepared terms whose structure has a `response`.
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem

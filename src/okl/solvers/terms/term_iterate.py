@@ -25,28 +25,14 @@ _ARMIJO, _HALVINGS = 1e-4, 30
 
 
 class TermIterate(NamedTuple):
-    """Where the rounds stand: scores of some functions, and what they cost.
+    """Where the rounds stand: scores of some functions, and what they cost."""
 
-    Attributes
-    ----------
-    predictions, scores : array (n_samples, n_outputs)
-        F, and F + 1b' with the best b.
-    intercept : array (n_outputs,) or None
-        b; None where there is none, or it is part of the targets.
-    gradient : array (n_samples, n_outputs)
-        Minus that of the loss.
-    cost : float
-        At least alpha (||f||^2 / 2 + R).
-    objective : float
-        The loss and the cost.
-    """
-
-    predictions: Array
-    scores: Array
-    intercept: Array | None
-    gradient: Array
-    cost: float
-    objective: float
+    predictions: Array  # F (n_samples, n_outputs)
+    scores: Array  # F + 1b' with the best b
+    intercept: Array | None  # b, None where it is none or part of the targets
+    gradient: Array  # minus that of the loss
+    cost: float  # at least alpha (||f||^2 / 2 + R)
+    objective: float  # the loss and the cost
 
     @classmethod
     def of(cls, problem: Problem, predictions: Array, cost: float) -> TermIterate:

@@ -48,39 +48,19 @@ _FLAT, _NONE = 1e-2, 1e-9
 
 @dataclass(frozen=True)
 class TermModel:
-    """A quadratic model of the loss at some scores.
+    """A quadratic model of the loss at some scores."""
 
-    Attributes
-    ----------
-    problem : Problem
-        Of several kernels.
-    alpha : float
-    predictions : array (n_samples, n_outputs)
-        F_0, without the intercept.
-    gradient : array (n_samples, n_outputs)
-        a, with sums of zero if there is an intercept.
-    curvature : Curvature
-        V V'.
-    approximation : Approximation
-        Of the K_q, for the preconditioner.
-    """
-
-    problem: Problem
+    problem: Problem  # of several kernels
     alpha: float
-    predictions: Array
-    gradient: Array
-    curvature: Curvature
-    approximation: Approximation
+    predictions: Array  # F_0 (n_samples, n_outputs), without the intercept
+    gradient: Array  # a, with sums of zero if there is an intercept
+    curvature: Curvature  # V V'
+    approximation: Approximation  # of the K_q, for the preconditioner
 
     def minimise(self, start: Array, *, gap: float) -> TermPoint:
-        """Return the point whose duality gap is at most this, or where rounding ends.
+        """Return a point of the model whose gap is at most this, or rounding.
 
-        Parameters
-        ----------
-        start : array (n_samples, n_outputs)
-            C to begin near.
-        gap : float
-            Of the model, absolute.
+        It begins near a C; the gap is absolute.
         """
         least, closer, short = float("inf"), 1.0, False
         inside, point = self._first(start)

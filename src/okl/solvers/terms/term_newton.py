@@ -150,23 +150,12 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
 
 
 class PreparedTerms(NamedTuple):
-    """A problem of several kernels.
-
-    Attributes
-    ----------
-    problem : Problem
-    approximation : Approximation
-        A few columns of each K_q.
-    inside : Problem
-        The one that is solved: where all K_q are diagonal, if they are anywhere.
-    rotated : Rotated or None
-        The way back from there.
-    """
+    """A problem of several kernels."""
 
     problem: Problem
-    approximation: Approximation
-    inside: Problem
-    rotated: Rotated | None
+    approximation: Approximation  # a few columns of each K_q
+    inside: Problem  # what is solved: where all K_q are diagonal, if they are anywhere
+    rotated: Rotated | None  # the way back from there
 
     def under(self, structure: Structure) -> PreparedTerms:
         """Return the same problem with other penalties."""

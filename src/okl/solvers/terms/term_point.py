@@ -24,24 +24,12 @@ _MOST_PAIRS = 3000
 
 @dataclass(frozen=True)
 class TermPoint:
-    """Dual variables C, and what follows from them.
+    """Dual variables C, and what follows from them."""
 
-    Attributes
-    ----------
-    dual : array (n_samples, n_outputs)
-        C.
-    products : tuple of arrays (n_samples, n_outputs)
-        K_q C.
-    grams : array (n_terms, n_outputs, n_outputs)
-        S_q = C'K_qC / 2.
-    response : Response
-        The best L_q for these, R*, and how it changes.
-    """
-
-    dual: Array
-    products: tuple[Array, ...]
-    grams: Array
-    response: Response
+    dual: Array  # C (n_samples, n_outputs)
+    products: tuple[Array, ...]  # K_q C
+    grams: Array  # S_q = C'K_qC / 2 (n_terms, n_outputs, n_outputs)
+    response: Response  # the best L_q for these, R*, and how it changes
 
     @classmethod
     def at(
@@ -78,16 +66,13 @@ class TermPoint:
 
 
 class Line(NamedTuple):
-    """The points C + t D, which take no further product; S_q + t A_q + t^2 B_q there.
-
-    ``products`` are K_q D, and the others D, A and B.
-    """
+    """The points C + t D, which take no product: S_q + t A_q + t^2 B_q there."""
 
     point: TermPoint
-    change: Array
-    products: tuple[Array, ...]
-    mixed: Array
-    squares: Array
+    change: Array  # D
+    products: tuple[Array, ...]  # K_q D
+    mixed: Array  # A
+    squares: Array  # B
 
     @classmethod
     def of(cls, problem: Problem, point: TermPoint, change: Array) -> Line:

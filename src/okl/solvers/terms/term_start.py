@@ -19,30 +19,16 @@ _HALVINGS = 60
 
 
 class TermStart(NamedTuple):
-    """Dual variables and output kernels of a neighbouring problem.
+    """Dual variables and output kernels of a neighbouring problem."""
 
-    Attributes
-    ----------
-    dual : array (n_samples, n_outputs)
-        C, in the coordinates of the rounds.
-    matrices : array (n_terms, n_outputs, n_outputs)
-        The L_q.
-    """
-
-    dual: Array
-    matrices: Array
+    dual: Array  # C (n_samples, n_outputs), in the coordinates of the rounds
+    matrices: Array  # the L_q (n_terms, n_outputs, n_outputs)
 
 
 def best_part(problem: Problem, alpha: float, dual: Array) -> TermPoint:
     """Return the point of C / 2^k with the highest dual value.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of several kernels; its structure has a `response`.
-    alpha : float
-    dual : array (n_samples, n_outputs)
-        C, alpha C within the bounds of the loss if it has any.
+    alpha C is within the bounds of the loss if it has any.
     """
     whole = TermPoint.at(problem, dual)
     best, highest = whole, _value(problem, alpha, whole)
