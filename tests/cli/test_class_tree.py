@@ -176,6 +176,8 @@ def test_bad_trees_are_refused(okl, zoo, tmp_path, edges, text):
 def test_classes_of_which_none_is_a_path_are_refused():
     with pytest.raises(UserError, match=r"none has a '/': cat, dog.*leave --tree out"):
         read_class_tree("paths", ["dog", "cat"])
+    with pytest.raises(UserError, match=r"they are numbers: 1\.5, 2.*by --target"):
+        read_class_tree("paths", ["1.5", "2"])
 
 
 def test_a_table_of_integers_with_a_root(tmp_path):

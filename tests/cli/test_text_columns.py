@@ -95,6 +95,10 @@ def test_many_values():
     with pytest.warns(UserWarning, match="person has 60 values in 60 rows") as warned:
         warn_of_many_values(table)
     assert len(warned) == 1
+    few = pd.DataFrame({"person": list("abcdef"), "town": list("aabbcd")})
+    with pytest.warns(UserWarning, match="person has 6 values in 6 rows") as warned:
+        warn_of_many_values(few)
+    assert len(warned) == 1
     repeated = pd.DataFrame({"town": [f"t{i % 201}" for i in range(5000)]})
     with pytest.warns(UserWarning, match="town has 201 values in 5000 rows"):
         warn_of_many_values(repeated)

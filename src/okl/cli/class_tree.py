@@ -40,11 +40,16 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
         with refusing("the classes are no paths of a tree", ValueError, TypeError):
             tree = ClassTree.from_paths(sorted(set(labels)))
         if tree.depth == 1:
+            said = f"--tree {PATHS} says that the classes are paths such as animal/dog"
+            if pd.to_numeric(pd.Series(labels), errors="coerce").notna().all():
+                raise UserError(
+                    f"{said}, and they are numbers: {listing(tree.classes_, 3)}. Name "
+                    "the column of the classes by --target, or leave --tree out."
+                )
             raise UserError(
-                f"--tree {PATHS} says that the classes are paths such as animal/dog, "
-                f"and none has a '/': {listing(tree.classes_)}. A tree of one level "
-                "relates no classes: name a table with the columns child and parent, "
-                "or leave --tree out."
+                f"{said}, and none has a '/': {listing(tree.classes_)}. A tree of one "
+                "level relates no classes: name a table with the columns child and "
+                "parent, or leave --tree out."
             )
         return tree
     path = Path(option)

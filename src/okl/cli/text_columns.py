@@ -27,7 +27,8 @@ _LONGEST = 30  # characters of a cell that is quoted
 
 _WITH_COMMA = r"[+-]?\d+(\.\d{3})*,\d+|[+-]?\d{1,3}(,\d{3})+(\.\d+)?"
 
-# A text with many values: more than this, each in few rows on average, or very many.
+# A text with many values: one in each row, more than this, each in few rows on average,
+# or very many.
 _MANY, _ROWS_EACH, _VERY_MANY = 20, 5, 200
 
 
@@ -72,6 +73,7 @@ def warn_of_many_values(table: pd.DataFrame) -> None:
     for name, cells in _texts(table):
         n_values, n_rows = cells.nunique(), len(table)
         few_rows_each = n_values > _MANY and n_rows < _ROWS_EACH * n_values
+        few_rows_each |= n_values == len(cells)
         if few_rows_each or n_values > _VERY_MANY:
             warnings.warn(
                 f"the text column {name} has {n_values} values in {n_rows} rows, and "
