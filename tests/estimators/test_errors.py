@@ -271,6 +271,7 @@ def never(rows, others):
         ({"structures": "cluster"}, "'cluster' has no default for n_clusters"),
         ({"scoring": "r3"}, "'r3' is not a valid scoring value|r3"),
         ({"scoring": "accuracy"}, "'accuracy' does not fit.*numbers.*such as 'r2'"),
+        ({"scoring": "neg_log_loss"}, r"not fit.*numbers \(it needs predict_proba\)"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
     ],
 )

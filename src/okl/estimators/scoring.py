@@ -46,6 +46,8 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
         try:
             getattr(estimator, response)
         except AttributeError as error:
+            if not is_classifier(estimator):
+                raise _unfit(estimator, f"it needs {response}", y) from error
             raise ValueError(f"scoring={given!r} needs {response}: {error}") from error
     score = getattr(scorer, "_score_func", None)
     if not getattr(score, "__module__", "").startswith("sklearn."):
@@ -76,16 +78,22 @@ def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
             warnings.simplefilter("ignore")
             scorer._score_func(y, y if labels else y + 0.25, **scorer._kwargs)
     except (ValueError, TypeError) as error:
-        fitting = "'accuracy', 'balanced_accuracy' or 'neg_log_loss'"
-        if not labels:
-            fitting = "'r2', 'neg_mean_squared_error' or 'neg_mean_absolute_error'"
-        elif y.ndim > 1:
-            fitting = "'accuracy', 'f1_macro' or 'roc_auc'"
-        raise ValueError(
-            f"scoring={estimator.scoring!r} does not fit targets that are "
-            f"{type_of_target(y) if labels else 'numbers'} ({error}). Leave "
-            f"scoring=None, or take one that does, such as {fitting}."
-        ) from error
+        raise _unfit(estimator, str(error), y) from error
+
+
+def _unfit(estimator: Any, why: str, y: np.ndarray) -> ValueError:
+    """Return the error of a score that is not for such targets, which says what is."""
+    labels = is_classifier(estimator)
+    fitting = "'accuracy', 'balanced_accuracy' or 'neg_log_loss'"
+    if not labels:
+        fitting = "'r2', 'neg_mean_squared_error' or 'neg_mean_absolute_error'"
+    elif y.ndim > 1:
+        fitting = "'accuracy', 'f1_macro' or 'roc_auc'"
+    return ValueError(
+        f"scoring={estimator.scoring!r} does not fit targets that are "
+        f"{type_of_target(y) if labels else 'numbers'} ({why}). Leave "
+        f"scoring=None, or take one that does, such as {fitting}."
+    )
 
 
 def _name(scorer: str) -> str:
