@@ -170,7 +170,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             Whether to return the standard deviation; for ``loss="squared"``.
         task : array (n_samples,), optional
             After a fit in long form, the one task to predict in each row; None for all
-            tasks.
+            tasks, a column for each.
         return_cov : bool, default=False
             Whether to return the covariance of the outputs of each row; see the notes.
         include_noise : bool, default=False

@@ -86,7 +86,8 @@ class SingleFit(OutputKernelModel):
             For data in long form, one target a row, or one label of two classes: the
             id of the task, or output, that it is for. The outputs are the tasks,
             ``output_names_`` their sorted ids; it is the fit to the target matrix with
-            all other entries missing, at the cost of one output.
+            all other entries missing, at the cost of one output. Pass the ids of rows
+            to `predict` as well: without them it answers for all tasks, a column each.
 
         Returns
         -------
