@@ -383,8 +383,21 @@ def test_few_rows_choose_the_alpha_of_the_search():
     assert found.column < np.argmax(found.path.mean(axis=-1))
     assert found.model.alpha == search.alpha_
     assert found.score == search.best_score_
+    assert found.model.temperature == search.temperature_
     assert abs(np.log(search.temperature_)) > 0.05
     assert_allclose(found.model.predict_proba(X), search.predict_proba(X), rtol=1e-6)
+
+
+def test_weights_of_classes_and_a_temperature_may_be_set():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 2)), columns=list("ab"))
+    data = take_apart(table.assign(kind=["x"] * 30 + ["y"] * 10), ["kind"], None, None)
+    said = ["class_weight=balanced", "temperature=2.0", "alphas=[1.0]"]
+    settings = parse_settings(["rbf"], ["identity"], said)
+    X = data.features.to_numpy()
+    (found,) = search_structures(data, X, prepare(data, settings, None)).candidates
+    assert found.model.class_weight == "balanced"
+    assert found.model.temperature == 2.0
 
 
 def test_an_alpha_for_each_output(okl, related, tmp_path):

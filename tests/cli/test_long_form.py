@@ -106,7 +106,7 @@ def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
     assert result.exit_code == 0, result.stderr
     out, odds = tmp_path / "answers.csv", np.log((0.5 + west.sum()) / 0.5)
     classifier = load_model(model).pipeline[-1]
-    unsure = 1 / (1 + np.exp(odds / classifier._coder.temperature))
+    unsure = 1 / (1 + np.exp(odds / classifier.temperature))
     for cost, answered in [(0.9 * unsure, False), (0.5, True)]:
         result = okl("predict", model, path, "--out", out, "--reject", cost)
         assert result.exit_code == 0, result.stderr

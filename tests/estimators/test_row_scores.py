@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
@@ -174,6 +174,7 @@ def test_few_rows_choose_a_cautious_alpha(scoring):
     assert model.alpha_ == model.alphas_[0, at]
     assert model.best_score_ == means[at]
     assert model.temperature_ == model.cv_results_["temperature"][at]
+    assert_array_equal(model.cv_results_["chosen_alpha"], np.arange(len(means)) == at)
     # what is not a log likelihood, and alphas that were given, are taken as they are
     others = {"scoring": "accuracy"}, {"alphas": model.alphas_[0]}
     for other in others:

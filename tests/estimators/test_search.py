@@ -129,6 +129,10 @@ def test_two_stages():
     assert repr(model.structure_) == repr(table["param_structure"][winner])
     assert model.alpha_ == table["param_alpha"][winner]
     assert model.best_score_ == table["mean_test_score"].max(where=~first, initial=-9)
+    # of each kernel and structure the best alpha
+    of_each = table["mean_test_score"].reshape(-1, 3)
+    best = np.arange(3) == of_each.argmax(axis=1)[:, None]
+    assert_array_equal(table["chosen_alpha"], best.ravel())
     assert table["params"][winner]["alpha"] == model.alpha_
     single = OutputKernelRegressor(model.kernel_, model.structure_, model.alpha_)
     assert_allclose(model.predict(X), single.fit(X, Y).predict(X), atol=1e-5)

@@ -92,6 +92,7 @@ def test_a_single_fit_with_what_was_chosen_is_the_same(fitted):
     model.fit(rows, y[few], task=ids[few])
     assert model.kernel_.get_params().keys() == default.kernel_.get_params().keys()
     assert_allclose(model.decision_function(X), default.decision_function(X), atol=1e-3)
+    assert model.temperature == default.temperature_
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,17 @@ def test_at_one_nothing_changes():
     assert_allclose(model.predict_proba(X), single.predict_proba(X), atol=1e-4)
 
 
+def test_it_may_be_given_to_a_single_fit():
+    at_one = OutputKernelClassifier(KERNEL, "identity", 0.01, loss="softmax")
+    scores = at_one.fit(X, LABELS).decision_function(X)
+    model = clone(at_one).set_params(temperature=2.0).fit(X, LABELS)
+    assert_array_equal(model.decision_function(X), scores)
+    assert_allclose(model.predict_proba(X), softmax(scores / 2, axis=1), rtol=1e-9)
+    for wrong in (0.0, np.inf, 1e200):
+        with pytest.raises(ValueError, match="temperature"):
+            model.set_params(temperature=wrong).fit(X, LABELS)
+
+
 def test_only_probabilities_depend_on_it():
     (alpha,) = alphas = [0.001]
     at_one = search(X, LABELS, alphas=alphas, temperature=1.0)

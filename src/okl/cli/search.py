@@ -3,8 +3,7 @@
 Beside the structures asked for, ``identity`` (outputs that share nothing) is always
 searched, on the same folds with the same kernels and as many alphas: the difference to
 it says whether learning the relations paid. Each structure is then fitted on all rows
-with the kernel of its best mean score and at the alpha of that, or a larger one where
-the search would choose it (`okl.selection.cautious_alpha`).
+with the kernel of its best mean score, at the alpha that the search would choose.
 
 Folds are shuffled with a fixed seed, because tables are often sorted. Targets are
 normalised by the estimators; predictions are in the units of the table.
@@ -32,13 +31,19 @@ from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.candidates import OF_TASKS
 from okl.estimators.search.forecast import Forecast
-from okl.selection.cautious_alpha import cautious_alpha
 from okl.selection.folds import splitter_of
 from okl.structures import Frobenius, Identity, Structure
 
 # Rows of the smallest table.
 _FEWEST = 4
-_SHARED = ("fit_intercept", "normalize_y", "tol", "max_iter", "max_memory")
+_SHARED = (
+    "fit_intercept",
+    "normalize_y",
+    "class_weight",
+    "tol",
+    "max_iter",
+    "max_memory",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +152,9 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     estimator = OutputKernelRegressorCV if regression else OutputKernelClassifierCV
     foreign = sorted(set(settings.search) - set(estimator().get_params(deep=False)))
     if foreign:
+        other = "classes" if regression else "numbers"
         raise UserError(
-            f"--set {foreign[0]} is for targets that are numbers, and here the "
+            f"--set {foreign[0]} is for targets that are {other}, and here the "
             f"task is {data.task}; leave it out."
         )
     folds = splitter(data, n_folds_that_fit(data) if n_folds is None else n_folds)
@@ -225,8 +231,8 @@ def _candidate(
     of_structure = last.reshape(shape)[:, row, :]
     means = table["mean_test_score"][of_structure]
     scores = np.where(np.isnan(means), -np.inf, means)
-    which, column = map(int, np.unravel_index(np.argmax(scores), scores.shape))
-    places = of_structure[which]
+    places = of_structure[np.argmax(scores.max(axis=-1))]
+    column = int(np.argmax(table["chosen_alpha"][places]))
     n_folds = search.scores_.shape[-1]
     path = np.stack(
         [table[f"split{fold}_test_score"][places] for fold in range(n_folds)], axis=-1
@@ -240,8 +246,6 @@ def _candidate(
     )
     alphas = table["param_alpha"][places]
     overall = np.array([np.exp(np.mean(np.log(alpha))) for alpha in alphas])
-    if search._n_likely is not None:
-        column = cautious_alpha(overall, means[which], search._n_likely)
     model = kind(
         table["param_kernel"][places[0]],
         structure,
@@ -249,8 +253,9 @@ def _candidate(
         loss=search.loss or search.loss_,
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
-    model.fit(X, y, **ids)
     if "temperature" in table:
-        at = float(table["temperature"][places[column]])
-        model._coder = model._coder.at(at)
+        model.set_params(temperature=float(table["temperature"][places[column]]))
+    elif hasattr(search, "temperature_"):  # the one that was set
+        model.set_params(temperature=search.temperature_)
+    model.fit(X, y, **ids)
     return Candidate(structure, overall, path, column, model)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from okl import OutputKernelRegressorCV
+from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.cli.errors import UserError, listing
 from okl.estimators.search.candidates import SHORT_LIST
 from okl.estimators.search.to_be_learned import AUTO, is_auto
@@ -151,12 +151,13 @@ def _said_once(
     said = dict(options)
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
-        if not equals:
+        name, text = name.strip(), text.strip()
+        if not (name and equals and text):
+            lacks = "'='" if not equals else "value" if name else "name"
             raise UserError(
-                f"--set {assignment} has no '='; expected name=value, such as "
+                f"--set {assignment} has no {lacks}; expected name=value, such as "
                 "kernel__gamma=0.1."
             )
-        name, text = name.strip(), text.strip()
         if name in _OPTIONS:
             option = _OPTIONS[name]
             raise UserError(f"--set {assignment}: give {option} {text} instead.")
@@ -210,7 +211,10 @@ def _loss_to_set(settings: Settings, name: str) -> Loss:
 
 
 def _search_parameters() -> set[str]:
-    return set(OutputKernelRegressorCV().get_params(deep=False)) - set(_OPTIONS)
+    names: set[str] = set()
+    for search in (OutputKernelRegressorCV(), OutputKernelClassifierCV()):
+        names |= set(search.get_params(deep=False))
+    return names - set(_OPTIONS)
 
 
 def _known_names(settings: Settings) -> list[str]:

@@ -34,6 +34,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     # of labels and tasks whose rows are all of one side, NaN of others
     _log_odds: np.ndarray | None = None
     class_weight: Any
+    temperature: Any
 
     def __sklearn_tags__(self) -> Any:
         """Declare that label indicator matrices are taken, if the loss takes them."""
@@ -65,6 +66,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
                 labels = partial.stand_ins
             classes, labels = classes_of(structures, labels)
         coder = LabelCoder.of(labels, kind, loss.coding, weights, classes)
+        if self.temperature != "auto":
+            coder = coder.at(float(self.temperature))
         targets, candidates = coder.targets(labels), None
         if partial is not None:
             candidates = partial.candidates
@@ -193,7 +196,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows; ``K(X, X_train)`` for ``kernel="precomputed"``.
         task : array (n_samples,), optional
-            As in `decision_function`.
+            After a fit in long form, the one task to predict in each row; None for all
+            tasks, a column for each.
         decision : {"accuracy", "taxo", "parent"} or array, default="accuracy"
             What an error costs: the class of least expected cost is predicted.
             ``"taxo"`` is half the length of the path in the tree of the structure from

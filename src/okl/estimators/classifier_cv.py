@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.label_coder import LabelCoder
-from okl.estimators.probabilities import where_probable
+from okl.estimators.probabilities import check_temperature, where_probable
 from okl.estimators.search.candidates import (
     OF_TASKS,
     given_structures,
@@ -24,7 +24,6 @@ from okl.estimators.targets import TrainingTargets
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
-from okl.numerics.validation import check_magnitude, check_positive
 from okl.structures import Frobenius, Identity, Structure
 
 # What the kernel that is learned for tasks has added: the variance of an intercept, in
@@ -143,6 +142,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelRegressorCV`.
     alphas_, scores_, cv_results_
         As there; the alpha chosen may be larger than the one of rank 1.
+        ``cv_results_["temperature"]`` are those that probabilities were scored at,
+        where they were chosen.
     best_score_ : float
         The mean score, over folds, of the alpha chosen.
     loss_ : Loss
@@ -213,9 +214,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
                 f"temperature must be 'auto' or a number > 0, got {given!r}."
             )
         if not isinstance(given, str):
-            number = check_positive(given, "temperature")
-            remedy = "Choose another temperature."
-            check_magnitude(np.asarray(number), "temperature is", remedy)
+            check_temperature(given)
         return Softmax() if self.loss is None else super()._loss_for_the_task()
 
     def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:
@@ -248,10 +247,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
         """Return a classifier with the classes of this one."""
         likely = "probabilities" in loss.capabilities
-        if likely and self.temperature == "auto":
-            return _HeldOutClassifier(self._coder, loss, tempered=True)
-        given = float(self.temperature) if likely else 1.0
-        return _HeldOutClassifier(self._coder.at(given), loss)
+        tempered = likely and self.temperature == "auto"
+        return _HeldOutClassifier(self._coder, loss, tempered)
 
     def _keep_temperature(self, trial: Trial) -> None:
         """Set ``temperature_``, if the loss has probabilities."""

@@ -135,12 +135,12 @@ class CrossValidated(OutputKernelModel):
             (n_samples,), or label indicators of zeros and ones (n_samples, n_labels),
             NaN for a label that was not observed.
         sample_weight : array, optional
-            Weights as in `OutputKernelRegressor.fit`, in the fits and in the
-            scores of the folds.
+            Weights as in `OutputKernelRegressor.fit`, in fits and in scores of folds.
         task : array (n_samples,), optional
-            The task of each row, as in `OutputKernelRegressor.fit`; folds are of rows,
-            and a task without rows in a training part has an intercept of zero there,
-            which is its ``y_mean_`` if targets are normalised.
+            The task of each row, to be passed to `predict` too (see the `fit` of
+            `OutputKernelRegressor`). Folds are of rows, and a task without rows in a
+            training part has an intercept of zero there: its ``y_mean_``, if targets
+            are normalised.
         **params : dict
             Metadata for the splitter (``groups``) and the scorer.
 
@@ -280,7 +280,6 @@ class CrossValidated(OutputKernelModel):
             self.feature_relevances_ = learned.relevances
         overall = float(trial.alphas[trial.chosen])
         self.best_score_, self.alpha_ = trial.score, trial.alpha(overall)
-        self._n_likely = trial.n_likely
         self._keep_temperature(trial)
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)

@@ -1,4 +1,4 @@
-"""Methods that only some losses have, and that say so where they are not there."""
+"""Probabilities: which losses have them, and what temperatures there are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 from okl.losses import LOSSES, as_loss
+from okl.numerics.validation import check_magnitude, check_positive
+
+
+def check_temperature(temperature: Any) -> float:
+    """Return what scores are divided by before they stand for probabilities.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no positive number, or too large or small to divide by.
+    """
+    number = check_positive(temperature, "temperature")
+    remedy = "Choose another temperature."
+    check_magnitude(np.asarray(number), "temperature is", remedy)
+    return float(number)
 
 
 class where_probable:

@@ -129,7 +129,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         One entry for each kernel, structure and alpha that was tried, in the form of
         `sklearn.model_selection.GridSearchCV`: ``stage`` (1 or 2), ``param_kernel``,
         ``param_structure``, ``param_alpha``, ``params``, ``split0_test_score``, ...,
-        ``mean_test_score``, ``std_test_score`` and ``rank_test_score``.
+        ``mean_test_score``, ``std_test_score`` and ``rank_test_score``; and
+        ``chosen_alpha``, true of the alpha that the kernel and structure would have.
     dual_coef_, intercept_, output_kernel_, y_mean_, y_scale_, certificate_, ...
         Those of `OutputKernelRegressor` refitted on all rows.
 

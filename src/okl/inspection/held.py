@@ -76,6 +76,8 @@ def _as_chosen(search: Any) -> BaseEstimator:
     shared -= {"kernel", "structure", "alpha", "loss"}
     given = search.get_params(deep=False)
     given["fit_intercept"] = search._asks_for_free_intercept
+    if hasattr(search, "temperature_"):
+        given["temperature"] = search.temperature_
     return model.set_params(**{name: given[name] for name in sorted(shared)})
 
 

@@ -25,12 +25,15 @@ class Results:
         self.largest_gap = 0.0
         self._rows: list[tuple[int, Any, Any, Any, np.ndarray]] = []
         self._temperatures: list[np.ndarray] = []
+        self._chosen: list[np.ndarray] = []
 
     def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
         """Add every structure and alpha of a trial."""
         self.largest_gap = max(self.largest_gap, trial.largest_gap)
         if trial.temperatures is not None:
             self._temperatures.append(trial.temperatures.ravel())
+        at_each = np.arange(trial.alphas.shape[1])
+        self._chosen.extend(at_each == column for column in trial.columns)
         kernel: Any = trial.kernel
         shown: list[Any] = list(structures)
         if isinstance(kernel, KernelTerms):
@@ -50,8 +53,9 @@ class Results:
 
         A candidate has as many splits as its stage had folds, one where rows were left
         out one by one; the others are NaN. Candidates of the last stage have a rank,
-        those of the first come after all of them. Where probabilities were scored at
-        a temperature of their own, there is a column of these.
+        those of the first come after all of them. Of each kernel and structure one
+        alpha is the one to choose. Where probabilities were scored at a temperature of
+        their own, there is a column of these.
         """
         stages, kernels, structures, alphas, splits = zip(*self._rows, strict=True)
         n_splits = max(len(scores) for scores in splits)
@@ -81,6 +85,7 @@ class Results:
             "mean_test_score": mean,
             "std_test_score": np.array([own.std() for own in splits]),
             "rank_test_score": rank,
+            "chosen_alpha": np.concatenate(self._chosen),
         }
 
 

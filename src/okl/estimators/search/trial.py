@@ -72,15 +72,27 @@ class Trial:
         return self.scores.mean(axis=-1)
 
     @property
-    def chosen(self) -> tuple[int, int]:
-        """Structure of the best mean score, and its alpha; there must be one.
+    def columns(self) -> list[int]:
+        """Which alpha each structure would have, -1 where all its scores are NaN.
 
-        Where scores are log likelihoods it may be a larger one (`cautious_alpha`).
+        That of the best mean score, or where scores are log likelihoods perhaps a
+        larger one (`cautious_alpha`).
         """
-        row, column = self._highest
-        if self.n_likely is not None:
-            column = cautious_alpha(self.alphas[row], self.means[row], self.n_likely)
-        return row, column
+        columns = []
+        for alphas, means in zip(self.alphas, self.means, strict=True):
+            if np.all(np.isnan(means)):
+                columns.append(-1)
+            elif self.n_likely is None:
+                columns.append(int(np.nanargmax(means)))
+            else:
+                columns.append(cautious_alpha(alphas, means, self.n_likely))
+        return columns
+
+    @property
+    def chosen(self) -> tuple[int, int]:
+        """Structure of the best mean score, and its alpha; there must be one."""
+        row, _ = self._highest
+        return row, self.columns[row]
 
     @property
     def _highest(self) -> tuple[int, int]:
