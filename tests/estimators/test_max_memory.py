@@ -204,6 +204,14 @@ def test_limits_that_are_none(max_memory, model):
         model.set_params(max_memory=max_memory).fit(X, Y)
 
 
+def test_less_than_a_row_is_refused_before_any_work():
+    X, Y, _ = draw(N, M)
+    model = OutputKernelRegressor(KERNEL, max_memory=8.5 * MATRIX / N).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    with pytest.raises(MemoryError, match=r"a row at a time, take 0\.0037"):
+        model.set_params(max_memory=7.5 * MATRIX / N).fit(X, Y)
+
+
 def test_a_linear_kernel_needs_no_matrix():
     X, Y, _ = draw(N, M)
     model = OutputKernelRegressor("linear", max_memory=MATRIX / 100).fit(X, Y)

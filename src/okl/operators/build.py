@@ -83,8 +83,15 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
     if matrices >= 1:
         K = square_matrix(kernel, X)
         return Dense(K, trusted=kernel.is_psd, workspace=matrices - 1)
-    if kernel.is_psd:
+    least = RowBlocks.least_budget(n_samples)
+    if kernel.is_psd and budget >= least:
         return RowBlocks(kernel, X, budget)
+    if kernel.is_psd:
+        raise MemoryError(
+            f"Products with the kernel matrix of {n_samples} samples, a row at a time, "
+            f"take {least / 2**20:.2g} MiB; max_memory leaves {budget / 2**20:.2g}. "
+            "Raise max_memory."
+        )
     raise MemoryError(
         f"The kernel matrix of {n_samples} samples does not fit into max_memory "
         f"({budget / 2**20:.0f} MiB), and {kernel} is not known to be positive "

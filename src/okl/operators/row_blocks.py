@@ -61,6 +61,11 @@ class RowBlocks(KernelOperator):
     roots: np.ndarray | None = None
     workspace: float = 0.0
 
+    @staticmethod
+    def least_budget(n_samples: int) -> int:
+        """Return the bytes in which a block has one row."""
+        return _PART * _FLOAT * n_samples
+
     @property
     def n_samples(self) -> int:
         """The number of rows."""
