@@ -78,6 +78,10 @@ def test_numbers_name_tasks_as_well_and_classes_may_be_learned(okl, tmp_path):
     assert result.exit_code == 0, result.stderr
     L = pd.read_csv(tmp_path / "out" / "output_kernel.csv", index_col=0)
     assert list(L.columns) == ["1", "3", "20"]
+    section = result.stdout.split("Held-out scores of the outputs: accuracy")[1]
+    scores = dict(line.split()[:2] for line in section.splitlines()[3:6])
+    assert list(scores) == ["1", "3", "20"]
+    assert all(0.7 < float(score) <= 1 for score in scores.values())
     # the same numbers, written otherwise
     table.assign(school=table["school"].astype(float)).to_csv(
         tmp_path / "new.csv", index=False

@@ -1,8 +1,8 @@
 """The held-out score of each output: a mean may hide one that is not predicted at all.
 
 The model is fitted again to the training part of each fold, and all held-out
-predictions are scored together: R^2 of each target or task, the accuracy of each label,
-and of each class the fraction of its rows that were recognised.
+predictions are scored together: R^2 of each target or task, the accuracy of each label
+or task of classes, and of each class the fraction of its rows that were recognised.
 
 What relating the outputs changes is said of the error of each, squared or the number of
 wrong answers, relative to that of independent outputs on the same rows.
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import recall_score
 from sklearn.utils import _safe_indexing
 
 from okl.cli.data import Data
@@ -195,7 +194,8 @@ def name_of_scores(data: Data) -> str:
     """Say what they are."""
     if data.task == "regression":
         return "R^2"
-    return "rows recognised" if data.single_classification else "accuracy"
+    of_classes = data.single_classification and data.ids is None
+    return "rows recognised" if of_classes else "accuracy"
 
 
 def scores_of_outputs(
@@ -203,30 +203,18 @@ def scores_of_outputs(
 ) -> np.ndarray:
     """Return the scores (n_outputs,), in the order of the outputs' names.
 
-    NaN for an output that was observed, or predicted, too rarely. Classes are told by
-    these names.
+    NaN for an output that was observed, or predicted, too rarely. Classes and tasks are
+    told by these names.
     """
-    told = ~np.isnan(errors_of_outputs(data, predictions, ids, outputs))
-    least = 2 if data.task == "regression" else 1
-    if told.sum(axis=0).max() < least:
+    errors = errors_of_outputs(data, predictions, ids, outputs)
+    counts = (~np.isnan(errors)).sum(axis=0)
+    if data.task == "classification":
+        wrong = np.nansum(errors, axis=0) / np.maximum(counts, 1)
+        return np.where(counts > 0, 1 - wrong, np.nan)
+    if counts.max() < 2:
         return np.full(len(outputs), np.nan)
-    if data.single_classification:
-        labels, found = np.asarray(data.y), predictions
-        known = found == found  # noqa: PLR0124  (not NaN)
-        scores: np.ndarray = recall_score(
-            labels[known].astype(str),
-            found[known].astype(str),
-            labels=list(outputs),
-            average=None,
-            zero_division=np.nan,
-        )
-        return scores
     y = np.asarray(data.y, dtype=np.float64)
     found = predictions.astype(np.float64)
-    if data.task == "classification":
-        right = np.sum(told & (y == found), axis=0)
-        counts = told.sum(axis=0)
-        return np.where(counts > 0, right / np.maximum(counts, 1), np.nan)
     y = np.where(np.isnan(found), np.nan, y)
     task = ids.get("task")
     return r2_score(
@@ -242,19 +230,20 @@ def errors_of_outputs(
     NaN where there is no target, or no prediction, of the output. A row of a class, or
     task, is one of that output alone.
     """
+    output_of_row = ids.get("task")
     if data.single_classification:
-        labels = np.asarray(data.y)
+        labels = np.asarray(data.y).astype(str)
         known = predictions == predictions  # noqa: PLR0124  (not NaN)
-        wrong = np.where(known, labels.astype(str) != predictions.astype(str), np.nan)
-        own = labels.astype(str)[:, None] == np.asarray(outputs, dtype=str)
-        return np.where(own, wrong[:, None].astype(np.float64), np.nan)
-    y = np.asarray(data.y, dtype=np.float64)
-    found = predictions.astype(np.float64)
-    unknown = np.isnan(y) | np.isnan(found)
-    errors = (y - found) ** 2 if data.task == "regression" else (y != found) * 1.0
-    errors = np.where(unknown, np.nan, errors)
-    task = ids.get("task")
-    if task is None:
+        errors = np.where(known, labels != predictions.astype(str), np.nan)
+        output_of_row = labels if output_of_row is None else output_of_row
+    else:
+        y = np.asarray(data.y, dtype=np.float64)
+        found = predictions.astype(np.float64)
+        unknown = np.isnan(y) | np.isnan(found)
+        errors = (y - found) ** 2 if data.task == "regression" else (y != found) * 1.0
+        errors = np.where(unknown, np.nan, errors)
+    if output_of_row is None:
         return errors
-    own = np.asarray(task).astype(str)[:, None] == np.asarray(outputs, dtype=str)
-    return np.where(own, errors.reshape(-1, 1), np.nan)
+    names = np.asarray(output_of_row).astype(str)
+    own = names[:, None] == np.asarray(outputs, dtype=str)
+    return np.where(own, errors.reshape(-1, 1).astype(np.float64), np.nan)
