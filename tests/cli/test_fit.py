@@ -388,6 +388,39 @@ def test_few_rows_choose_the_alpha_of_the_search():
     assert_allclose(found.model.predict_proba(X), search.predict_proba(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ({"y": [0, 1, 2] * 8}, True),
+        ({"y": [0.0, 1.0, np.nan] * 8}, True),
+        ({"y": [0, 1, 2] * 8, "y2": [0, 1, 2] * 8}, False),
+        ({"y": [0.5, 1, 2] * 8}, False),
+        ({"y": range(24)}, False),
+    ],
+)
+def test_few_whole_numbers_may_be_classes(targets, said):
+    table = pd.DataFrame({"x": np.arange(24.0), **targets})
+    data = take_apart(table, ["y*"], None, None)
+    assert data.task == "regression"
+    assert ("--task classification" in data.reason) == said
+
+
+def test_a_score_that_is_no_better_than_the_mean_is_called_so(tmp_path):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(30, 4)), columns=["a", "b", "y1", "y2"])
+    for name, noise in [("noise", 1.0), ("signal", 0.0)]:
+        table["y1"] = noise * table["y1"] + (1 - noise) * table["a"]
+        table["y2"] = noise * table["y2"] - (1 - noise) * table["a"]
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        fit = fit_table(
+            *(tmp_path / f"{name}.csv", ["y?"], tmp_path / name),
+            kernels=["linear"],
+            assignments=["alphas=[10.0, 1.0]"],
+        )
+        told = "the mean of a target is as" in fit.report
+        assert told == (fit.kept.score <= 0) == (name == "noise")
+
+
 def test_weights_of_classes_and_a_temperature_may_be_set():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 2)), columns=list("ab"))

@@ -6,6 +6,7 @@ import pytest
 
 from okl import OutputKernelRegressor
 from okl.cli.data import take_apart
+from okl.cli.errors import UserError
 from okl.cli.search import prepare
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
@@ -119,6 +120,17 @@ def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
         assert np.mean((answers == table["mark"])[answers.notna()]) > 0.9
 
 
+def test_tasks_and_classes_that_say_nothing_are_refused():
+    alone = sample().assign(pupil=range(90))
+    with pytest.raises(UserError, match="pupil names another task in each of the 90"):
+        take_apart(alone, ["mark"], None, "pupil")
+    graded = sample().assign(mark=["good", "fair", "poor"] * 30)
+    with pytest.raises(
+        UserError, match="two classes, and mark has 3: good, fair, poor"
+    ):
+        take_apart(graded, ["mark"], None, "school")
+
+
 MEANS = [Mean(1.0), Mean(10.0), Mean(100.0)]
 
 
@@ -172,7 +184,8 @@ def test_what_is_refused(okl, fitted, tmp_path):
         *("--out", tmp_path / "predictions.csv"),
     )
     assert result.exit_code == 2
-    assert "No rows of the task 'east' were there in the fit" in result.stderr
+    told = "the column school has tasks that the table of the fit did not have: east; "
+    assert told + "it had north, south, west. Leave" in result.stderr
     unknown.drop(columns="school").to_csv(tmp_path / "absent.csv", index=False)
     result = okl(
         *("predict", folder / "out" / "model.skops", tmp_path / "absent.csv"),
@@ -183,9 +196,9 @@ def test_what_is_refused(okl, fitted, tmp_path):
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_tasks_of_one_row_each_have_no_held_out_scores(okl, tmp_path, classes):
+def test_tasks_of_one_row_have_no_held_out_scores(okl, tmp_path, classes):
     table = sample(30)
-    table["school"] = [f"school {i}" for i in range(30)]
+    table["school"] = [f"school {min(i, 9)}" for i in range(30)]
     if classes:
         table["mark"] = np.where(table["mark"] > 50, "pass", "fail")
     table.to_csv(tmp_path / "table.csv", index=False)
@@ -195,4 +208,4 @@ def test_tasks_of_one_row_each_have_no_held_out_scores(okl, tmp_path, classes):
     )
     assert result.exit_code == 0, result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["school", "0", "-", "-", "-"] in lines
+    assert all(["school", str(i), "-", "-", "-"] in lines for i in range(9))

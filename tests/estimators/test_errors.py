@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
 from okl import (
     ClassTree,
@@ -111,6 +112,7 @@ DATA = [
     (1e150 * X, Y, r"X has entries up to [\d.]+e\+150, .* standardising its columns"),
     (sp.csr_matrix(1e-150 * X), Y, r"X has entries up to [\d.]+e-150"),
     (X, None, "requires y to be passed"),
+    (X, np.full((10, 2), "long"), "y has 'long'. Classes are for OutputKernelClassif"),
     (X, Y[..., None], "dim 3|3D"),
     (np.full((10, 3), "long"), Y, "could not convert string to float: .*long"),
     (sp.csr_matrix(changed(X, (2, 1), np.nan)), Y, "Input X contains NaN"),
@@ -256,7 +258,8 @@ def never(rows, others):
     [
         ({"structures": []}, "structures is an empty list; give at least one"),
         ({"structures": ["frobenius", "lowrank"]}, "Unknown structure 'lowrank'"),
-        ({"cv": 11}, "Cannot have number of splits n_splits=11"),
+        ({"cv": 11}, "KFold.*10 rows: Cannot have number of splits.*another cv"),
+        ({"cv": GroupKFold(2)}, r"GroupKFold\(n_splits=2.*None. .*or groups to fit\."),
         ({"cv": 1}, "n_splits=1|at least one train/test split"),
         ({"cv": []}, "cv must be a number of folds, a splitter, or pairs.*no folds"),
         ({"cv": [1, 2]}, "cv must be a number of folds.*got the fold 1"),

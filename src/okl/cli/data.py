@@ -14,12 +14,12 @@ from okl.cli.long_form import Ids
 from okl.cli.row_numbers import warn_of_row_numbers
 from okl.cli.targets import (
     Task,
-    are_zeros_and_ones,
     check_observed,
     check_task,
     choose_targets,
     coded,
     infer_task,
+    may_be_classes,
 )
 from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
 
@@ -125,13 +125,19 @@ def take_apart(
     warn_of_row_numbers(table.drop(columns=names))
     if task is None:
         task, reason = infer_task(target_kinds)
-        if task == "regression" and are_zeros_and_ones(table[names]).all():
+        if task == "regression" and may_be_classes(table[names]):
             reason += "; for classes: --task classification"
     # a row without its only class is no example of anything
     one_class = task == "classification" and len(names) == 1
     table = plain(table, kinds, () if one_class else names)
     targets = table[names]
     check_task(task, targets, target_kinds)
+    if one_class and ids is not None and targets[names[0]].nunique() > 2:
+        raise UserError(
+            f"with --task-column each row has one of two classes, and {names[0]} has "
+            f"{targets[names[0]].nunique()}: {listing(targets[names[0]].unique(), 5)}. "
+            "Leave --task-column out, or fit one table for each class against the rest."
+        )
     return Data(
         features=table.drop(columns=names),
         y=coded(task, targets, target_kinds),

@@ -36,7 +36,7 @@ class Ids:
         Raises
         ------
         UserError
-            If it is not there, or not complete.
+            If it is not there, not complete, or another task in each row.
         """
         if name not in table:
             raise UserError(
@@ -44,7 +44,14 @@ class Ids:
                 f"{listing(table, 40)}."
             )
         (kind,) = kinds_of(table[[name]]).values()
-        return cls(name, kind, ids_in(table, name, kind))
+        values = ids_in(table, name, kind)
+        if len(np.unique(values)) == len(values):
+            raise UserError(
+                f"--task-column {name} names another task in each of the {len(values)} "
+                "rows, of which none says anything of the others; a task has several "
+                "rows. Name the column that says which rows belong together."
+            )
+        return cls(name, kind, values)
 
 
 def ids_in(table: pd.DataFrame, name: str, kind: Kind) -> np.ndarray:

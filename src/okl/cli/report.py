@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 import okl
 from okl.cli.class_tree_report import FILES as TREE_FILES
@@ -200,7 +201,20 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
         "",
         f"* the saved model. Each structure has its own best {own}; ± is one",
         "standard error over the folds, of the paired difference in the column beside.",
+        *_at_best_the_mean(outcome, kept),
     ]
+
+
+def _at_best_the_mean(outcome: Outcome, kept: Candidate) -> list[str]:
+    """Say where a score of R^2 shows no prediction at all."""
+    is_r2 = is_regressor(outcome.search) and outcome.search.scoring in (None, "r2")
+    if not is_r2 or kept.score > 0:
+        return []
+    said = (
+        "The score of the saved model is not above zero: the mean of a target is as "
+        "good a prediction of held-out rows."
+    )
+    return ["", *wrap(said, WIDTH - 2)]
 
 
 def _of_classes(classes: HeldOutClasses | None) -> list[str]:

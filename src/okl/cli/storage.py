@@ -141,7 +141,16 @@ class TableModel:
         """Return the task of each row, to be passed on, if the model has tasks."""
         if self.task_column is None:
             return {}
-        return {"task": ids_in(table, *self.task_column)}
+        ids, known = ids_in(table, *self.task_column), self.pipeline[-1].output_names_
+        there = set(known.tolist())
+        new = [one for one in dict.fromkeys(ids.tolist()) if one not in there]
+        if new:
+            raise UserError(
+                f"the column {self.task_column[0]} has tasks that the table of the fit "
+                f"did not have: {listing(new, 5)}; it had {listing(known)}. Leave "
+                "their rows out, or fit with some."
+            )
+        return {"task": ids}
 
     def _features_of(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the columns of features, as those of the fit were."""

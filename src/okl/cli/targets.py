@@ -19,6 +19,8 @@ from okl.cli.columns import Kind
 from okl.cli.errors import UserError, listing
 
 Task = Literal["regression", "classification"]
+# Whole numbers are perhaps codes of classes if they are few, in as many rows each.
+_FEW_VALUES, _ROWS_EACH = 10, 5
 
 
 def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -53,6 +55,16 @@ def check_observed(targets: pd.DataFrame) -> None:
 def are_zeros_and_ones(targets: pd.DataFrame) -> pd.Series:
     """Tell of each target whether it has no other values."""
     return (targets.isin([0, 1]) | targets.isna()).all()
+
+
+def may_be_classes(targets: pd.DataFrame) -> bool:
+    """Tell whether numbers may be codes: zeros and ones, or few whole ones in one."""
+    if are_zeros_and_ones(targets).all():
+        return True
+    n_values = targets.nunique().max()
+    few = n_values <= _FEW_VALUES and len(targets) >= _ROWS_EACH * n_values
+    whole = ((targets % 1 == 0) | targets.isna()).all(axis=None)
+    return bool(len(targets.columns) == 1 and few and whole)
 
 
 def infer_task(kinds: Mapping[str, Kind]) -> tuple[Task, str]:

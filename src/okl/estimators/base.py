@@ -27,7 +27,7 @@ from okl.certificates import Certificate
 from okl.coding.tasks import Tasks
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.components import ComponentParameters
-from okl.estimators.frames import refuse_dates, validated
+from okl.estimators.frames import refuse_dates, refuse_text, validated
 from okl.estimators.learned_arrays import LearnedArrays
 from okl.estimators.long_form import codes_of
 from okl.estimators.targets import TrainingTargets
@@ -137,6 +137,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
             self._validate_rows(X, reset=True, y=y)
         refuse_masked(y, "y")
         refuse_dates(y, "y")
+        refuse_text(y)
         X = self._validate_rows(X, reset=True)
         y = check_array(
             y,

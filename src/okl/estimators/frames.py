@@ -68,6 +68,33 @@ def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
     ) from error
 
 
+def refuse_text(y: Any) -> None:
+    """Refuse targets that are classes, where numbers are expected.
+
+    Raises
+    ------
+    ValueError
+        That names the estimators of classes.
+    """
+    cells = np.asarray(y)
+    if cells.dtype.kind not in "OUST":
+        return
+    for cell in cells.ravel().tolist():
+        if isinstance(cell, str | bytes) and not _is_number(cell):
+            raise ValueError(
+                f"Targets must be numbers, and y has {cell!r}. Classes are for "
+                "OutputKernelClassifier, or OutputKernelClassifierCV."
+            )
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _refuse_cells(X: Any, error: Exception) -> None:
     found = [
         f"{name!r} ({cell!r})"
@@ -96,11 +123,8 @@ def _first_that_is_no_number(cells: Any) -> list[Any]:
         np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError):
         for cell in cells:
-            try:
-                float(cell)
-            except (TypeError, ValueError):
-                if not is_missing(cell):
-                    return [cell]
+            if not _is_number(cell) and not is_missing(cell):
+                return [cell]
     return []
 
 

@@ -64,7 +64,11 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
             return list(splitter.split(X, y, **metadata))
         except ValueError as error:
             if "members in each class" not in str(error):
-                raise
+                raise ValueError(
+                    f"{splitter} cannot split the {len(y)} rows: {error} Pass "
+                    "another cv"
+                    + (", or groups to fit." if "groups" in str(error) else ".")
+                ) from error
             most = int(np.unique(y, return_counts=True)[1].max())
             raise ValueError(
                 f"{error} The most frequent class has {most} row{'s' * (most > 1)}: "
