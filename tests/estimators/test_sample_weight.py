@@ -1,5 +1,7 @@
 """Weights given to fit: rows and targets that count more, or not at all."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -162,6 +164,16 @@ def test_a_class_without_weight_is_not_there():
     assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-9)
     with pytest.raises(ValueError, match="one class only where sample_weight"):
         OutputKernelClassifier().fit(X, y, sample_weight=np.where(y == 1, 1.0, 0.0))
+
+
+def test_a_class_without_weight_is_not_missed_in_folds():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    model = OutputKernelClassifierCV("linear", "identity", alphas=[1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y, sample_weight=(y < 2) * 1.0)
+    assert model.classes_.tolist() == [0, 1]
 
 
 def test_balanced_classes_count_rows_by_their_weight():

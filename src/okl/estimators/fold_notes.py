@@ -35,10 +35,13 @@ def check_rows(observed: Observed, folds: Folds) -> None:
 def notes_of_classes(
     observed: Observed, folds: Folds, y: np.ndarray, *, fit_intercept: bool
 ) -> Iterator[str]:
-    """Yield what is to be said of the classes, one label a row."""
-    yield from _rare(y, len(folds))
-    classes = np.unique(y)
-    lacking = [np.setdiff1d(classes, y[train]) for train, _ in folds]
+    """Yield what is to be said of the classes, one label a row that counts."""
+    rows = observed.counted()
+    yield from _rare(y[rows], len(folds))
+    classes = np.unique(y[rows])
+    lacking = [
+        np.setdiff1d(classes, y[np.intersect1d(train, rows)]) for train, _ in folds
+    ]
     if not observed.related:
         yield from _untrained("classes", "rows", lacking)
     elif fit_intercept:
