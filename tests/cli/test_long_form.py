@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
-from okl import OutputKernelRegressor
+from okl import OutputKernelClassifierCV, OutputKernelRegressor
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
-from okl.cli.search import prepare
+from okl.cli.search import prepare, search_structures
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.structures import Frobenius, Identity, Mean
@@ -129,6 +130,22 @@ def test_tasks_and_classes_that_say_nothing_are_refused():
         UserError, match="two classes, and mark has 3: good, fair, poor"
     ):
         take_apart(graded, ["mark"], None, "school")
+
+
+def test_intercepts_of_classes_are_those_of_the_search():
+    table = sample()
+    table["mark"] = np.where(table["mark"] > 50, "pass", "fail")
+    data = take_apart(table, ["mark"], None, "school")
+    X, ids = data.features.to_numpy(), {"task": data.ids.values}
+    settings = parse_settings([], [], ["alphas=[1.0]"])
+    outcome = search_structures(data, X, prepare(data, settings, 2))
+    default = OutputKernelClassifierCV(alphas=[1.0], cv=outcome.folds, search="compare")
+    default.fit(X, data.y, **ids)
+    same = max(outcome.candidates[:-1], key=lambda one: one.score)
+    assert same.model.intercept_ == 0.0
+    assert_allclose(
+        same.model.predict_proba(X, **ids), default.predict_proba(X, **ids), rtol=1e-4
+    )
 
 
 MEANS = [Mean(1.0), Mean(10.0), Mean(100.0)]

@@ -95,6 +95,24 @@ def test_a_single_fit_with_what_was_chosen_is_the_same(fitted):
     assert model.temperature == default.temperature_
 
 
+def test_a_structure_that_is_named_may_share_intercepts(fitted):
+    default, X, y, ids, few = fitted
+    named = OutputKernelClassifierCV(
+        structures=[Mean(1.0), Mean(10.0), Mean(100.0), "frobenius"],
+        fit_intercept="shared",
+    ).fit(X[few], y[few], task=ids[few])
+    assert_allclose(named.predict_proba(X), default.predict_proba(X))
+    free = {"kernel": "rbf"}, {"kernels": "short_list"}, {}
+    for given, task in zip(free, (ids, ids, None), strict=True):
+        search = OutputKernelClassifierCV(fit_intercept="shared", **given)
+        with pytest.raises(
+            ValueError, match="'shared' is for a kernel that is learned"
+        ):
+            search.fit(X, y, task=task)
+    with pytest.raises(ValueError, match="must be True, False or 'shared', got 'own'"):
+        search.set_params(fit_intercept="own").fit(X, y, task=ids)
+
+
 @pytest.mark.parametrize(
     ("given", "kind"),
     [

@@ -145,7 +145,10 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     UserError
         For parameters that are of no use to the task.
     """
-    structures = list(settings.structures) or _usual(data, settings)
+    open_tasks = data.ids is not None and not settings.structures
+    open_tasks = open_tasks and settings.kernels is None
+    usual = list(OF_TASKS) if open_tasks else [Frobenius()]
+    structures = list(settings.structures) or usual
     if not any(isinstance(structure, Identity) for structure in structures):
         structures.append(Identity())
     regression = data.task == "regression"
@@ -165,18 +168,15 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     parameters = dict(settings.search)
     if parameters.get("search", "staged") == "staged":
         parameters["search"] = "compare"
+    # as the estimator does where no structure is named
+    if open_tasks and not regression and parameters.get("fit_intercept", True) is True:
+        parameters["fit_intercept"] = "shared"
     return estimator(
         structures=structures,
         kernels=settings.kernels,
         cv=folds if n_folds is not None or given else None,
         **parameters,
     )
-
-
-def _usual(data: Data, settings: Settings) -> list[Structure]:
-    """Return the structures where none is named, those of the estimators for tasks."""
-    open_tasks = data.ids is not None and settings.kernels is None
-    return list(OF_TASKS) if open_tasks else [Frobenius()]
 
 
 def forecast(data: Data, X: np.ndarray, search: Any) -> Forecast:
@@ -239,6 +239,8 @@ def _candidate(
     )
     structure = search.structures[row]
     parameters = search.get_params(deep=False)
+    if parameters["fit_intercept"] == "shared":  # those are in the kernel
+        parameters["fit_intercept"] = False
     kind = (
         OutputKernelRegressor
         if isinstance(search, OutputKernelRegressorCV)

@@ -64,7 +64,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
 
     kernel: Any
     loss: Any
-    fit_intercept: bool
+    fit_intercept: Any
     # what kernels have added in the place of free intercepts; None where these are free
     _constant: float | None = None
     _task: ClassVar[str]  # what the loss must be for
@@ -112,7 +112,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
 
         It is what ``fit_intercept`` is of an estimator with the kernel of this one.
         """
-        return self.fit_intercept and self._constant is None
+        return bool(self.fit_intercept) and self._constant is None
 
     @property
     def _names_of_outputs(self) -> np.ndarray | None:

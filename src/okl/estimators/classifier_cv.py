@@ -16,6 +16,7 @@ from okl.estimators.search.candidates import (
     OF_TASKS,
     given_structures,
     has_open_tasks,
+    learns_for_tasks,
 )
 from okl.estimators.search.judge import StandIn
 from okl.estimators.search.row_scores import RowScores
@@ -26,6 +27,8 @@ from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
 from okl.structures import Frobenius, Identity, Structure
 
+# The `fit_intercept` of intercepts that are part of the kernel.
+_SHARED = "shared"
 # What the kernel that is learned for tasks has added: the variance of an intercept, in
 # log odds, before the structure draws tasks together.
 _CONSTANT = 10.0
@@ -130,9 +133,11 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelClassifier`; None is ``"softmax"`` for one class a row, and
         ``"logistic"`` for label indicators, with ``task``, and for two classes, where
         it is the same model with one output for two.
-    fit_intercept : bool, default=True
+    fit_intercept : bool or "shared", default=True
         As in `OutputKernelClassifier`. With ``task`` an intercept is free, unless it is
-        a part of the kernel; see ``structures``.
+        a part of the kernel, for the structure to draw together: as it is by default
+        (see ``structures``), and with ``"shared"`` for structures that are named, where
+        the kernel is learned.
     class_weight, tol, max_iter, max_memory
         As there.
 
@@ -180,7 +185,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         n_jobs: int | None = None,
         loss: str | Loss | None = None,
         class_weight: Any = None,
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
         max_memory: float | None = None,
@@ -206,6 +211,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self.temperature = temperature
         self.class_weight = class_weight
 
+    _other_intercept = _SHARED
+
     def _loss_for_the_task(self) -> Loss:
         """Return the loss, that of one class a row until labels were seen."""
         given = self.temperature
@@ -227,7 +234,14 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """Check what was given to fit, and what the intercepts are."""
         self._constant = None
         X, y, targets = super()._enter(X, y, loss, sample_weight, task)
-        if self.fit_intercept and has_open_tasks(self, X, targets):
+        shared = isinstance(self.fit_intercept, str)
+        if shared and not learns_for_tasks(self, X, targets):
+            raise ValueError(
+                f"fit_intercept={_SHARED!r} is for a kernel that is learned, for task, "
+                "from dense rows. Pass task to fit and no kernel, or another "
+                "fit_intercept."
+            )
+        if shared or (self.fit_intercept and has_open_tasks(self, X, targets)):
             self._constant = _CONSTANT
             self._log_odds = None  # no intercept is infinite
         return X, y, targets

@@ -60,6 +60,7 @@ class CrossValidated(OutputKernelModel):
     """Base of the estimators that choose their alpha and structure."""
 
     alpha_per_output: bool = False
+    _other_intercept: str | None = None
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class CrossValidated(OutputKernelModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         loss: str | Loss | None = "squared",
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
         max_memory: float | None = None,
@@ -109,7 +110,7 @@ class CrossValidated(OutputKernelModel):
         return router
 
     def _checked_loss(self) -> Loss:
-        check_flag(self.fit_intercept, "fit_intercept")
+        check_flag(self.fit_intercept, "fit_intercept", self._other_intercept)
         check_alphas(self.alphas, self.eps)
         check_fit_parameters(self.tol, self.max_iter)
         check_max_memory(self.max_memory)

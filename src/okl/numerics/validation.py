@@ -68,10 +68,13 @@ def check_n_jobs(value: Any) -> None:
         )
 
 
-def check_flag(value: Any, name: str) -> bool:
-    """Return True or False, else raise ValueError."""
+def check_flag(value: Any, name: str, word: str | None = None) -> bool:
+    """Return True or False, True for the word allowed, else raise ValueError."""
+    if word is not None and isinstance(value, str) and value == word:
+        return True
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
+        known = "True or False" if word is None else f"True, False or {word!r}"
+        raise ValueError(f"{name} must be {known}, got {value!r}.")
     return bool(value)
 
 

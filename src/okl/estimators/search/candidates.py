@@ -101,10 +101,14 @@ def has_open_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
 
     A kernel is learned for them then.
     """
-    named = model.structures is not None or model.kernels is not None
-    tasks = targets.observed.tasks
-    open_tasks = tasks is not None and not named and is_open(model.kernel, None)
-    return open_tasks and not issparse(X)
+    named = model.structures is not None
+    return not named and learns_for_tasks(model, X, targets)
+
+
+def learns_for_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
+    """Tell whether there are tasks, of which no kernel was named, and dense rows."""
+    named = model.kernels is not None or not is_open(model.kernel, None)
+    return targets.observed.tasks is not None and not named and not issparse(X)
 
 
 def check_search(search: Any) -> None:
