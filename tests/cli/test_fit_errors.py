@@ -134,6 +134,13 @@ def test_a_class_that_is_alone(refused, related, tmp_path):
     assert "same in every row" in refused(tmp_path / "table.csv", "--target", "one")
 
 
+def test_classes_of_one_row_each_are_no_classes(refused, related, tmp_path):
+    weights = [f"{number} kg" for number in range(len(related))]
+    related.assign(weight=weights).to_csv(tmp_path / "t.csv", index=False)
+    line = refused(tmp_path / "t.csv", "--target", "weight")
+    assert "weight has another class in each row: 0 kg, 1 kg, 2 kg and" in line
+
+
 def test_classes_have_no_units(refused, related, tmp_path):
     related.assign(tall=related["height"] > 0).to_csv(tmp_path / "t.csv", index=False)
     told = refused(

@@ -104,12 +104,16 @@ def test_many_values():
         warn_of_many_values(repeated)
 
 
-@pytest.mark.parametrize("form", ["{:.2f}", "{:,.2f}", "{:,.0f}"])
+@pytest.mark.parametrize(
+    "form", ["{:.2f}", "{:,.2f}", "{:,.0f}", "{:.1f} %", "${:,.2f}", "-{}€"]
+)
 def test_numbers_with_commas_are_refused(form):
     numbers = [form.format(1234.5 * number) for number in range(60)]
     if form == "{:.2f}":
         numbers = [number.replace(".", ",") for number in numbers]
-    with pytest.raises(UserError, match=r"have commas in the columns width \('0"):
+    with pytest.raises(
+        UserError, match=r"have commas, .* in the columns width \('\D?0"
+    ):
         check_text_is_meant(pd.DataFrame({"width": numbers}))
     few = pd.DataFrame({"rooms": ["1,2", "1,3", "2,3"] * 20})  # lists of two
     check_text_is_meant(few)

@@ -93,8 +93,9 @@ def fit(
             help="Similarity of rows, a name of okl.kernels; repeatable. By default "
             "auto, learned from the table: linear plus a Matern or a Laplacian kernel "
             "with a width for each column; for classes, and losses but squared, plus "
-            "the mean of both, with one width. short_list tries linear, three Gaussian "
-            "and three Matern kernels of different widths."
+            "the mean of both or the clearly better, with one width or one for each "
+            "column. short_list tries linear, three Gaussian and three Matern kernels "
+            "of different widths."
         ),
     ] = None,
     alpha_per_output: Annotated[

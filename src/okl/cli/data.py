@@ -14,6 +14,7 @@ from okl.cli.long_form import Ids
 from okl.cli.row_numbers import warn_of_row_numbers
 from okl.cli.targets import (
     Task,
+    check_class_sizes,
     check_observed,
     check_task,
     choose_targets,
@@ -132,12 +133,8 @@ def take_apart(
     table = plain(table, kinds, () if one_class else names)
     targets = table[names]
     check_task(task, targets, target_kinds)
-    if one_class and ids is not None and targets[names[0]].nunique() > 2:
-        raise UserError(
-            f"with --task-column each row has one of two classes, and {names[0]} has "
-            f"{targets[names[0]].nunique()}: {listing(targets[names[0]].unique(), 5)}. "
-            "Leave --task-column out, or fit one table for each class against the rest."
-        )
+    if one_class and not in_tree:
+        check_class_sizes(targets[names[0]], of_tasks=ids is not None)
     return Data(
         features=table.drop(columns=names),
         y=coded(task, targets, target_kinds),

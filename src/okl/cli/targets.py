@@ -99,6 +99,23 @@ def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> 
         raise UserError(f"the targets {listing(wrong)} do not fit: {expected}.")
 
 
+def check_class_sizes(classes: pd.Series, *, of_tasks: bool) -> None:
+    """Refuse classes of a row each, and more than two where rows are of tasks."""
+    n_classes = classes.nunique()
+    if n_classes == len(classes):
+        raise UserError(
+            f"the target {classes.name} has another class in each row: "
+            f"{listing(classes, 3)}. Rows of a class are learned from others of it; "
+            "write numbers without their unit, or name another --target."
+        )
+    if of_tasks and n_classes > 2:
+        raise UserError(
+            f"with --task-column each row has one of two classes, and {classes.name} "
+            f"has {n_classes}: {listing(classes.unique(), 5)}. Leave --task-column "
+            "out, or fit one table for each class against the rest."
+        )
+
+
 def coded(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> Any:
     """Return y as the estimators take it: a DataFrame, or an array of classes."""
     if task == "regression":

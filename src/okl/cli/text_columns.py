@@ -25,7 +25,9 @@ _ALMOST_ALL, _MOST = 0.9, 0.5  # shares of cells
 _LOOKED_AT = 100  # different cells, for dates
 _LONGEST = 30  # characters of a cell that is quoted
 
-_WITH_COMMA = r"[+-]?\d+(\.\d{3})*,\d+|[+-]?\d{1,3}(,\d{3})+(\.\d+)?"
+_WITH_COMMA = r"\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?"
+# 12 %, $5, -1,234.50 €
+_WITH_SIGN = rf"[+-]?[$€£¥]?\s?[+-]?({_WITH_COMMA}|\d+\.?\d*|\.\d+)\s?[%$€£¥]?"
 
 # A text with many values: one in each row, more than this, each in few rows on average,
 # or very many.
@@ -43,7 +45,7 @@ def check_text_is_meant(table: pd.DataFrame) -> None:
     UserError
         Naming the columns, the first cell that is no number, and its row.
     """
-    numbers, commas, dates = [], [], []
+    numbers, signs, dates = [], [], []
     for name, cells in _texts(table):
         if isinstance(cells.dtype, pd.CategoricalDtype):
             continue
@@ -61,11 +63,11 @@ def check_text_is_meant(table: pd.DataFrame) -> None:
                 f"numbers, but {strays(table[name])}",
                 stacklevel=2,
             )
-        elif _have_commas(cells):
-            commas.append(f"{shown(name)} ({_quoted(cells, 0)})")
+        elif _have_signs(cells):
+            signs.append(f"{shown(name)} ({_quoted(cells, 0)})")
         elif _are_dates(cells):
             dates.append(f"{shown(name)} ({_quoted(cells, 0)})")
-    _refuse(numbers, commas, dates)
+    _refuse(numbers, signs, dates)
 
 
 def warn_of_many_values(table: pd.DataFrame) -> None:
@@ -83,7 +85,7 @@ def warn_of_many_values(table: pd.DataFrame) -> None:
             )
 
 
-def _refuse(numbers: list[str], commas: list[str], dates: list[str]) -> None:
+def _refuse(numbers: list[str], signs: list[str], dates: list[str]) -> None:
     """Refuse columns, described, if there are any."""
     if numbers:
         raise UserError(
@@ -91,10 +93,11 @@ def _refuse(numbers: list[str], commas: list[str], dates: list[str]) -> None:
             "below the names. Write numbers there, or remove these rows or columns. If "
             "the numbers are codes, begin each with a letter."
         )
-    if commas:
+    if signs:
         raise UserError(
-            f"numbers have commas in the columns {listing(commas)}, and would be text. "
-            "Write 1.5 for 1,5 and 1234 for 1,234."
+            "numbers have commas, percent signs or signs of money in the columns "
+            f"{listing(signs)}, and would be text. Write 1.5 for 1,5, 1234 for 1,234 "
+            "and 12 for 12 %."
         )
     if dates:
         raise UserError(
@@ -124,10 +127,10 @@ def _are_numbers(cells: pd.Series) -> pd.Series:
     return pd.to_numeric(cells.astype(object), errors="coerce").notna()
 
 
-def _have_commas(cells: pd.Series) -> bool:
-    """Tell whether almost all cells are numbers with a comma, or without."""
+def _have_signs(cells: pd.Series) -> bool:
+    """Tell whether almost all cells are numbers, with commas, % or signs of money."""
     texts = cells.astype(str).str.strip()
-    written = texts.str.fullmatch(_WITH_COMMA) | _are_numbers(cells)
+    written = texts.str.fullmatch(_WITH_SIGN) | _are_numbers(cells)
     return bool(written.mean() >= _ALMOST_ALL and texts.nunique() > _MANY)
 
 
