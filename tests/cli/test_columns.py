@@ -107,13 +107,14 @@ def test_targets_by_name_or_pattern(patterns, chosen):
     [
         ({"a": [1.5, 2.0]}, "regression", "numbers"),
         ({"a": [0, 1], "b": [1, 1]}, "regression", "--task classification"),
-        ({"a": ["p", "q"]}, "classification", "text"),
-        ({"a": [True, False]}, "classification", "boolean"),
+        ({"a": ["p", "q"] * 2}, "classification", "text"),
+        ({"a": [True, False] * 2}, "classification", "boolean"),
         ({"a": [True, False], "b": [True, True]}, "classification", "truth values"),
     ],
 )
 def test_inferred_tasks(targets, task, hint):
-    table = pd.DataFrame({"x": [1.0, 2.0], **targets})
+    n_rows = len(targets["a"])
+    table = pd.DataFrame({"x": np.linspace(1.0, 2.0, n_rows), **targets})
     data = take_apart(table, list(targets), None)
     assert data.task == task
     assert hint in data.reason

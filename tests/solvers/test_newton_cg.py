@@ -334,7 +334,8 @@ def test_a_step_is_solved_no_closer_than_the_tolerance_asks(easy):
     inputs = Inputs(Dense(K), None)
     prepared = NewtonCG(5).prepare(formulate(inputs, Y, Softmax(), Identity()).problem)
     gap, zero = 1e-6, newton_start.zero_point(prepared)
-    start = newton_start.NewtonStart(zero.dual, prepared.kernel, 1e-2, easy=easy)
+    duals = Neighbours().joined(1e-2, zero.dual)
+    start = newton_start.NewtonStart(duals, prepared.kernel, easy=easy)
     closely, enough, closer = (
         NewtonSteps(prepared, Request(1e-2, tol, 1, start)).take(zero, gap).products
         for tol in (gap**2, gap / 2, gap / 1000)
