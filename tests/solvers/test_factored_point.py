@@ -96,3 +96,22 @@ def test_a_saddle_is_left_downwards():
     value = along(d, Y, point, direction)
     assert slope < 0
     assert value(1.0) < value(0.0)
+
+
+def test_a_step_that_would_take_many_products_ends_before_and_goes_down(monkeypatch):
+    rng = np.random.default_rng(0)
+    d = np.geomspace(1e-2, 3.0, 60)[:, None]
+    Y, B = 0.06 * rng.normal(size=(60, 40)), rng.normal(size=(40, 40))
+    point = FactoredPoint.of(d, Y, np.eye(40), B @ B.T, ALPHA)
+    product, halves = FactoredPoint._fall_of_moment, []
+
+    def counted(self, half):
+        halves.append(half)
+        return product(self, half)
+
+    monkeypatch.setattr(FactoredPoint, "_fall_of_moment", counted)
+    direction, slope = point.newton_step(ALPHA, rtol=0.0)
+    value = along(d, Y, point, direction)
+    assert 30 < len(halves) <= 60
+    assert slope < 0
+    assert value(1e-3) < value(0.0)

@@ -25,6 +25,8 @@ from okl.output_kernels import SpectralKernel
 RANK_CUT = 1e-13
 # A second derivative is the difference of two terms, and at least this part of each.
 _LEAST = 1e-2
+# Most products of a step, which is a descent direction wherever it is stopped.
+_PRODUCTS = 60
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,9 @@ class FactoredPoint:
     ) -> tuple[Array, float]:
         """Return a descent direction in B (r, rank) and the slope along it.
 
-        The direction solves Newton's equations to this relative residual, with
-        I - S + UU' in place of I - S where U (r, p) is given as ``above``.
+        The direction solves Newton's equations to this relative residual, unless that
+        takes too many products, with I - S + UU' in place of I - S where U (r, p) is
+        given as ``above``.
         """
         xp = namespace(self.weights)
         rank, kept = self.rank, self.weights[: self.rank]
@@ -142,7 +145,10 @@ class FactoredPoint:
             change[:rank, :] = (inside + inside.T) / sums * roots
             return change
 
-        direction = conjugate_gradient(hessian, -self.gradient, precondition, rtol=rtol)
+        right = -self.gradient
+        direction = conjugate_gradient(
+            hessian, right, precondition, rtol=rtol, max_iter=_PRODUCTS
+        )
         return direction, alpha * inner(self.gradient, direction)
 
     def _fall_of_moment(self, half: Array) -> Array:
