@@ -141,10 +141,8 @@ class ProjectedInverse:
             matrix = (self.matrix * variances) @ self.matrix
         if variances is not None and part.own:
             matrix += part.own * self.matrix
-        outer = part.left @ part.right.T
-        outer += outer.T.copy()
-        outer /= 2
-        matrix -= outer
+        both = np.hstack([part.left, part.right])
+        matrix -= both @ np.hstack([part.right, part.left]).T / 2
         matrix *= self.ratio
         return matrix
 
