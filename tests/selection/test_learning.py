@@ -23,7 +23,7 @@ from okl.selection.criteria import (
 )
 from okl.selection.descent import Descent
 from okl.selection.learning import learn
-from okl.selection.objective import Point
+from okl.selection.objective import Objective, Point
 from okl.structures import Frobenius, Graph, Identity, Mean
 from tests.samples import draw, draw_classes
 from tests.selection.criteria.differences import folds_of
@@ -222,6 +222,15 @@ def test_classes(structure):
     assert np.all(np.diff(values) <= 0)
     # evaluated without warm starts, it is what the search saw
     assert_allclose(found.value, found.trace[-1]["criterion"], rtol=1e-4)
+
+
+def test_a_closed_form_is_not_evaluated_again_at_the_end(monkeypatch):
+    X, observed = regression()
+    for name in ("restricted_likelihood", "leave_one_out_error"):
+        monkeypatch.setattr(Objective, "value", None)
+        found = run(X, observed, Gaussian(0.2), name=name, max_iter=5)
+        expected = value_at(X, observed, Identity(), name, found.kernel, found.alpha)
+        assert_allclose(found.value, expected, rtol=1e-10)
 
 
 def test_a_failed_evaluation_makes_the_step_shorter():

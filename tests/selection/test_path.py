@@ -48,7 +48,11 @@ def test_largest_alpha_where_the_output_kernel_is_bounded(
     H = np.eye(12) - 1 / 12 if intercept else np.eye(12)
     top = np.linalg.eigvalsh(H @ K @ H)[-1]
     of = problem(structure, K, Y, intercept)
-    assert largest_alpha(of) == pytest.approx(top * largest, rel=1e-10)
+    vars(of.operator).pop("spectrum", None)
+    for decomposes in (False, True):
+        found = largest_alpha(of, decomposes=decomposes)
+        assert found == pytest.approx(top * largest, rel=1e-10)
+        assert ("spectrum" in vars(of.operator)) == (decomposes and of.exact)
     # from there on half of the centred targets, or more, is left
     (solution,) = solve_path(of, [top * largest], tol=1e-8, max_iter=300)
     left = of.targets - of.operator @ solution.dual_coef

@@ -57,9 +57,9 @@ class Descent:
         self._best = self._last = self._first(first)
 
     @property
-    def best(self) -> np.ndarray:
-        """The theta of the least value."""
-        return self._best.theta
+    def best(self) -> Point:
+        """The point of the least value."""
+        return self._best
 
     def run(self, max_iter: int) -> tuple[bool, str]:
         """Minimise; return whether the search ended by itself, and why.

@@ -132,6 +132,6 @@ def _fit(rows: StandardRows, kernel: Kernel) -> _Fit:
     variances = np.sum(targets * coefficients, axis=0) / np.maximum(free, 1.0)
     return _Fit(
         shares_of_columns(kernel, rows.Z, coefficients),
-        1.0 / largest_alpha(formulation.problem),
+        1.0 / largest_alpha(formulation.problem, decomposes=False),
         float(np.mean(variances)),
     )

@@ -27,6 +27,7 @@ from okl.numerics.memory import require_memory
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
+from okl.selection.criteria.base import Value
 from okl.selection.descent import Descent, Record, Watch
 from okl.selection.differences import MOST
 from okl.selection.model import Model
@@ -131,7 +132,7 @@ def learn(
     max_iter : int, default=100
         Most iterations.
     max_time : float, optional
-        Seconds after which no evaluation is begun, but for the last one.
+        Seconds after which no evaluation is begun, but for a last one by fits.
     watch : callable, optional
         ``watch(iteration, record)`` is called with each record of the trace.
     rng : Generator, optional
@@ -172,14 +173,16 @@ def learn(
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)
     success, message = descent.run(max_iter)
-    best = objective.at(descent.best)
-    last = objective.value(best, cold=True)
-    log_prior = space.log_prior(descent.best)[0] if priors else 0.0
+    theta = descent.best.theta
+    best, last = objective.at(theta), Value(descent.best.criterion, 0.0)
+    if criterion.by_fits:  # which started from those before
+        last = objective.value(best, cold=True)
+    log_prior = space.log_prior(theta)[0] if priors else 0.0
     return Learned(
         best.kernel,
         best.structure,
         best.alpha,
-        parameters=space.unpack(descent.best),
+        parameters=space.unpack(theta),
         value=last.value,
         objective=last.value - log_prior,
         largest_gap=last.largest_gap,

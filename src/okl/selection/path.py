@@ -25,18 +25,19 @@ _FEW = 32
 _DECOMPOSITION = 2
 
 
-def largest_alpha(problem: Problem) -> float:
+def largest_alpha(problem: Problem, *, decomposes: bool = True) -> float:
     """Return alpha_max, from where on little is learned.
 
     Where the structure bounds L, known or not, ||K||_2 times the largest eigenvalue
     that L may have: beyond it every direction of f is shrunk by half or more (squared
     loss). Else sqrt(||G'KG||_2), G minus the gradient of the loss at f = 0 and the best
     intercept, Y for the squared loss: beyond it the trace structure gives L = 0. K and
-    Y are centred if there is an intercept; of several kernels the largest counts.
+    Y are centred if there is an intercept; of several kernels the largest counts. K is
+    decomposed for it if that is of use for what comes, as it is for a path.
     """
     largest = problem.largest_eigenvalue()
     if np.isfinite(largest):
-        return _norm(problem) * largest
+        return _norm(problem, decomposes) * largest
     zero = namespace(problem.targets).zeros_like(problem.targets)
     smooth = replace(problem, loss=problem.loss.smoothed())
     if not problem.exact:
@@ -48,12 +49,13 @@ def largest_alpha(problem: Problem) -> float:
     return max(largest, 0.0) ** 0.5
 
 
-def _norm(problem: Problem) -> float:
+def _norm(problem: Problem, decomposes: bool) -> float:
     """Return the largest eigenvalue of K, each row as often as its weight says.
 
     Solvers without weights need the decomposition anyway; others need products only.
     """
-    decomposes = problem.exact and problem.operator.workspace >= _DECOMPOSITION
+    fits = problem.operator.workspace >= _DECOMPOSITION
+    decomposes = decomposes and problem.exact and fits
     if problem.operator.several or decomposes:
         return problem.operator.norm
     n = problem.operator.n_samples
