@@ -16,7 +16,7 @@ from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_newton import takes
-from okl.solvers.smooth.factor_penalties import OfTrace, mean_on
+from okl.solvers.smooth.factor_penalties import FactorPenalty, mean_on
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.rounds import rounds
@@ -59,20 +59,13 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
 @intercepts
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 @pytest.mark.each_value
-def test_the_frobenius_norm_where_rounds_are_many(
-    structure, intercept, alpha, monkeypatch
-):
+def test_rounds_are_enough_under_the_frobenius_norm(structure, intercept, alpha):
     problem = smooth_problem(structure, intercept, moreau_parameter=50.0)
     solver = Majorization()
     prepared = solver.prepare(problem)
-    alone = rounds(prepared, Request(alpha, tol=1e-6, max_iter=1000))
-    monkeypatch.setattr(factor_newton, "_ROUNDS", 3)
+    assert not takes(prepared)
     found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=100))
-    newton, other = found.certificate, alone.certificate
-    assert newton.status == "optimal"
-    assert newton.primal <= other.primal * (1 + 1e-9)
-    assert newton.primal >= other.dual
-    assert 3 < found.n_iter <= 40
+    assert found.certificate.status == "optimal"
 
 
 @traces
@@ -104,7 +97,7 @@ def test_a_hinge_under_a_heavy_penalty(structure, alpha):
 def test_what_it_is_for():
     prepare = Majorization().prepare
     assert not takes(prepare(smooth_problem(TraceBall(0.1), False)))
-    for structure in (LowRank(2), LowRank(5), TraceBall(), Frobenius()):
+    for structure in (LowRank(2), LowRank(5), TraceBall()):
         assert takes(prepare(smooth_problem(structure, False)))
 
 
@@ -112,7 +105,7 @@ def test_the_rank_grows_by_directions_above_the_mean():
     L = SpectralKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
     moment = np.diag([1.0, 1.0, 3.0, 0.5])
     assert mean_on(L, moment) == pytest.approx(1.0)
-    penalty, nothing = OfTrace(), np.diag([1.0, 1.0, 1.0, 0.5])
+    penalty, nothing = FactorPenalty(), np.diag([1.0, 1.0, 1.0, 0.5])
     # of the size of L, and of what is given besides
     for least in (0.0, 0.5):
         lacking = penalty.lacking(L, moment, least)
@@ -123,7 +116,7 @@ def test_the_rank_grows_by_directions_above_the_mean():
 
 def test_a_psd_matrix_of_full_rank_may_grow_as_well():
     L, moment = SpectralKernel.from_matrix(psd(3, 0)), psd(3, 1)
-    more = OfTrace().lacking(L, moment, 0.0)
+    more = FactorPenalty().lacking(L, moment, 0.0)
     assert np.linalg.eigvalsh(more)[0] >= -1e-12
     assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)
 
@@ -194,7 +187,7 @@ def test_what_a_joint_step_lowers_is_the_objective(intercept, moreau_parameter):
     problem = smooth_problem(LowRank(), intercept, moreau_parameter)
     prepared, alpha = Majorization().prepare(problem), 1.0
     start = rounds(prepared, Request(alpha, tol=1e-2, max_iter=3)).start
-    steps = JointSteps(prepared, OfTrace(), alpha, start)
+    steps = JointSteps(prepared, FactorPenalty(), alpha, start)
     model = steps.model_of(start)
     point = steps._decomposed(steps._point(model))
     assert point.objective <= model.objective * (1 + 1e-12)
@@ -229,8 +222,8 @@ def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     found = Majorization().solve(prepared, Request(alpha, tol=1e-6, max_iter=100))
     few = rounds(prepared, Request(alpha, tol=1e-2, max_iter=6))
     assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
-    larger = factor_newton._by_way_of_larger_alphas(prepared, OfTrace(), alpha)
-    model = JointSteps(prepared, OfTrace(), alpha, larger).model_of(larger)
+    larger = factor_newton._by_way_of_larger_alphas(prepared, FactorPenalty(), alpha)
+    model = JointSteps(prepared, FactorPenalty(), alpha, larger).model_of(larger)
     assert found.certificate.primal <= model.objective * (1 + 1e-9)
 
 
@@ -249,7 +242,7 @@ def test_a_joint_step_takes_few_solutions(monkeypatch):
         return lambda right: solved.append(1) or solve(right)
 
     monkeypatch.setattr(type(prepared), "answers", counted)
-    steps = JointSteps(prepared, OfTrace(), alpha, start)
+    steps = JointSteps(prepared, FactorPenalty(), alpha, start)
     model = steps.model_of(start)
     joint_step(
         prepared, steps._point(model), alpha, damping=0.0, convex=True, rtol=1e-2
