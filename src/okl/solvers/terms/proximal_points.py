@@ -16,15 +16,13 @@ lowest objective.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from okl.certificates.certificate import relative_gap
 from okl.certificates.terms import StructureTerms
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.request import Request
-from okl.solvers.solution import History, Solution, certified
+from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.term_start import TermStart
 from okl.structures import Fixed, Identity, Structure
 from okl.structures.base import Response
@@ -38,7 +36,7 @@ _LEAST = 1e-6
 # A round is solved to the first part of the last gap: at most to the second, and no
 # closer than to the third part of the tolerance.
 _SHARE, _MOST, _CLOSEST = 0.1, 1e-2, 1e-2
-# And closer by this where the gap did not get smaller, nor the objective by as much.
+# And closer by this where neither the gap nor the objective got smaller.
 _CLOSER = 0.1
 # Iterations of a round, and the gap of the first model.
 _STEPS, _ROUGH = 50, 1e-2
@@ -58,27 +56,32 @@ def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
     start = start or _first(rounds, prepared, alpha)
     weights = start.weights
-    share, closer, proof = _MOST, 1.0, _Proof()
-    while not monitor.done and proof.gap(problem.reference) > SAFETY * tol:
+    share, closer = _MOST, 1.0
+    lowest: Solution | None = None
+    highest: Solution | None = None
+
+    def proved(model: Solution, dual_point: Array | None) -> Solution:
+        return certified(
+            problem,
+            model.dual_coef,
+            model.output_kernel,
+            request,
+            start=start,
+            intercept=model.intercept,
+            dual_point=dual_point,
+        )
+
+    while not monitor.done:
         centred = _centred(problem.structure, start.last.matrices, weights)
         of_round = Request(alpha, share, _STEPS, start.last)
         found = rounds(prepared.under(centred), of_round)
-        kernel: Any = found.output_kernel
         start = start._replace(last=found.start)
-        solution = certified(
-            problem,
-            found.dual_coef,
-            kernel,
-            request,
-            history=History(problem.reference),
-            start=start,
-            intercept=found.intercept,
-            dual_point=found.dual_point,
-        )
-        certificate = solution.certificate
-        fallen = monitor.lowest - certificate.primal > share * abs(certificate.primal)
-        monitor.add(certificate.primal, certificate.dual, solution)
-        proof = proof.after(solution)
+        solution = proved(found, found.dual_point)
+        if found.dual_point is not None:
+            lowest = min(lowest or solution, solution, key=_primal)
+            highest = max(highest or solution, solution, key=_dual)
+            solution = proved(lowest, highest.dual_point)
+        monitor.add(solution.certificate.primal, solution.certificate.dual, solution)
         # where rounding ended a round the weights were too low
         change = _EASY if found.n_iter <= _FEW else _LOWER
         change = change if found.certificate.relative_gap <= share else _HIGHER
@@ -86,13 +89,10 @@ def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution
             min(max(change * w, _LEAST * first), first)
             for w, first in zip(weights, start.weights, strict=True)
         ]
-        progress = fallen or monitor.gap <= monitor.smallest
-        closer = 1.0 if progress else _CLOSER * closer
+        closer = 1.0 if monitor.nears else _CLOSER * closer
         share = max(min(closer * _SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
     best: Solution = monitor.best
-    if proof.gap(problem.reference) < monitor.smallest:
-        best = proof.certified(problem, request)
-    return replace(best, n_iter=monitor.n_iter, history=monitor.history.records)
+    return best.found_by(monitor.history, best.start)
 
 
 class _Start(NamedTuple):
@@ -102,48 +102,12 @@ class _Start(NamedTuple):
     weights: list[float]
 
 
-class _Proof(NamedTuple):
-    """The model of the lowest objective, and that of the highest dual value.
+def _primal(solution: Solution) -> float:
+    return solution.certificate.primal
 
-    None without dual points of their own.
-    """
 
-    lowest: Solution | None = None
-    highest: Solution | None = None
-
-    def after(self, solution: Solution) -> _Proof:
-        """Return those after a further one."""
-        if solution.dual_point is None:
-            return self
-        lowest, highest = self.lowest or solution, self.highest or solution
-        found = solution.certificate
-        return _Proof(
-            solution if found.primal < lowest.certificate.primal else lowest,
-            solution if found.dual > highest.certificate.dual else highest,
-        )
-
-    def gap(self, reference: float) -> float:
-        """Return the relative gap between both."""
-        if self.lowest is None or self.highest is None:
-            return float("inf")
-        primal, dual = self.lowest.certificate.primal, self.highest.certificate.dual
-        return abs(relative_gap(primal, dual, reference))
-
-    def certified(self, problem: Any, request: Request) -> Solution:
-        """Return the model with the dual point of the other."""
-        assert self.lowest is not None
-        assert self.highest is not None
-        model = self.lowest
-        return certified(
-            problem,
-            model.dual_coef,
-            model.output_kernel,
-            request,
-            history=History(problem.reference),
-            start=model.start,
-            intercept=model.intercept,
-            dual_point=self.highest.dual_point,
-        )
+def _dual(solution: Solution) -> float:
+    return solution.certificate.dual
 
 
 class Centred(Structure):
