@@ -162,7 +162,7 @@ class Interior(WithBarrier):
             second_derivative = second_derivative + self.logarithm / (
                 room[:, None] * room
             )
-        identity = _diagonal(namespace(values).ones_like(values))
+        identity = namespace(values).eye(values.shape[0], dtype=values.dtype)
         gradient = identity * slope - point.moment / 2
         gradient = gradient - identity * (_trace(gradient) / values.shape[0])
         scale = 1 / (point.diagonal + second_derivative)
@@ -203,10 +203,6 @@ def reflect_columns(rows: Array) -> Array:
     normal = normal + xp.eye(1, m, dtype=rows.dtype)[0, :]
     # |normal|^2 = 2 - 2 / sqrt(m)
     return rows - (rows @ normal)[:, None] * (normal / (1 - m**-0.5))
-
-
-def _diagonal(values: Array) -> Array:
-    return namespace(values).eye(values.shape[0], dtype=values.dtype) * values
 
 
 def _sum(array: Array) -> float:

@@ -94,8 +94,8 @@ class Orthant(WithBarrier):
         penalty = trace + self.weight * (absolute - trace)
         return penalty / 2 + self.held(values)
 
-    def equations(self, iterate: Iterate) -> Equations:
-        """Return those over the free entries."""
+    def equations(self, iterate: Iterate, stuck: Array | None = None) -> Equations:
+        """Return those over the free entries, but for some that are stuck at zero."""
         (values, vectors, matrix), point = iterate
         assert matrix is not None
         xp = namespace(matrix)
@@ -106,17 +106,8 @@ class Orthant(WithBarrier):
         # the sign that an entry has, or will have once it leaves zero
         signs = xp.where(matrix != 0, xp.sign(matrix), xp.sign(moment)) * (1 - identity)
         steep = xp.abs(moment) > self.weight
-        free = xp.astype((matrix != 0) | steep | (identity > 0), values.dtype)
-        return self._over(iterate, moment, signs, free)
-
-    def _over(
-        self, iterate: Iterate, moment: Array, signs: Array, free: Array
-    ) -> Equations:
-        """Return those over some entries, given minus twice the gradient and signs."""
-        (values, vectors, matrix), point = iterate
-        assert matrix is not None
-        xp = namespace(matrix)
-        identity = xp.eye(values.shape[0], dtype=values.dtype)
+        free = (matrix != 0) | steep | (identity > 0)
+        free = xp.astype(free if stuck is None else free & ~stuck, values.dtype)
         second_derivative = self.barrier_curvature(values)
 
         def hessian(direction: Array) -> Array:
@@ -129,11 +120,10 @@ class Orthant(WithBarrier):
             return xp.where(crosses, -matrix, change) if self.weight > 0 else change
 
         def narrowed(change: Array) -> Equations | None:
-            stuck = (matrix == 0) & (signs * change < 0)
-            if self.weight == 0 or not bool(xp.any(stuck)):
+            more = (matrix == 0) & (signs * change < 0)
+            if self.weight == 0 or not bool(xp.any(more)):
                 return None
-            fewer = xp.where(stuck, xp.zeros_like(free), free)
-            return self._over(iterate, moment, signs, fewer)
+            return self.equations(iterate, more if stuck is None else more | stuck)
 
         if float(xp.mean(free)) > _MOSTLY_FREE:
             precondition = _in_eigenbasis(iterate, free, second_derivative)

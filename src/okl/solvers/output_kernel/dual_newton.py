@@ -22,8 +22,7 @@ and norms and inner products of matrices of outputs are tr A E B E.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -39,6 +38,8 @@ from okl.solvers.output_kernel.value_function import NewtonIterate
 # Relative residual of the Newton systems far from the optimum; it shrinks with the
 # square root of the gap, which keeps convergence superlinear.
 _FORCING = 0.1
+
+_Metric = Callable[[Array], Array]
 
 
 def dual_newton(
@@ -66,11 +67,11 @@ def dual_newton(
     dual = model = targets / (d * weights + alpha)
     product = None  # C'KC, where it is not that of the model
     while True:
-        metric = _Metric.of(basis, scales)
+        metric, inverse = _metrics(basis, scales)
         moment = symmetric(model.T @ (d * model))
         identity = xp.eye(weights.shape[0], dtype=weights.dtype)
         # the S of which L is the best
-        matching = 2 * metric.inverse(identity * weights)
+        matching = 2 * inverse(identity * weights)
         squares = inner(weights, xp.linalg.diagonal(matching)) / 2
         primal = alpha / 2 * (inner(model, targets) + squares)
         defect = moment - matching
@@ -148,29 +149,12 @@ def _root(constant: float, linear: float, quadratic: float, cubic: float) -> flo
     return float(min(roots, key=lambda root: abs(root.imag)).real)
 
 
-class _Metric(NamedTuple):
-    """X -> E X E in some basis; E and its inverse (m, m) there, None for E = I."""
-
-    matrix: Array | None = None
-    back: Array | None = None
-
-    @classmethod
-    def of(cls, basis: Array, scales: Array | None) -> _Metric:
-        """Return it in an orthonormal basis, for the diagonal of D."""
-        if scales is None:
-            return cls()
-        xp = namespace(basis)
-        squares = xp.asarray(scales, dtype=basis.dtype) ** 2
-        return cls(
-            basis.T @ (squares[:, None] * basis), basis.T @ (basis / squares[:, None])
-        )
-
-    def __call__(self, matrix: Array) -> Array:
-        """Return E X E."""
-        inside = self.matrix
-        return matrix if inside is None else inside @ matrix @ inside
-
-    def inverse(self, matrix: Array) -> Array:
-        """Return E^-1 X E^-1."""
-        back = self.back
-        return matrix if back is None else back @ matrix @ back
+def _metrics(basis: Array, scales: Array | None) -> tuple[_Metric, _Metric]:
+    """Return E X E and E^-1 X E^-1 in an orthonormal basis, for the diagonal of D."""
+    if scales is None:
+        return (lambda matrix: matrix), (lambda matrix: matrix)
+    squares = namespace(basis).asarray(scales, dtype=basis.dtype)[:, None] ** 2
+    inside, back = basis.T @ (squares * basis), basis.T @ (basis / squares)
+    return (lambda matrix: inside @ matrix @ inside), (
+        lambda matrix: back @ matrix @ back
+    )

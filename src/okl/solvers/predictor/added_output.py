@@ -42,55 +42,27 @@ _SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class AddedOutput:
-    """The function and the border of a new output.
+    """The function and the border of a new output."""
 
-    Attributes
-    ----------
-    loadings : array (q,)
-        b, in the eigenvectors of L.
-    own_variance : float
-        s.
-    dual : array (n_samples,)
-        c; the own function is s times the kernel function of c.
-    primal, dual_value : float
-        What the new output adds to the objective, and the bound below it.
-    """
-
-    loadings: Array
-    own_variance: float
-    dual: Array
-    primal: float
-    dual_value: float
+    loadings: Array  # b (q,), in the eigenvectors of L
+    own_variance: float  # s
+    dual: Array  # c (n_samples,); the own function is s times the kernel function of c
+    primal: float  # what the new output adds to the objective
+    dual_value: float  # the bound below it
 
 
 @dataclass(frozen=True)
 class NewOutput:
-    """The problem of one new output, in rows of weight one without intercept.
+    """The problem of one new output, in rows of weight one without intercept."""
 
-    Attributes
-    ----------
-    targets : array (n_samples,)
-    kernel_matrix : array (n_samples, n_samples)
-        K.
-    functions : array (n_samples, q)
-        f at the rows, in the eigenvectors of L.
-    eigenvalues : array (q,)
-        Those of L, > 0.
-    alpha : float
-    mu, nu : float
-        Not both zero.
-    own_part : bool
-        Whether there is an h; without, the output is a combination of the others.
-    """
-
-    targets: Array
-    kernel_matrix: Array
-    functions: Array
-    eigenvalues: Array
+    targets: Array  # (n_samples,)
+    kernel_matrix: Array  # K (n_samples, n_samples)
+    functions: Array  # f at the rows (n_samples, q), in the eigenvectors of L
+    eigenvalues: Array  # those of L (q,), > 0
     alpha: float
     mu: float
-    nu: float
-    own_part: bool
+    nu: float  # not zero if mu is
+    own_part: bool  # whether there is an h; else the others combined are the output
 
     def solve(self) -> AddedOutput:
         """Find the slope of r, and what it implies."""

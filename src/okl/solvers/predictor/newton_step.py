@@ -85,7 +85,7 @@ class NewtonSteps:
         self._again = request.start is None or request.start.easy
         self._easy = self._again and prepared.approximation.rank > 0
         self._few = 0
-        self._damped = _Damped()
+        self._share = _DAMPED
         self._closer = 1.0
         self._last: tuple[float, float] | None = None
         self._held = 0.0
@@ -136,7 +136,7 @@ class NewtonSteps:
         moved = self._quick(point, aim)
         if moved is not None:
             return moved
-        moved = self._damped.step(self._prepared, point, self._alpha, aim)
+        moved = self._damped(point, aim)
         self._again = moved is None or moved.products > _WORSE * self._few
         return moved
 
@@ -165,10 +165,37 @@ class NewtonSteps:
 
     def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point if the first step that is tried leads to one."""
-        of, alpha = self._prepared.approximation, self._alpha
+        return _newton(self._system(point), point, self._alpha, gap, once=True)
+
+    def _damped(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+        """Return the next point, with a second derivative as high as it must be.
+
+        It must be for a step of full length. Without a quadratic above the loss steps
+        are Newton's, shortened where they must be.
+        """
+        problem = self._prepared.problem
+        there = problem.targets, point.scores, problem.weights
+        newton = partial(_newton, point=point, alpha=self._alpha, gap=gap)
+        while True:
+            share = self._share if self._share >= _NEWTON else 0.0
+            curvature = problem.loss.damped_curvature(*there, share=share)
+            system = self._system(point, curvature)
+            if curvature is None:
+                return newton(system)
+            moved = newton(system, shorten=share >= 1)
+            if moved is not None or share >= 1:
+                self._share = max(_LOWER * self._share, _LOWER * _NEWTON)
+                return moved
+            self._share = min(self._share * _HIGHER, 1.0)
+
+    def _system(
+        self, point: NewtonPoint, curvature: Curvature | None = None
+    ) -> HessianSystem:
+        """Return the equations of the next step, with columns of K."""
+        of = self._prepared.approximation
         columns = of.columns if of.rank else None
-        system = system_at(self._prepared, point, alpha + self._held, columns)
-        return _newton(system, point, alpha, gap, once=True)
+        alpha = self._alpha + self._held
+        return system_at(self._prepared, point, alpha, columns, curvature)
 
     def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
         """Hold the next step less, or no longer, after one to this point."""
@@ -177,39 +204,6 @@ class NewtonSteps:
         well = moved is not None and fall >= _WELL * moved.promise
         if not well or self._held < _FREE * self._alpha:
             self._held = 0.0
-
-
-class _Damped:
-    """Steps with a second derivative as high as it must be for their full length.
-
-    Without a quadratic above the loss they are Newton's, shortened where they must be.
-    """
-
-    def __init__(self) -> None:
-        self.share = _DAMPED
-
-    def step(
-        self, prepared: Prepared, point: NewtonPoint, alpha: float, gap: float
-    ) -> NewtonPoint | None:
-        """Return the next point, None where no step lowers the objective."""
-        loss, of = prepared.problem.loss, prepared.approximation
-        columns = of.columns if of.rank else None
-        there = prepared.problem.targets, point.scores, prepared.problem.weights
-        system = partial(system_at, prepared, point, alpha, columns)
-        newton = partial(_newton, point=point, alpha=alpha, gap=gap)
-        while True:
-            share = self.share if self.share >= _NEWTON else 0.0
-            curvature = loss.damped_curvature(*there, share=share)
-            if curvature is None:
-                return newton(system())
-            if share >= 1:
-                self.share *= _LOWER
-                return newton(system(curvature))
-            moved = newton(system(curvature), shorten=False)
-            if moved is not None:
-                self.share = max(_LOWER * self.share, _NEWTON * _LOWER)
-                return moved
-            self.share = min(self.share * _HIGHER, 1.0)
 
 
 def _newton(

@@ -104,8 +104,6 @@ class Minimiser(NamedTuple):
 class AllColumns:
     """Models with K itself."""
 
-    # whether a model has an f of the rows of the problem
-    of_all_rows: ClassVar[bool] = True
     # the first h, and the largest, relative to a bound on the second derivative of the
     # loss: with the bound a model is above phi everywhere
     first: ClassVar[float] = 1.0
@@ -147,7 +145,6 @@ class SomeColumns:
     columns: Array
     values: Array
     rest: float
-    of_all_rows: ClassVar[bool] = False
     most: ClassVar[float] = _STEEPEST
     order: ClassVar[int] = 1
     loosest: ClassVar[float] = 1e-3

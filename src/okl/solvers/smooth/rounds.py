@@ -240,7 +240,8 @@ class _Rounds:
 
     def _near(self, found: Minimiser) -> Any:
         """Return where f may start: at that of a model, if it has one of all rows."""
-        if self._inside is None or self.prepared.imputes or not self.models.of_all_rows:
+        of_all_rows = isinstance(self.models, AllColumns)
+        if self._inside is None or self.prepared.imputes or not of_all_rows:
             return self._inside
         zero = 0 * self.prepared.problem.targets
         dual = found.kernel.solve(found.coefficients, zero)
