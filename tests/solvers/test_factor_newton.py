@@ -187,7 +187,7 @@ def test_what_a_joint_step_lowers_is_the_objective(intercept, moreau_parameter):
     problem = smooth_problem(LowRank(), intercept, moreau_parameter)
     prepared, alpha = Majorization().prepare(problem), 1.0
     start = rounds(prepared, Request(alpha, tol=1e-2, max_iter=3)).start
-    steps = JointSteps(prepared, FactorPenalty(), alpha, start)
+    steps = JointSteps(prepared, alpha, start)
     model = steps.model_of(start)
     point = steps._decomposed(steps._point(model))
     assert point.objective <= model.objective * (1 + 1e-12)
@@ -222,8 +222,8 @@ def test_a_bounded_rank_ends_no_higher_than_either_way_there(alpha):
     found = Majorization().solve(prepared, Request(alpha, tol=1e-6, max_iter=100))
     few = rounds(prepared, Request(alpha, tol=1e-2, max_iter=6))
     assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
-    larger = factor_newton._by_way_of_larger_alphas(prepared, FactorPenalty(), alpha)
-    model = JointSteps(prepared, FactorPenalty(), alpha, larger).model_of(larger)
+    larger = factor_newton._by_way_of_larger_alphas(prepared, alpha)
+    model = JointSteps(prepared, alpha, larger).model_of(larger)
     assert found.certificate.primal <= model.objective * (1 + 1e-9)
 
 
@@ -242,7 +242,7 @@ def test_a_joint_step_takes_few_solutions(monkeypatch):
         return lambda right: solved.append(1) or solve(right)
 
     monkeypatch.setattr(type(prepared), "answers", counted)
-    steps = JointSteps(prepared, FactorPenalty(), alpha, start)
+    steps = JointSteps(prepared, alpha, start)
     model = steps.model_of(start)
     joint_step(
         prepared, steps._point(model), alpha, damping=0.0, convex=True, rtol=1e-2

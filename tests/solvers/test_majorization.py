@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
+from okl import OutputKernelRegressor
 from okl.kernels import Gaussian
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, counted_products
@@ -223,3 +224,18 @@ def test_rounds_look_no_closer_while_the_gap_falls(monkeypatch):
     here = products()
     monkeypatch.setattr(rounds, "_CLOSER", 1.0)
     assert here <= 1.05 * products()
+
+
+@pytest.mark.parametrize("columns", [1, 8])
+def test_models_of_few_columns_lead_to_the_same_optimum(columns):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 3)), np.arange(60) % 4
+    y = X[:, 0] + 0.5 * codes * X[:, 1] + 0.4 * rng.normal(size=60)
+    few, all_of_them = (
+        OutputKernelRegressor(
+            Gaussian(0.3), "frobenius", 0.1, loss="huber", solver=Majorization(number)
+        ).fit(X, y, task=codes)
+        for number in (columns, 100)
+    )
+    assert few.certificate_.status == "optimal"
+    assert_allclose(few.certificate_.primal, all_of_them.certificate_.primal, rtol=2e-6)

@@ -14,6 +14,8 @@ from okl.solvers.solution import History, Solution, certified
 
 # The rank grows where a step closes less than this part of the gap.
 _SLOW = 0.3
+# f is found to this part of the square of the last gap, within bounds.
+_SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # What is not seen in a value, and by how much two best f for one L may differ in it.
 _UNSEEN, _ROUNDED = 1e-14, 1e-11
 
@@ -80,3 +82,8 @@ class FactorIterate(NamedTuple):
         gap = other.primal - other.dual
         falls = other.objective - self.objective >= _SLOW * gap
         return not falls and self.primal - self.dual > _SLOW * gap
+
+
+def closeness(gap: float) -> float:
+    """Return the relative gap that f is to have, by the last of a step in L."""
+    return max(min(_SHARE * gap**2, _MOST), _LEAST)

@@ -58,16 +58,14 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
-    penalty = factor_penalty(problem)
-    assert penalty is not None  # it is one of these
     monitor = _monitor(problem, tol, max_iter)
     if start is not None and start.kernel.rank == 0:
         start = None
-    together = penalty.budget is None and not prepared.imputes
+    together = factor_penalty(problem) == FactorPenalty() and not prepared.imputes
     bounded = together and problem.rank_is_bounded
     if bounded and start is None:
         first = _monitor(problem, tol, max(max_iter // 2, 1))
-        start = _lower_of_two(prepared, penalty, alpha, first, tol)
+        start = _lower_of_two(prepared, alpha, first, tol)
         monitor.history.records.extend(first.history.records)
     elif start is None:
         enough = max(tol, _IMPUTED_ROUGH if prepared.imputes else _ROUGH)
@@ -77,10 +75,10 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
         start = rough.start
     rank_limited = False
     if together:
-        rank_limited = _jointly(prepared, penalty, alpha, start, monitor, tol)
+        rank_limited = _jointly(prepared, alpha, start, monitor, tol)
         start = monitor.best.start
     if not together or not (bounded or monitor.done):
-        steps = FactorSteps(prepared, penalty, alpha, start)
+        steps = FactorSteps(prepared, alpha, start)
         model = steps.model(start.kernel.spectral())
         rank_limited = _iterate(steps, model, monitor, tol)
     best: FactorIterate = monitor.best
@@ -111,53 +109,40 @@ def _iterate(
 
 
 def _jointly(
-    prepared: PreparedRounds,
-    penalty: FactorPenalty,
-    alpha: float,
-    start: Start,
-    monitor: Monitor,
-    tol: float,
+    prepared: PreparedRounds, alpha: float, start: Start, monitor: Monitor, tol: float
 ) -> bool:
     """Take joint steps from a start, and tell the same."""
-    steps = JointSteps(prepared, penalty, alpha, start)
+    steps = JointSteps(prepared, alpha, start)
     return _iterate(steps, steps.model_of(start), monitor, tol)
 
 
 def _lower_of_two(
-    prepared: PreparedRounds,
-    penalty: FactorPenalty,
-    alpha: float,
-    monitor: Monitor,
-    tol: float,
+    prepared: PreparedRounds, alpha: float, monitor: Monitor, tol: float
 ) -> Start:
     """Return where larger alphas led, or rounds where these soon lead lower.
 
     Where the rank is bounded there are many local minima. Larger alphas most often lead
     to a lower one, which a few steps do not show yet; but at times to a far higher one.
     """
-    start = _by_way_of_larger_alphas(prepared, penalty, alpha)
-    _jointly(prepared, penalty, alpha, start, monitor, tol)
+    start = _by_way_of_larger_alphas(prepared, alpha)
+    _jointly(prepared, alpha, start, monitor, tol)
     best: FactorIterate = monitor.best
     if monitor.gap > tol:
         few = rounds(prepared, Request(alpha, _ROUGH, _FEW_ROUNDS))
-        other = _stepped(prepared, penalty, alpha, few.start)
+        other = _stepped(prepared, alpha, few.start)
         best = other if other.objective < best.objective else best
     return best.start
 
 
-def _stepped(
-    prepared: PreparedRounds, penalty: FactorPenalty, alpha: float, start: Start
-) -> FactorIterate:
+def _stepped(prepared: PreparedRounds, alpha: float, start: Start) -> FactorIterate:
     """Return the best model of a few joint steps."""
     monitor = _monitor(prepared.problem, _LEFT, _STEPS)
-    _jointly(prepared, penalty, alpha, start, monitor, _LEFT)
+    _jointly(prepared, alpha, start, monitor, _LEFT)
     best: FactorIterate = monitor.best
     return best
 
 
-def _by_way_of_larger_alphas(
-    prepared: PreparedRounds, penalty: FactorPenalty, alpha: float
-) -> Start:
+def _by_way_of_larger_alphas(prepared: PreparedRounds, alpha: float) -> Start:
     """Return where steps at larger alphas lead from L = 0, each a few.
 
     The directions of the largest singular values of f come first in this way, as if
@@ -171,7 +156,7 @@ def _by_way_of_larger_alphas(
     alphas = [alpha]
     while _FACTOR**2 * alphas[-1] < largest:
         alphas.append(_FACTOR * alphas[-1])
-    model = JointSteps.zero(prepared, penalty, alphas[-1])
+    model = JointSteps.zero(prepared, alphas[-1])
     for larger in reversed(alphas[1:]):
-        model = _stepped(prepared, penalty, larger, model.start)
+        model = _stepped(prepared, larger, model.start)
     return model.start

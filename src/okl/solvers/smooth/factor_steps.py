@@ -50,13 +50,11 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
-from okl.solvers.smooth.factor_iterate import FactorIterate
-from okl.solvers.smooth.factor_penalties import FactorPenalty
+from okl.solvers.smooth.factor_iterate import FactorIterate, closeness
+from okl.solvers.smooth.factor_penalties import factor_penalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 
-# f is found to this part of the square of the last gap, within bounds.
-_SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # Newton's equations are solved to the root of the gap, or to this, more roughly where
 # targets are imputed and a step costs little beside its products, at most so many.
 FORCING, _IMPUTED_FORCING, PRODUCTS = 1e-2, 0.1, 400
@@ -71,17 +69,13 @@ _POLISH = 5
 class FactorSteps:
     """The steps at one alpha."""
 
-    def __init__(
-        self,
-        prepared: PreparedRounds,
-        penalty: FactorPenalty,
-        alpha: float,
-        start: Start,
-    ) -> None:
+    def __init__(self, prepared: PreparedRounds, alpha: float, start: Start) -> None:
+        penalty = factor_penalty(prepared.problem)
+        assert penalty is not None  # it is one of these
         self.prepared, self.penalty, self.alpha = prepared, penalty, alpha
         # by how much the last Newton step was to be lower
         self.promise = float("inf")
-        self._share, self._inside = _MOST, start.inside
+        self._share, self._inside = closeness(1.0), start.inside
         # how far a step in B may go at first
         self._reach = float("inf")
         # what L = 0 grows by
@@ -110,7 +104,7 @@ class FactorSteps:
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the model after a step, None where none is lower."""
-        self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
+        self._share = closeness(gap)
         self._inside = model.fit.start
         best = self._stepped(model, gap)
         if best.is_slow_after(model) and not self.is_limited(best):

@@ -23,7 +23,6 @@ from okl.output_kernels import SpectralKernel
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate
-from okl.solvers.smooth.factor_penalties import FactorPenalty
 from okl.solvers.smooth.factor_steps import FORCING, FactorSteps
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.rounds import PreparedRounds, Start, zero_kernel
@@ -66,14 +65,12 @@ class JointSteps(FactorSteps):
         return None if fails else super().lower(model, gap)
 
     @classmethod
-    def zero(
-        cls, prepared: PreparedRounds, penalty: FactorPenalty, alpha: float
-    ) -> FactorIterate:
+    def zero(cls, prepared: PreparedRounds, alpha: float) -> FactorIterate:
         """Return the model of L = 0."""
         targets, kernel = prepared.problem.targets, zero_kernel(prepared.problem)
         nothing = namespace(targets).zeros_like(targets)
         start = Start(kernel, prepared.inside_of(nothing, kernel, alpha))
-        return cls(prepared, penalty, alpha, start).model_of(start)
+        return cls(prepared, alpha, start).model_of(start)
 
     def model_of(self, start: Start) -> FactorIterate:
         """Return the model of an L and the dual variables for it."""

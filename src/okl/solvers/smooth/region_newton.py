@@ -28,15 +28,13 @@ from okl.solvers.monitor import Monitor
 from okl.solvers.predictor.active_system import DIRECT, factorises
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
-from okl.solvers.smooth.factor_iterate import FactorIterate
+from okl.solvers.smooth.factor_iterate import FactorIterate, closeness
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.solvers.smooth.quadratic_model import Pairs, QuadraticModel
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
-# f is found to this part of the square of the last gap, within bounds.
-_SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
 # Steps without a smaller gap, after which rounding is in the way; shares of one that
 # are tried.
 _STAGNATION, _TRIALS = 10, 12
@@ -101,7 +99,7 @@ class _Steps:
         self.prepared, self.alpha, self.region = prepared, alpha, region
         # T (m, k): L is T X T' and what the region sets apart
         self._basis = region.split(xp.eye(m, dtype=problem.targets.dtype))
-        self._share = _MOST
+        self._share = closeness(1.0)
 
     def model(self, kernel: SpectralKernel, inside: object) -> FactorIterate:
         """Return the model with the best f for an L, from where that may start."""
@@ -111,7 +109,7 @@ class _Steps:
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the first lower model on the way to the next L, None if none is."""
-        self._share = max(min(_SHARE * gap**2, _MOST), _LEAST)
+        self._share = closeness(gap)
         quadratic, answers = self.quadratic(model)
         found, fall = quadratic.least(self.region)
         dual, L, T = model.dual_rows / self.alpha, model.kernel.matrix(), self._basis
