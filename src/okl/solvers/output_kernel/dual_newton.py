@@ -24,11 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from okl.certificates import relative_gap
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
+from okl.optimization.crossing import crossing
 from okl.output_kernels import SpectralKernel
 from okl.problems import Rotated
 from okl.solvers.neighbours import Neighbours
@@ -145,8 +144,14 @@ def _root(constant: float, linear: float, quadratic: float, cubic: float) -> flo
     """Return where constant = linear t + quadratic t^2 + cubic t^3, which rises."""
     if not constant > 0:  # no direction to go, by rounding
         return 0.0
-    roots = np.roots([cubic, quadratic, linear, -constant])
-    return float(min(roots, key=lambda root: abs(root.imag)).real)
+
+    def missing(t: float) -> float:
+        return constant - t * (linear + t * (quadratic + t * cubic))
+
+    high = 1.0
+    while missing(high) > 0:
+        high *= 2
+    return crossing(missing, 0.0, high)
 
 
 def _metrics(basis: Array, scales: Array | None) -> tuple[_Metric, _Metric]:
