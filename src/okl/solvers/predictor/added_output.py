@@ -29,7 +29,7 @@ which is the certificate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, log, sqrt
 
 from scipy.optimize import brentq
@@ -73,7 +73,9 @@ class NewOutput:
         largest = self.mu / 2 + sqrt(self.nu * size / self.alpha)
 
         def excess(logarithm: float) -> float:
-            slope, variance = exp(logarithm), self._variance(self._at(exp(logarithm)))
+            slope = exp(logarithm)
+            found = self._at(slope)
+            variance = self._variance(found.loadings, found.own_variance)
             return log((self.mu / 2 + self.nu * variance) / slope + 1e-300)
 
         low, high = log(_SMALLEST * largest), log(2 * largest)
@@ -100,26 +102,24 @@ class NewOutput:
         own = _multiplier(values, coordinates, slope) if self.own_part else 0.0
         c = whitened(vectors @ (coordinates / (1 + own * values)))
         b = precision * (self.functions.T @ c)
-        found = AddedOutput(b, own, c, 0.0, 0.0)
         image = self.kernel_matrix @ c
-        within, variance = inner(c, image), self._variance(found)
+        within, variance = inner(c, image), self._variance(b, own)
         residuals = self.targets - self.functions @ b - own * image
         bordering = self.eigenvalues * b
         penalty = own * within / 2 + self.nu * inner(bordering, bordering)
         penalty += self.mu / 2 * variance + self.nu / 2 * variance**2
         primal = inner(residuals, residuals) / 2 + alpha * penalty
         bound = self._bound(c, slope, within if self.own_part else 0.0)
-        return replace(found, primal=primal, dual_value=bound)
+        return AddedOutput(b, own, c, primal, bound)
 
     def _inverse_penalty(self, slope: float) -> Array:
         """Return the diagonal of M."""
         values = self.eigenvalues
         return 1 / (2 * values * (slope + self.nu * values))
 
-    def _variance(self, found: AddedOutput) -> float:
+    def _variance(self, b: Array, own: float) -> float:
         """Return b'L b + s."""
-        common = inner(self.eigenvalues * found.loadings, found.loadings)
-        return common + found.own_variance
+        return inner(self.eigenvalues * b, b) + own
 
     def _bound(self, c: Array, slope: float, within: float) -> float:
         """Return the lower bound of c, scaled where nu = 0 makes r* infinite.
