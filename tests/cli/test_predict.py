@@ -105,8 +105,8 @@ def refused(okl, tmp_path):
     ("change", "message"),
     [
         (lambda t: t.drop(columns=["town", "width"]), "no column width, town;"),
-        (lambda t: t.assign(width="wide"), "width holds text values; expected number"),
-        (lambda t: t.assign(old=1.5), "old holds number values; expected boolean"),
+        (lambda t: t.assign(width="wide"), "width holds text; expected numbers"),
+        (lambda t: t.assign(old=1.5), "old holds numbers; expected True and F"),
         (
             lambda t: t.assign(height=np.nan),
             "missing or infinite values in height (120",

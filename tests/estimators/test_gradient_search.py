@@ -303,6 +303,11 @@ def test_callbacks_see_the_iterations():
     assert names[1:] == ["search", *["iteration"] * n, "restart", "refit"]
 
 
+def test_without_restarts_no_worker_is_started(recwarn):
+    GradientSearchCV(ISOTROPIC, max_iter=3, n_jobs=2).fit(X, Y)
+    assert not [one for one in recwarn if "workers" in str(one.message)]
+
+
 def test_time_runs_out():
     search = GradientSearchCV(ARD, n_restarts=3, max_time=1e-6)
     with pytest.warns(ConvergenceWarning, match="max_time"):

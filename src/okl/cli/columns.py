@@ -22,6 +22,7 @@ from okl.cli.text_columns import strays
 
 _LARGEST = 1e150
 Kind = Literal["number", "boolean", "text"]
+_CALLED = {"number": "numbers", "boolean": "True and False", "text": "text"}
 
 
 def kinds_of(table: pd.DataFrame) -> dict[str, Kind]:
@@ -117,8 +118,9 @@ def plain(
         else:
             text_in_numbers = kind == "number" and found == "text"
             strange = f": {strays(column)}" if text_in_numbers else ""
+            held = column.dtype if found is None else _CALLED[found]
             raise UserError(
-                f"the column {name} holds {found or column.dtype} values; expected "
-                f"{kind} values, as in the table the model was fitted to{strange}."
+                f"the column {name} holds {held}; expected {_CALLED[kind]}, as in the "
+                f"table the model was fitted to{strange}."
             )
     return pd.DataFrame(columns, index=table.index)

@@ -100,15 +100,17 @@ def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> 
 
 
 def check_class_sizes(classes: pd.Series, *, of_tasks: bool) -> None:
-    """Refuse classes of a row each, and more than two where rows are of tasks."""
+    """Refuse more than two classes of a row each, or of rows that are of tasks."""
     n_classes = classes.nunique()
+    if n_classes <= 2:
+        return
     if n_classes == len(classes):
         raise UserError(
             f"the target {classes.name} has another class in each row: "
             f"{listing(classes, 3)}. Rows of a class are learned from others of it; "
             "write numbers without their unit, or name another --target."
         )
-    if of_tasks and n_classes > 2:
+    if of_tasks:
         raise UserError(
             f"with --task-column each row has one of two classes, and {classes.name} "
             f"has {n_classes}: {listing(classes.unique(), 5)}. Leave --task-column "

@@ -79,6 +79,8 @@ class Starts:
         end = None if self.max_time is None else time() + self.max_time
         with step("search", None):
             found: list[Learned] = [self._first(watch)]
+        if n_restarts == 0:  # joblib warns of workers who are asked for nothing
+            return found
         seeds = random_state.randint(np.iinfo(np.int32).max, size=n_restarts)
         jobs = (delayed(_again)(self, int(seed), end) for seed in seeds)
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
