@@ -18,6 +18,7 @@ from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.cli.tables import read_table
 from okl.cli.verdict import answer, to_keep, verdict
+from okl.structures import LowRank
 from tests.cli.conftest import FEWER_ALPHAS, SMALL
 from tests.covering import later
 
@@ -155,6 +156,22 @@ def test_a_difference_too_small_to_use_is_not_shown(tmp_path):
     assert judged(1.1 * least) == ("yes", True)
     assert judged(-0.9 * least) == ("not shown", False)
     assert judged(-1.1 * least) == ("no", False)
+    # the best of those that paid, not of all: unsure ones may have a better score
+    gains = 2 * least, 3 * least, least * np.array([90.0, -70.0, 0.0, 0.0, 0.0])
+    paths = [
+        np.broadcast_to(baseline.scores + one, learned.path.shape) for one in gains
+    ]
+    structures = [LowRank(1), LowRank(2), LowRank(3)]
+    found = [
+        replace(learned, structure=structure, path=path)
+        for structure, path in zip(structures, paths, strict=True)
+    ]
+    outcome = replace(fit.outcome, candidates=[*found, baseline])
+    assert found[2].score > found[1].score
+    said = "is that of low_rank(rank=2), the best of those that paid."
+    assert said in str(verdict(outcome, 2))
+    outcome = replace(fit.outcome, candidates=[found[0], baseline])
+    assert "is that of low_rank(rank=1), which paid." in str(verdict(outcome, 2))
 
 
 def test_scores_of_the_outputs_are_in_the_report(okl, fitted, related):

@@ -145,7 +145,9 @@ def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
             "shown to improve on."
         )
     else:
-        answers.append(f"The saved model is that of {kept}, the best that was.")
+        paid = sum(answer(one, outcome) == "yes" for one in learned)
+        best = ", the best of those that paid" if paid > 1 else ", which paid"
+        answers.append(f"The saved model is that of {kept}{best}.")
     if is_regressor(outcome.search) and not outcome.ids:
         answers.append(_OTHERS_KNOWN)
     return answers
