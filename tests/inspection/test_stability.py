@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.linalg
 from joblib import parallel_config
@@ -381,5 +382,9 @@ def test_a_line_and_a_table():
         assert table[kind][row] == entries.estimate[0, 2]
         assert table[f"{kind}_lower"][row] == entries.lower[0, 2]
     assert found.table()["second"][row] == 2
+    framed = pd.DataFrame(Y, columns=["a", "b", "c"])
+    named = output_kernel_stability(LINEAR, X, framed, n_resamples=4).table()
+    assert (named["first"][row], named["second"][row]) == ("a", "c")
+    assert named["covariance"][row] == pytest.approx(table["covariance"][row])
     with pytest.raises(ValueError, match="There are 3 outputs; got 2"):
         found.table(["a", "b"])

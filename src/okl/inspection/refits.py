@@ -49,11 +49,12 @@ def refit(
     counts: np.ndarray,
     sample_weight: np.ndarray | None,
     task: np.ndarray | None,
-) -> tuple[np.ndarray, bool]:
-    """Fit to rows as often as they count; return output kernels, and if it failed.
+) -> tuple[np.ndarray, bool, np.ndarray | None]:
+    """Fit to rows as often as they count.
 
-    Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of each
-    kernel, L in the units of the targets and its correlation.
+    Return output kernels, whether it failed, and the names of outputs, if they have
+    any. Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of
+    each kernel, L in the units of the targets and its correlation.
     """
     rows = np.flatnonzero(counts)
     X, y = _safe_split(model, X, y, rows)
@@ -70,4 +71,5 @@ def refit(
     scale = np.asarray(getattr(fitted, "y_scale_", 1.0))
     unit = np.outer(scale, scale) if scale.ndim else scale**2
     both = [[L, correlation(L / unit)] for L in kernels]
-    return np.array(both), bool(fitted.certificate_.failed)
+    failed, names = bool(fitted.certificate_.failed), fitted._names_of_outputs
+    return np.array(both), failed, names

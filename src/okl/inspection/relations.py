@@ -35,6 +35,8 @@ class OutputKernelStability:
     terms : list of OutputKernelStability
         Of each of several kernels, the last perhaps a `Row`; of one kernel this one.
         With several the arrays above are those of the sum of their output kernels.
+    output_names : array (n_outputs,) or None
+        The names of the columns of y, the classes or the tasks, if there are any.
     """
 
     correlation: EntryEstimates
@@ -44,6 +46,7 @@ class OutputKernelStability:
     method: str
     n_failed: int
     terms: list[OutputKernelStability]
+    output_names: np.ndarray | None
 
     def __repr__(self) -> str:
         """Say in a line how many relations are stable."""
@@ -62,7 +65,7 @@ class OutputKernelStability:
         Parameters
         ----------
         output_names : sequence of length n_outputs, default=None
-            Names of the outputs, their numbers if None.
+            Names of the outputs; None for ``output_names``, or their numbers.
 
         Returns
         -------
@@ -78,7 +81,8 @@ class OutputKernelStability:
         """
         m = len(self.stable)
         names = np.empty(m, dtype=object)
-        given = range(m) if output_names is None else list(output_names)
+        known = range(m) if self.output_names is None else self.output_names
+        given = list(known if output_names is None else output_names)
         if len(given) != m:
             raise ValueError(f"There are {m} outputs; got {len(given)} output_names.")
         names[:] = given

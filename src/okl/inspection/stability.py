@@ -152,7 +152,7 @@ def output_kernel_stability(
     counts = _counts(method, n_resamples, strata, seen, groups, random_state)
 
     once = np.ones(len(seen), dtype=int)
-    estimate, _ = refit(model, X, y, once, weights, task)
+    estimate, _, names = refit(model, X, y, once, weights, task)
     m = estimate.shape[-1]
     if m == 1:
         raise ValueError(
@@ -167,7 +167,7 @@ def output_kernel_stability(
     with warnings.catch_warnings():  # said once, of the fit to all rows
         warnings.simplefilter("ignore")
         refits = Parallel(n_jobs)(delayed(again)(counts=count) for count in counts)
-    n_failed = sum(bad for _, bad in refits)
+    n_failed = sum(bad for _, bad, _ in refits)
     if n_failed:
         warnings.warn(
             f"{n_failed} of {n_resamples} refits ended above the tolerance, so that "
@@ -175,7 +175,7 @@ def output_kernel_stability(
             ConvergenceWarning,
             stacklevel=2,
         )
-    draws = np.stack([kernels for kernels, _ in refits], axis=1)
+    draws = np.stack([kernels for kernels, *_ in refits], axis=1)
 
     def summary(term: int, terms: list[OutputKernelStability]) -> OutputKernelStability:
         covariance, related = (
@@ -190,7 +190,7 @@ def output_kernel_stability(
         )
         stable = related.stable_signs(level)
         found = OutputKernelStability(
-            related, covariance, stable, level, method, n_failed, terms
+            related, covariance, stable, level, method, n_failed, terms, names
         )
         if not terms:
             terms.append(found)
