@@ -132,6 +132,15 @@ def test_a_kernel_matrix_that_does_not_fit_is_not_counted():
     assert small < large - 8 * N**2
 
 
+def test_seconds_count_the_blocks_of_a_matrix_that_is_not_stored():
+    little, less = (
+        regressor("rbf", max_memory=blocks * 8 * 8 * N / 2**20).forecast(X, Y).seconds
+        for blocks in (10.5, 1.5)
+    )
+    # of 120 rows, 21 or 3 each, in the products of two alphas on two folds
+    assert less - little == pytest.approx(4 * 240 * (40 - 6) * 4e-5)
+
+
 @pytest.mark.parametrize(
     "search",
     [

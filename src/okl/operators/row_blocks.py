@@ -66,6 +66,11 @@ class RowBlocks(KernelOperator):
         """Return the bytes in which a block has one row."""
         return _PART * _FLOAT * n_samples
 
+    @staticmethod
+    def n_blocks(n_samples: int, budget: float) -> int:
+        """Return how many blocks a product evaluates."""
+        return -(-n_samples // _block_size(n_samples, budget))
+
     @property
     def n_samples(self) -> int:
         """The number of rows."""
@@ -194,5 +199,10 @@ def _shifted(
 
 def _blocks(n_rows: int, n_columns: int, budget: float) -> Iterator[slice]:
     """Cut rows into blocks that fit."""
+    return gen_batches(n_rows, _block_size(n_columns, budget))
+
+
+def _block_size(n_columns: int, budget: float) -> int:
+    """Return how many rows a block has."""
     size = min(budget / _PART, _LARGEST) / (_FLOAT * max(n_columns, 1))
-    return gen_batches(n_rows, max(int(size), 1))
+    return max(int(size), 1)
