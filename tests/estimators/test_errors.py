@@ -583,3 +583,11 @@ def test_warnings_point_at_the_line_that_fits(fit):
         warnings.simplefilter("always")
         fit()
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [True, False], ["a", 1], [1, "a"]])
+def test_classes_that_are_objects_are_refused(labels):
+    y = np.array(labels * 5, dtype=object)
+    with pytest.raises(ValueError, match=r"objects and no text, such as (0|1|True); "):
+        OutputKernelClassifier().fit(X, y)
+    OutputKernelClassifier().fit(X, y.astype(str))

@@ -194,12 +194,12 @@ def classification_kind(y: Any) -> tuple[Any, Kind]:
 
 
 def check_classes(y: Any) -> None:
-    """Refuse classes of which some are missing: masked, or None or NaN among names.
+    """Refuse classes that are missing: masked, None or NaN; and objects but text.
 
     Raises
     ------
     ValueError
-        With the row of the first.
+        With the row of the first that is missing, or the first object.
     """
     if np.ma.is_masked(y) and np.ndim(y) == 1:
         row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
@@ -215,6 +215,13 @@ def check_classes(y: Any) -> None:
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
             raise _missing_class(row, repr(label))
+    others = [label for label in labels if not isinstance(label, str)]
+    if others and isinstance(dtype, np.dtype):  # else what scikit-learn reads
+        raise ValueError(
+            "Unknown label type: y has classes that are objects and no text, such as "
+            f"{others[0]!r}; make all of them text or whole numbers, by y.astype(str) "
+            "or y.astype(int)."
+        )
 
 
 def _missing_class(row: int, shown: str) -> ValueError:
