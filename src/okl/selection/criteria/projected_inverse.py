@@ -142,7 +142,7 @@ class ProjectedInverse:
         if variances is not None and part.own:
             matrix += part.own * self.matrix
         both = np.hstack([part.left, part.right])
-        matrix -= both @ np.hstack([part.right, part.left]).T / 2
+        matrix -= both @ (np.hstack([part.right, part.left]).T / 2)
         matrix *= self.ratio
         return matrix
 
