@@ -450,6 +450,20 @@ def test_weights_of_classes_and_a_temperature_may_be_set():
     assert found.model.temperature == 2.0
 
 
+def test_labels_have_the_temperatures_of_the_search():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    table = pd.DataFrame(X, columns=list("abc")).assign(
+        exact=(X[:, 0] > 0).astype(int), noisy=rng.integers(2, size=40)
+    )
+    data = take_apart(table, ["exact", "noisy"], "classification", None)
+    settings = parse_settings(["rbf"], ["identity"], ["kernel__gamma=0.3"])
+    outcome = search_structures(data, X, prepare(data, settings, None))
+    (found,), search = outcome.candidates, outcome.search
+    assert search.temperature_[0] < search.temperature_[1]
+    assert_allclose(found.model.predict_proba(X), search.predict_proba(X), rtol=1e-6)
+
+
 def test_an_alpha_for_each_output(okl, related, tmp_path):
     related.to_csv(tmp_path / "table.csv", index=False)
     result = okl(

@@ -17,7 +17,7 @@ from okl.kernels import Gaussian
 from okl.losses import Logistic, Softmax
 from okl.problems import Observed
 from okl.selection import kernel_of_folds
-from okl.selection.temperature import best_temperature
+from okl.selection.temperature import best_temperature, temperature_of_each
 from tests.samples import draw
 
 ALPHAS, FOLDS, KERNEL = [1.0, 0.1, 0.001], StratifiedKFold(3), Gaussian(0.5)
@@ -113,7 +113,7 @@ def test_only_probabilities_depend_on_it():
     assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
 
 
-def test_labels_share_one():
+def test_each_label_has_its_own():
     missing = TRUTHS.copy()
     missing[::7, 1] = np.nan
     folds = [(np.arange(15, 45), np.arange(15)), (np.arange(30), np.arange(30, 45))]
@@ -134,8 +134,43 @@ def test_labels_share_one():
     seen = ~np.isnan(missing[tests])
     signs = np.where(seen, 2 * missing[tests] - 1, 0.0)
     observed = Observed(signs, Logistic(), seen.astype(float))
-    expected = best_temperature(observed, np.concatenate(held))
-    assert model.temperature_ == pytest.approx(expected, rel=1e-3)
+    expected = temperature_of_each(observed, np.concatenate(held))
+    assert_allclose(model.temperature_, expected, rtol=1e-3)
+    assert np.ptp(expected) > 0.1
+    assert_allclose(model.cv_results_["temperature"][0], model.temperature_)
+    score = scored_labels(np.concatenate(held) / expected, missing[tests])
+    assert model.best_score_ == pytest.approx(np.mean(list(score)), rel=1e-3)
+    assert_array_equal(chances > 0.5, model.predict(X))
+
+
+def test_temperatures_of_labels_may_be_given():
+    given = [0.5, 1.0, 2.0]
+    single = OutputKernelClassifier(
+        KERNEL, "identity", 0.1, loss="logistic", temperature=given
+    ).fit(X, TRUTHS)
+    chances = expit(single.decision_function(X) / given)
+    assert_allclose(single.predict_proba(X), chances, rtol=1e-9)
+    again = pickle.loads(pickle.dumps(clone(single).fit(X, TRUTHS)))
+    assert_array_equal(again.predict_proba(X), single.predict_proba(X))
+    found = search(X, TRUTHS, temperature=given, cv=3)
+    assert_array_equal(found.temperature_, given)
+    chances = expit(found.decision_function(X) / given)
+    assert_allclose(found.predict_proba(X), chances, rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 2.0], [[1.0, 2.0, 3.0]], [1.0, 0.0, 2.0]])
+def test_there_is_one_for_each_label(wrong):
+    with pytest.raises(ValueError, match=r"temperature (must be|has shape)"):
+        search(X, TRUTHS, temperature=wrong)
+    with pytest.raises(ValueError, match=r"temperature (must be|has shape)"):
+        search(X, LABELS, temperature=wrong)
+
+
+def scored_labels(scores, labels):
+    """Return the mean log likelihoods of labels in two folds of fifteen rows."""
+    for fold in (slice(15), slice(15, 30)):
+        likely = np.log(expit((2 * labels[fold] - 1) * scores[fold]))
+        yield np.nanmean(likely, axis=0).mean()
 
 
 def test_in_long_form():

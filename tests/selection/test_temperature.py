@@ -7,7 +7,7 @@ from scipy.special import expit, log_softmax
 
 from okl.losses import Logistic, Softmax
 from okl.problems import Observed
-from okl.selection.temperature import best_temperature
+from okl.selection.temperature import best_temperature, temperature_of_each
 
 N, M, DEVIATION = 40, 3, 0.25
 
@@ -98,3 +98,26 @@ def test_it_is_looked_for_near_to_one_first():
     scores, targets = classes()
     best_temperature(Observed(targets, Counted()), scores)
     assert Counted.calls <= 10
+
+
+def test_each_label_has_its_own_near_to_that_of_all():
+    rng = np.random.default_rng(2)
+    scores = 4 * rng.normal(size=(N, M))
+    noise = [0.5, 5.0, 20.0]  # the last one the scores do not tell
+    targets = np.sign(scores + noise * rng.logistic(size=(N, M)))
+    weights = (rng.random((N, M)) < 0.8).astype(float)
+    observed = Observed(targets, Logistic(), weights)
+    found = temperature_of_each(observed, scores)
+    shared = best_temperature(observed, scores)
+    assert found[0] < shared < found[2]
+    for label, best in enumerate(found):
+
+        def value(logarithm, label=label):
+            likely = np.log(
+                expit(targets[:, label] * scores[:, label] / np.exp(logarithm))
+            )
+            seen = weights[:, label] > 0
+            return penalised(logarithm - np.log(shared), likely[seen])
+
+        others = [value(logarithm) for logarithm in np.linspace(-3, 4, 201)]
+        assert value(np.log(best)) <= min(others) + 1e-6

@@ -256,7 +256,7 @@ def _candidate(
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
     if "temperature" in table:
-        model.set_params(temperature=float(table["temperature"][places[column]]))
+        model.set_params(temperature=table["temperature"][places[column]])
     elif hasattr(search, "temperature_"):  # the one that was set
         model.set_params(temperature=search.temperature_)
     model.fit(X, y, **ids)

@@ -17,7 +17,7 @@ from okl.estimators.known_classes import classes_of, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.labels import validated_labels
 from okl.estimators.partial_labels import PartialLabels
-from okl.estimators.probabilities import where_probable
+from okl.estimators.probabilities import check_temperature, where_probable
 from okl.estimators.targets import TrainingTargets, label_weights
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss
@@ -66,8 +66,9 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
                 labels = partial.stand_ins
             classes, labels = classes_of(structures, labels)
         coder = LabelCoder.of(labels, kind, loss.coding, weights, classes)
-        if self.temperature != "auto":
-            coder = coder.at(float(self.temperature))
+        if not isinstance(self.temperature, str):
+            n_labels = labels.shape[1] if kind == "multilabel" else None
+            coder = coder.at(check_temperature(self.temperature, n_labels))
         targets, candidates = coder.targets(labels), None
         if partial is not None:
             candidates = partial.candidates

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from okl.estimators.classification import ClassificationMixin
-from okl.estimators.probabilities import check_temperature
 from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
 from okl.solvers import Solver
@@ -41,10 +42,11 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     class_weight : "balanced", dict or None, default=None
         Weights of the classes in the loss, as in scikit-learn; not for label
         indicators.
-    temperature : float, default=1.0
+    temperature : float or array (n_labels,), default=1.0
         What scores are divided by before the softmax, or the logistic function, makes
-        probabilities of them, > 0. Nothing else depends on it. That which
-        `OutputKernelClassifierCV` chooses is its ``temperature_``.
+        probabilities of them, > 0; label indicators may have one for each label.
+        Nothing else depends on it. What `OutputKernelClassifierCV` chooses is its
+        ``temperature_``.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised. Where a class of a tree has
         no rows there is none, with a warning: the likelihood would make it impossible.
@@ -135,7 +137,7 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         *,
         loss: str | Loss = "squared",
         class_weight: Any = None,
-        temperature: float = 1.0,
+        temperature: float | ArrayLike = 1.0,
         fit_intercept: bool = True,
         solver: str | Solver = "auto",
         tol: float = 1e-6,
@@ -155,8 +157,3 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         )
         self.class_weight = class_weight
         self.temperature = temperature
-
-    def _checked_loss(self) -> Loss:
-        """Check what can be checked before looking at the data."""
-        check_temperature(self.temperature)
-        return super()._checked_loss()

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.label_coder import LabelCoder
-from okl.estimators.probabilities import check_temperature, where_probable
+from okl.estimators.label_coder import LabelCoder, Temperature
+from okl.estimators.probabilities import where_probable
 from okl.estimators.search.candidates import (
     OF_TASKS,
     given_structures,
@@ -42,7 +43,12 @@ class _HeldOutClassifier(ClassifierMixin, StandIn):
         self.loss = loss
         self.tempered = tempered
 
-    def at(self, temperature: float) -> _HeldOutClassifier:
+    @property
+    def by_label(self) -> bool:
+        """Whether outputs are labels, each with a temperature of its own."""
+        return self.coder.kind == "multilabel"
+
+    def at(self, temperature: Temperature) -> _HeldOutClassifier:
         return _HeldOutClassifier(self.coder.at(temperature), self.loss)
 
     @property
@@ -113,11 +119,12 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         Whether each label, task or class has an alpha of its own, as in
         `OutputKernelRegressorCV`; not with a loss of all classes together, the softmax.
         With two classes there is one output.
-    temperature : "auto" or float, default="auto"
+    temperature : "auto", float or array (n_labels,), default="auto"
         What scores are divided by before the softmax, or the logistic function, makes
         probabilities of them, > 0. With ``"auto"`` each alpha has the temperature at
         which its held-out rows are likeliest (with a weak prior around one), and is
-        scored at it; 1.0 is the probabilities that the loss stands for. Classes and
+        scored at it; each label of indicators has its own, with a weak prior around
+        that of all. 1.0 is the probabilities that the loss stands for. Classes and
         `decision_function` do not depend on it, nor does the certificate, but for the
         alpha chosen. Of no effect for losses without probabilities.
     structures : str, Structure or list of them, default=None
@@ -153,8 +160,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         The mean score, over folds, of the alpha chosen.
     loss_ : Loss
         The loss of the fit.
-    temperature_ : float
-        What scores are divided by for `predict_proba`, with a loss that has it.
+    temperature_ : float or array (n_labels,)
+        What scores are divided by for `predict_proba`, with a loss that has it; one for
+        each label where indicators have an alpha chosen at such.
     classes_, dual_coef_, intercept_, output_kernel_, certificate_, ...
         Those of `OutputKernelClassifier` refitted on all rows.
 
@@ -177,7 +185,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         alphas: int | Sequence[float] = 13,
         eps: float | None = None,
         alpha_per_output: bool = False,
-        temperature: float | str = "auto",
+        temperature: float | ArrayLike | str = "auto",
         cv: Any = None,
         scoring: Any = None,
         search: str = "staged",
@@ -220,8 +228,6 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
             raise ValueError(
                 f"temperature must be 'auto' or a number > 0, got {given!r}."
             )
-        if not isinstance(given, str):
-            check_temperature(given)
         return Softmax() if self.loss is None else super()._loss_for_the_task()
 
     def _loss_of(self, loss: Loss, *, by_output: bool) -> Loss:
@@ -261,7 +267,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
         """Return a classifier with the classes of this one."""
         likely = "probabilities" in loss.capabilities
-        tempered = likely and self.temperature == "auto"
+        tempered = likely and isinstance(self.temperature, str)
         return _HeldOutClassifier(self._coder, loss, tempered)
 
     def _keep_temperature(self, trial: Trial) -> None:
@@ -270,5 +276,5 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         if "probabilities" not in trial.targets.observed.loss.capabilities:
             return
         chosen = trial.temperature
-        self.temperature_ = float(self.temperature if chosen is None else chosen)
+        self.temperature_ = self._coder.temperature if chosen is None else chosen
         self._coder = self._coder.at(self.temperature_)

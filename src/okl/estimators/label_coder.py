@@ -9,6 +9,9 @@ import numpy as np
 from okl.coding.labels import Kind, LabelCoding
 from okl.estimators.weights import of_rows
 
+# One for all outputs, or one for each (n_outputs,).
+Temperature = float | np.ndarray
+
 
 @dataclass(frozen=True)
 class LabelCoder:
@@ -23,14 +26,14 @@ class LabelCoder:
     kind : {"binary", "multiclass", "multilabel"}
     coding : LabelCoding
         That of the loss.
-    temperature : float
+    temperature : float, or array (n_labels,) for ``"multilabel"``
         What scores are divided by before they stand for probabilities.
     """
 
     classes: np.ndarray
     kind: Kind
     coding: LabelCoding
-    temperature: float = 1.0
+    temperature: Temperature = 1.0
 
     @classmethod
     def of(
@@ -102,7 +105,7 @@ class LabelCoder:
         scores = _columns(scores) / self.temperature
         return self.coding.log_probabilities(scores, self.kind)
 
-    def at(self, temperature: float) -> LabelCoder:
+    def at(self, temperature: Temperature) -> LabelCoder:
         """Return the coder whose probabilities are at a temperature."""
         return replace(self, temperature=temperature)
 

@@ -12,18 +12,36 @@ from okl.losses import LOSSES, as_loss
 from okl.numerics.validation import check_magnitude, check_positive
 
 
-def check_temperature(temperature: Any) -> float:
+def check_temperature(
+    temperature: Any, n_labels: int | None = None
+) -> float | np.ndarray:
     """Return what scores are divided by before they stand for probabilities.
+
+    Parameters
+    ----------
+    temperature : float, or array (n_labels,)
+    n_labels : int or None
+        How many labels of indicators there are, None for classes of one label.
 
     Raises
     ------
-    ValueError, TypeError
-        If it is no positive number, or too large or small to divide by.
+    ValueError
+        If it is not positive, too large or small to divide by, or an array and not one
+        of a number for each label.
     """
-    number = check_positive(temperature, "temperature")
-    remedy = "Choose another temperature."
-    check_magnitude(np.asarray(number), "temperature is", remedy)
-    return float(number)
+    for number in np.ravel(np.asarray(temperature, dtype=object)):
+        size = np.asarray(check_positive(number, "temperature"))
+        check_magnitude(size, "temperature is", "Choose another temperature.")
+    if np.ndim(temperature) == 0:
+        return float(temperature)
+    if np.shape(temperature) != (n_labels,):
+        expected = "a number, as rows have one class each"
+        if n_labels is not None:
+            expected = f"a number, or one for each of the {n_labels} labels"
+        raise ValueError(
+            f"temperature has shape {np.shape(temperature)}; expected {expected}."
+        )
+    return np.asarray(temperature, dtype=np.float64)
 
 
 class where_probable:

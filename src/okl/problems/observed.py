@@ -100,6 +100,13 @@ class Observed(TargetsLoss):
             tasks=None if tasks is None else tasks.restrict(rows),
         )
 
+    def of_outputs(self, outputs: Array) -> Observed:
+        """Return what is observed of some outputs; not in long form."""
+        weights = self.weights
+        if weights is not None and weights.shape[1] > 1:
+            weights = weights[:, outputs]
+        return replace(self, targets=self.targets[:, outputs], weights=weights)
+
     def inputs(self, operator: Operator, *, fit_intercept: bool) -> Inputs:
         """Return the operator as problems of these rows take it; see `Inputs.of`.
 

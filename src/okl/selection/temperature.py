@@ -6,6 +6,9 @@ it is large. The temperature that makes rows that were held out likeliest repair
 that, and changes no order of the scores (Guo et al., 2017; Platt, 1999). Minus the log
 likelihood is convex in one over the temperature.
 
+Of several labels some are told by the inputs better than others, and one temperature is
+too much for these and too little for those. Each has its own, near to what suits all.
+
 References
 ----------
 Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks. ICML.
@@ -24,6 +27,8 @@ from okl.problems import Observed
 # The standard deviation of the logarithm of a temperature, as a prior has it: without
 # one the probabilities of scores that make no error would be zero and one.
 _DEVIATION = 0.25
+# How exactly the logarithm of that of one label is found.
+_CLOSE = 1e-4
 # How far its logarithm may be from zero, where it is looked for first, and how exactly.
 _FARTHEST, _FIRST, _EXACT = 10.0, 0.5, 1e-8
 
@@ -65,3 +70,24 @@ def best_temperature(
             return math.exp(-far)
         near, far = far, math.copysign(min(2 * abs(far), _FARTHEST), far)
     return math.exp(-brentq(slope, near, far, xtol=exact))
+
+
+def temperature_of_each(observed: Observed, scores: np.ndarray) -> np.ndarray:
+    """Return the temperatures of labels (n_outputs,), each by its own held-out rows.
+
+    The logarithm of each is normal around that of the temperature that suits all best,
+    with standard deviation 0.25.
+
+    Parameters
+    ----------
+    observed, scores
+        As above, not in long form.
+    """
+    shared = best_temperature(observed, scores)
+    scores = scores / shared
+    labels = np.arange(scores.shape[1])[:, None]
+    of_each = [
+        best_temperature(observed.of_outputs(label), scores[:, label], _CLOSE)
+        for label in labels
+    ]
+    return shared * np.array(of_each)

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing
 
 from okl.coding.tasks import Tasks
+from okl.estimators.label_coder import Temperature
 from okl.estimators.search.row_scores import RowScores
 from okl.estimators.units import Units
 from okl.selection.folds import Folds
@@ -36,7 +37,12 @@ class StandIn(BaseEstimator):
 
     tempered = False
 
-    def at(self, temperature: float) -> StandIn:
+    @property
+    def by_label(self) -> bool:
+        """Whether that is one for each output, not of classes of one label."""
+        return False
+
+    def at(self, temperature: Temperature) -> StandIn:
         """Return one whose probabilities, if it has any, are at a temperature."""
         return self
 
@@ -108,7 +114,7 @@ class Judge:
         """Return who judges all predictions of these rows alike, this judge."""
         return self
 
-    def at(self, temperature: float) -> Judge:
+    def at(self, temperature: Temperature) -> Judge:
         """Return a judge of the probabilities at a temperature."""
         by_row = None if self.by_row is None else self.by_row.at(temperature)
         return replace(self, stand_in=self.stand_in.at(temperature), by_row=by_row)

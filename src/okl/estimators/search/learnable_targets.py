@@ -69,7 +69,7 @@ def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | Non
         if observed.weights is not None and observed.weights.shape[1] > 1:
             rows = np.flatnonzero(observed.weights[:, outputs].any(axis=1))
         enough = len(outputs) > 0
-    return rows, _of_outputs(observed.restrict(rows), outputs) if enough else None
+    return rows, observed.restrict(rows).of_outputs(outputs) if enough else None
 
 
 def why_not_learnable(observed: Observed) -> str:
@@ -165,13 +165,6 @@ def _varying(observed: Observed, fewest: int) -> np.ndarray:
     return (counted.sum(axis=0) >= fewest) & (lowest < highest)
 
 
-def _of_outputs(observed: Observed, outputs: np.ndarray) -> Observed:
-    weights = observed.weights
-    if weights is not None and weights.shape[1] > 1:
-        weights = weights[:, outputs]
-    return replace(observed, targets=observed.targets[:, outputs], weights=weights)
-
-
 def folds_of(observed: Observed, random_state: Any) -> Folds:
     """Return shuffled folds, with as much of each class where rows have one."""
     targets, n = observed.targets, len(observed.targets)
@@ -205,7 +198,7 @@ def learnable_in_all(observed: Observed, folds: Folds) -> Observed | None:
     if _is_softmax(observed) and not np.all(known):
         return None
     outputs = np.flatnonzero(known)
-    return _of_outputs(observed, outputs) if len(outputs) else None
+    return observed.of_outputs(outputs) if len(outputs) else None
 
 
 def with_targets(observed: Observed, folds: Folds) -> Folds:

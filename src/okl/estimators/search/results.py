@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,15 @@ class Results:
     def __init__(self) -> None:
         self.largest_gap = 0.0
         self._rows: list[tuple[int, Any, Any, Any, np.ndarray]] = []
-        self._temperatures: list[np.ndarray] = []
+        self._temperatures: list[Any] = []
         self._chosen: list[np.ndarray] = []
 
     def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
         """Add every structure and alpha of a trial."""
         self.largest_gap = max(self.largest_gap, trial.largest_gap)
         if trial.temperatures is not None:
-            self._temperatures.append(trial.temperatures.ravel())
+            for row in trial.temperatures:
+                self._temperatures.extend(row)
         at_each = np.arange(trial.alphas.shape[1])
         self._chosen.extend(at_each == column for column in trial.columns)
         kernel: Any = trial.kernel
@@ -55,7 +57,7 @@ class Results:
         out one by one; the others are NaN. Candidates of the last stage have a rank,
         those of the first come after all of them. Of each kernel and structure one
         alpha is the one to choose. Where probabilities were scored at a temperature of
-        their own, there is a column of these.
+        their own, there is a column of these: of labels, an array.
         """
         stages, kernels, structures, alphas, splits = zip(*self._rows, strict=True)
         n_splits = max(len(scores) for scores in splits)
@@ -73,14 +75,12 @@ class Results:
             "stage": stage,
             "param_kernel": _objects(kernels),
             "param_structure": _objects(structures),
-            "param_alpha": np.array(alphas)
-            if all(np.ndim(alpha) == 0 for alpha in alphas)
-            else _objects(alphas),
+            "param_alpha": _numbers(alphas),
             "params": [
                 {"kernel": kernel, "structure": structure, "alpha": alpha}
                 for _, kernel, structure, alpha, _ in self._rows
             ],
-            **({"temperature": np.concatenate(tempered)} if tempered else {}),
+            **({"temperature": _numbers(tempered)} if tempered else {}),
             **{f"split{j}_test_score": scores[:, j] for j in range(n_splits)},
             "mean_test_score": mean,
             "std_test_score": np.array([own.std() for own in splits]),
@@ -89,7 +89,14 @@ class Results:
         }
 
 
-def _objects(values: tuple[Any, ...]) -> np.ndarray:
+def _numbers(values: Sequence[Any]) -> np.ndarray:
+    """Return an array of numbers, of objects where one is an array."""
+    if all(np.ndim(value) == 0 for value in values):
+        return np.array(values)
+    return _objects(values)
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray:
     """Return an array of objects, whatever they are."""
     array = np.empty(len(values), dtype=object)
     for number, value in enumerate(values):

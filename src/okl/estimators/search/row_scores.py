@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from okl.estimators.label_coder import LabelCoder
+from okl.estimators.label_coder import LabelCoder, Temperature
 
 # Probabilities are clipped as in scikit-learn's log_loss.
 _TINY = float(np.finfo(float).eps)
@@ -44,7 +44,7 @@ class RowScores:
         known = np.all(coder.classes[numbers] == y)
         return cls(coder, numbers, weights) if known else None
 
-    def at(self, temperature: float) -> RowScores:
+    def at(self, temperature: Temperature) -> RowScores:
         """Return those of the probabilities at a temperature."""
         return replace(self, coder=self.coder.at(temperature))
 

@@ -1,7 +1,8 @@
 """Held-out scores judged at the temperature that suits them best.
 
 A temperature is that of one structure at one alpha, and of all folds: their held-out
-scores are kept until the last of them is fitted, and judged then.
+scores are kept until the last of them is fitted, and judged then. Labels have one each;
+one fold alone has one for all, as its rows are few.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from okl.estimators.search.judge import Judge
 from okl.problems import Observed
 from okl.selection.held_out import FoldScores
-from okl.selection.temperature import best_temperature
+from okl.selection.temperature import best_temperature, temperature_of_each
 
 # How exactly the logarithm of the temperature of one fold is found.
 _ROUGHLY = 1e-2
@@ -72,18 +73,21 @@ def judged(
     Returns
     -------
     scores : array (n_structures, n_alphas, n_folds)
-    temperatures : array (n_structures, n_alphas)
+    temperatures : array (n_structures, n_alphas), or (n_structures, n_alphas, n_labels)
         NaN, as the scores, where a fold left an alpha out.
     """
+    by_label = judge.stand_in.by_label
     held_out = observed.restrict(np.concatenate(tests))
     shape = folds[0].scores.shape
     scores = np.full((*shape, len(folds)), np.nan)
-    temperatures = np.full(shape, np.nan)
+    n_each = (observed.n_outputs,) if by_label else ()
+    temperatures = np.full((*shape, *n_each), np.nan)
+    best = temperature_of_each if by_label else best_temperature
     for at in np.ndindex(shape):
         if not all(fold.fitted[at] for fold in folds):
             continue
         predictions = [fold.scores[at] for fold in folds]
-        temperature = best_temperature(held_out, np.concatenate(predictions))
+        temperature = best(held_out, np.concatenate(predictions))
         there = judge.at(temperature)
         scores[at] = [
             there(p, rows) for p, rows in zip(predictions, tests, strict=True)

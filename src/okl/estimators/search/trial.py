@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from okl.estimators.label_coder import Temperature
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.problems import Formulation
@@ -35,7 +36,7 @@ class Trial:
         As they were fitted.
     ratios : array (n_outputs,) or None
         Of the alpha of each output to that of the grid, None for ones.
-    temperatures : array (n_structures, n_alphas) or None
+    temperatures : array (n_structures, n_alphas), of labels with an axis more, or None
         Those of the probabilities that were scored, where they were chosen.
     race : array (n_structures, n_alphas, 1 + n_parts) or None
         What candidates were compared by on the first fold, where they were.
@@ -61,10 +62,12 @@ class Trial:
         return float(overall) if self.ratios is None else overall * self.ratios
 
     @property
-    def temperature(self) -> float | None:
+    def temperature(self) -> Temperature | None:
         """That of the structure and alpha chosen, None where none were chosen."""
-        chosen = self.temperatures
-        return None if chosen is None else float(chosen[self.chosen])
+        if self.temperatures is None:
+            return None
+        found = self.temperatures[self.chosen]
+        return found if np.ndim(found) else float(found)
 
     @property
     def means(self) -> np.ndarray:
