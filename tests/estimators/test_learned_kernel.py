@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score
+from sklearn.preprocessing import normalize
 
 from okl import (
     OutputKernelClassifier,
@@ -19,7 +20,7 @@ from okl import (
 )
 from okl.estimators.search import kernel_learning
 from okl.estimators.search.candidates import short_list
-from okl.kernels import Columns, Laplacian, Linear, Matern, as_kernel
+from okl.kernels import Columns, Cosine, Laplacian, Linear, Matern, as_kernel
 from okl.losses import Huber
 from okl.metrics import log_loss
 from okl.operators import Dense
@@ -269,10 +270,32 @@ def test_rows_without_weight_are_as_good_as_absent():
         assert_allclose(one, other, rtol=1e-3)
 
 
-def test_sparse_rows_have_the_linear_kernel():
-    model = regressor().fit(csr_array(X), Y)
-    assert isinstance(model.kernel_, Linear)
+def words(size):
+    """Draw counts of words of three classes, texts longer and longer by a size."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    of_class = rng.dirichlet(np.full(20, 0.5), size=3)
+    lengths = np.round(20 * np.exp(size * rng.normal(size=60))).astype(int) + 2
+    counts = [rng.multinomial(n, of_class[c]) for n, c in zip(lengths, y, strict=True)]
+    return csr_array(np.array(counts, dtype=float)), lengths, y
+
+
+def test_sparse_rows_have_the_kernel_that_predicts_better():
+    counts, lengths, y = words(1.5)
+    model = classifier().fit(counts, y)
+    assert isinstance(model.kernel_, Cosine)
     assert not hasattr(model, "feature_relevances_")
+    model = regressor().fit(counts, lengths)
+    assert isinstance(model.kernel_, Linear)
+    assert len(set(map(repr, model.cv_results_["param_kernel"]))) == 2
+
+
+def test_sparse_rows_of_one_length_have_the_linear_kernel():
+    counts, _, y = words(1.5)
+    rows = normalize(counts)
+    rows[:1] *= 0.0  # one without words
+    model = classifier().fit(rows, y)
+    assert {type(k) for k in model.cv_results_["param_kernel"]} == {Linear}
 
 
 @pytest.mark.usefixtures("briefly")

@@ -81,7 +81,8 @@ OTHERS = [
     OutputKernelRegressorCV("rbf", cv=3, alphas=3),
     OutputKernelRegressorCV("linear", ["identity", "low_rank"], cv=3, alphas=3),
     OutputKernelRegressorCV("rbf", [Sparse(0.3), Sparse(0.9)], cv=3, alphas=3),
-    OutputKernelClassifierCV(cv=3, alphas=3, tol=CLOSE),
+    # at smaller alphas, of sparse rows, rounding alone moves scores by more than that
+    OutputKernelClassifierCV(cv=3, alphas=3, eps=1e-2, tol=CLOSE),
     OutputKernelClassifierCV(
         "rbf", [TraceBall(), Sparse()], loss="squared", cv=3, alphas=3
     ),

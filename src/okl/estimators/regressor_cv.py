@@ -55,7 +55,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         stands for seven: linear, Gaussian with gamma 1/4, 1 and 4 times ``"scale"``,
         and Matern with nu 5/2 and length_scale 1/2, 1 and 2 times ``"scale"``, and up
         to three widths beyond these while the best one is the smallest or the largest
-        of its family; for sparse rows it is linear.
+        of its family; for sparse rows, for linear and cosine kernels.
     alphas : int or sequence of float, default=25
         The values, or how many, evenly spaced on a log scale from alpha_max of the
         structure down to ``eps`` times it; see `output_kernel_path`.
@@ -167,7 +167,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
 
     Missing targets, weights and ``task`` are taken: of a row with a larger weight the
     noise is smaller, only ratios of weights count, and copies of a row, targets and
-    all, are one row of so much more weight. Sparse rows have the linear kernel. Where
+    all, are one row of so much more weight. Sparse rows have the linear or the cosine
+    kernel, whichever is better (the linear one where all have the same norm). Where
     there is nothing to learn from (fewer than ten rows, constant columns or targets)
     the short list is tried, with a warning that says why.
 

@@ -4,7 +4,8 @@ Without a word from the user the kernel is learned (`kernel_learning.py`). Where
 can be learned, or if it is asked for, there is a short list, of seven for dense rows: a
 linear one, three Gaussian and three Matern kernels whose widths span what "scale"
 guesses by a factor of four in squared distance either way. Sparse rows, texts for the
-most part, have the linear kernel, whose products cost no more than their entries.
+most part, have the linear and the cosine kernel, whose products cost no more than their
+entries: which is better is a matter of whether the length of a text tells anything.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.utils.extmath import row_norms
 
 from okl.estimators.search.to_be_learned import AUTO, is_auto, learns_one, marked
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
-from okl.kernels import Gaussian, Kernel, Linear, Matern, number_columns
+from okl.kernels import Cosine, Gaussian, Kernel, Linear, Matern, number_columns
 from okl.numerics.validation import check_choice
 from okl.structures import Frobenius, Mean, Structure, as_structure
 
@@ -34,12 +36,14 @@ OF_TASKS = (Mean(1.0), Mean(10.0), Mean(100.0), Frobenius())
 # Of the inverse squared width that "scale" stands for, and of the length.
 _GAMMAS = (0.25, 1.0, 4.0)
 _LENGTHS = (0.5, 1.0, 2.0)
+# By how much norms that are the same may differ, relatively.
+_ROUNDING = 1e-6
 
 
 def short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
     """Return the kernels to try on the rows of X when none is learned."""
     if issparse(X):
-        return [Linear()]
+        return [Linear()] if _of_one_length(X) else [Linear(), Cosine()]
     gamma = Gaussian().resolve(X, weights).gamma
     length = Matern("scale").resolve(X, weights).length_scale
     return [
@@ -47,6 +51,13 @@ def short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
         *(Gaussian(factor * gamma) for factor in _GAMMAS),
         *(Matern(factor * length, 2.5) for factor in _LENGTHS),
     ]
+
+
+def _of_one_length(X: Any) -> bool:
+    """Tell whether rows have the same norm, up to rounding, but for rows of zeros."""
+    norms = row_norms(X)
+    norms = norms[norms > 0]
+    return len(norms) == 0 or np.ptp(norms) <= _ROUNDING * norms.max()
 
 
 def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
