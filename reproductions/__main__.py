@@ -22,6 +22,7 @@ NAMES = (
     "output_alphas",
     "multi_target_peers",
     "class_peers",
+    "label_peers",
     "skewed_columns",
     "attribute_detection",
     "satimage",

@@ -32,8 +32,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import scipy.sparse as sp
 from benchmarks.measure import machine
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import label_ranking_average_precision_score
@@ -43,7 +43,8 @@ from okl import OutputKernelClassifierCV
 from reproductions.candidates import candidates, parameters
 from reproductions.choosing import best_of_each, certified, noted_warnings
 from reproductions.comparing import Splits, standard_error, with_error
-from reproductions.report import data_folder, save_figure, table, write_page
+from reproductions.label_sets import label_set
+from reproductions.report import save_figure, table, write_page
 from reproductions.trivial import OneEach
 
 SETS = ("emotions", "yeast", "cal500", "corel5k", "delicious")
@@ -63,21 +64,6 @@ PUBLISHED = (
     ("OKL (`frobenius`)", "58.81 ± 1.18", "62.07 ± 1.05", "64.26 ± 1.18"),
     ("SKMTL (`sparse`)", "58.63 ± 1.73", "63.21 ± 1.43", "64.51 ± 1.83"),
 )
-
-
-def label_set(name: str) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return inputs and labels of all rows, and whether they are bags of words."""
-    with np.load(data_folder("mulan_multilabel") / f"{name}.npz") as stored:
-        parts = ("_train", "_test") if "Y_train" in stored else ("",)
-        bags = f"X{parts[0]}_data" in stored
-        X = [_bags(stored, f"X{s}") if bags else stored[f"X{s}"] for s in parts]
-        Y = [stored[f"Y{s}"] for s in parts]
-    return np.vstack(X).astype(float), np.vstack(Y).astype(int), bags
-
-
-def _bags(stored: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    parts = tuple(stored[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    return sp.csr_matrix(parts, shape=tuple(stored[f"{name}_shape"])).toarray()
 
 
 def mean_average_precision(model: Any, X: np.ndarray, Y: np.ndarray) -> float:
@@ -145,13 +131,14 @@ def rivals(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
 
 
 def precisions(
-    X: np.ndarray,
+    X: Any,
     Y: np.ndarray,
-    bags: bool,
     makers: Callable[..., dict[str, Any]] = models,
     methods: Sequence[str] = METHODS,
 ) -> tuple[np.ndarray, list[int]]:
     """Return the precisions in percent (n_sizes, n_methods, n_splits), and each m."""
+    bags = issparse(X)
+    X = X.toarray() if bags else X
     found = np.empty((len(SIZES), len(methods), N_SPLITS))
     splits = Splits(len(X), SIZES[-1], min(MOST_TESTED, len(X) - SIZES[-1]), N_SPLITS)
     n_labels = []

@@ -73,8 +73,8 @@ from okl import OutputKernelClassifierCV
 from reproductions.class_sets import class_sets
 from reproductions.comparing import with_error
 from reproductions.ranking import standings
-from reproductions.report import table, write_page
-from reproductions.study import Job, Plan, Record, Study
+from reproductions.report import marked, table, write_page
+from reproductions.study import Job, Plan, Record, Study, column
 
 NAME = "class_peers"
 # The splits of each set.
@@ -164,22 +164,6 @@ def jobs(sets: Sequence[str], methods: Sequence[str]) -> Iterator[Job]:
                     yield (name, number, method), partial(judged, method, X, y, split)
 
 
-def _column(records: list[Record], name: str) -> np.ndarray:
-    return np.array([record[name] for record in records])
-
-
-def _marked(values: dict[str, str], best: str) -> list[str]:
-    """Return a cell for each method, that of the best one bold."""
-    return [
-        "–"
-        if one not in values
-        else f"**{values[one]}**"
-        if one == best
-        else values[one]
-        for one in PEERS
-    ]
-
-
 def write() -> None:
     """Write the page of what is there."""
     study = Study(NAME)
@@ -193,20 +177,22 @@ def write() -> None:
         }
         if "okl" not in found:
             continue
-        loss = {one: _column(found[one], "log_loss") for one in found}
-        accuracy = {one: 100 * _column(found[one], "accuracy") for one in found}
+        loss = {one: column(found[one], "log_loss") for one in found}
+        accuracy = {one: 100 * column(found[one], "accuracy") for one in found}
         losses[name] = {one: float(values.mean()) for one, values in loss.items()}
         accuracies[name] = {one: float(v.mean()) for one, v in accuracy.items()}
         n, d, m = shapes[name]
         texts = {one: with_error(values) for one, values in loss.items()}
         best = min(losses[name], key=losses[name].__getitem__)
-        rows.append((f"{name} ({n}, {d}, {m}; {n_splits})", *_marked(texts, best)))
+        rows.append(
+            (f"{name} ({n}, {d}, {m}; {n_splits})", *marked(texts, best, PEERS))
+        )
         texts = {one: with_error(v, form=".1f") for one, v in accuracy.items()}
         most = accuracies[name]
         best = max(most, key=most.__getitem__)
         behind = most[best] - most["okl"]
-        right.append((name, *_marked(texts, best), f"{behind:.1f}"))
-        seconds = {o: f"{_column(found[o], 'seconds').mean():.1f}" for o in found}
+        right.append((name, *marked(texts, best, PEERS), f"{behind:.1f}"))
+        seconds = {o: f"{column(found[o], 'seconds').mean():.1f}" for o in found}
         times.append((name, *(seconds.get(one, "–") for one in PEERS)))
     places = standings(losses, list(PEERS), "okl")
     lines = [

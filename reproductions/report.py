@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
+
+
+def marked(values: Mapping[str, str], best: str, methods: Iterable[str]) -> list[str]:
+    """Return a cell for each method, that of the best one bold, a dash for none."""
+    return [
+        "–"
+        if one not in values
+        else f"**{values[one]}**"
+        if one == best
+        else values[one]
+        for one in methods
+    ]
 
 
 def write_page(name: str, text: str) -> None:

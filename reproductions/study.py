@@ -17,6 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 RESULTS = Path(__file__).resolve().parent / "results"
 
 Key = tuple[str, int, str]
@@ -73,6 +75,11 @@ class Study:
         lines = [json.dumps(record) + "\n" for record in self._found.values()]
         beside.write_text("".join(lines))
         beside.replace(self._path)
+
+
+def column(records: Iterable[Record], name: str) -> np.ndarray:
+    """Return one number of each result."""
+    return np.array([record[name] for record in records])
 
 
 def pursue(study: Study, jobs: Iterable[Job], seconds: float = float("inf")) -> bool:
