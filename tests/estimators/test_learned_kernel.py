@@ -1,6 +1,7 @@
 """kernel="auto": the kernel is learned, and nothing but the data moves it."""
 
 import re
+import warnings
 from copy import deepcopy
 from functools import cache
 
@@ -282,7 +283,10 @@ def words(size):
 
 def test_sparse_rows_have_the_kernel_that_predicts_better():
     counts, lengths, y = words(1.5)
-    model = classifier().fit(counts, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = classifier().fit(counts, y)
+    assert not [one for one in caught if "No kernel was learned" in str(one.message)]
     assert isinstance(model.kernel_, Cosine)
     assert not hasattr(model, "feature_relevances_")
     model = regressor().fit(counts, lengths)

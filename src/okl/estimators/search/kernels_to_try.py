@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
 from okl.estimators.search.candidates import candidates, has_auto
@@ -24,7 +25,8 @@ class KernelsToTry(NamedTuple):
     learning : KernelLearning or None
         What that is learned from.
     unlearned : str or None
-        Why none is, though one was asked for.
+        Why none is, though one was asked for; sparse rows without a word from the user
+        have a list of their own.
     """
 
     candidates: list[Any]
@@ -57,12 +59,13 @@ class KernelsToTry(NamedTuple):
                     budget=budget,
                 )
             except NothingToLearnError as error:
-                unlearned = str(error)
                 if isinstance(model.kernel, list | tuple):
                     raise ValueError(
                         f"'auto' in kernel={model.kernel!r} cannot be learned here: "
-                        f"{unlearned}. Name the kernel."
+                        f"{error}. Name the kernel."
                     ) from error
+                if not issparse(X) or model.kernels is not None:
+                    unlearned = str(error)
         names = getattr(model, "feature_names_in_", None)
         learns, weights = learning is not None, targets.row_weights
         found = candidates(*given, X, weights, names, learns=learns)

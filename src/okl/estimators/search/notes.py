@@ -57,7 +57,7 @@ def notes(
     else:
         yield from _edge(trial, low_enough=_low_enough(model))
     yield from _unseen(model, search.second, y)
-    if search.unlearned and len(search.kernels) > 1:
+    if search.unlearned:
         yield (
             UserWarning,
             f"No kernel was learned: {search.unlearned}. The short list was tried "
