@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from okl import OutputKernelClassifier
+from okl.kernels import Linear
 from okl.losses import Envelope, Hinge, Logistic
 from okl.numerics.arrays import shifted_solver
 from okl.operators import Dense
@@ -16,7 +18,7 @@ from okl.solvers.predictor import active_system
 from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_newton import takes
-from okl.solvers.smooth.factor_penalties import FactorPenalty, mean_on
+from okl.solvers.smooth.factor_penalties import OfTrace, mean_on
 from okl.solvers.smooth.joint_equations import JointPoint, joint_step
 from okl.solvers.smooth.joint_steps import JointSteps
 from okl.solvers.smooth.rounds import rounds
@@ -59,13 +61,43 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
 @intercepts
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 @pytest.mark.each_value
-def test_rounds_are_enough_under_the_frobenius_norm(structure, intercept, alpha):
+def test_the_frobenius_norm_where_rounds_are_many(
+    structure, intercept, alpha, monkeypatch
+):
     problem = smooth_problem(structure, intercept, moreau_parameter=50.0)
     solver = Majorization()
     prepared = solver.prepare(problem)
-    assert not takes(prepared)
+    alone = rounds(prepared, Request(alpha, tol=1e-6, max_iter=1000))
+    monkeypatch.setattr(factor_newton, "_ROUNDS", 3)
     found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=100))
-    assert found.certificate.status == "optimal"
+    newton, other = found.certificate, alone.certificate
+    assert newton.status == "optimal"
+    assert newton.primal <= other.primal * (1 + 1e-9)
+    assert newton.primal >= other.dual
+    assert 3 < found.n_iter <= 40
+
+
+@pytest.mark.parametrize("in_long_form", [False, True])
+@intercepts
+def test_few_features_under_the_frobenius_norm_take_no_hundreds_of_rounds(
+    in_long_form, intercept
+):
+    rng = np.random.default_rng(0)
+    n, m, X = 50, 6, rng.normal(size=(50, 4))
+    task = np.arange(n) % m
+    hidden = np.tanh(X @ rng.normal(size=(4, 2))) @ rng.normal(size=(2, m))
+    y = hidden[np.arange(n), task] + 0.5 * rng.normal(size=n) > 0
+    model = OutputKernelClassifier(
+        Linear(), "frobenius", 1e-3, loss="squared_hinge", fit_intercept=intercept
+    )
+    if in_long_form:
+        model.fit(X, y, task=task)
+    else:
+        Y = np.full((n, m), np.nan)
+        Y[np.arange(n), task] = y
+        model.fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert model.n_iter_ <= 50
 
 
 @traces
@@ -97,7 +129,7 @@ def test_a_hinge_under_a_heavy_penalty(structure, alpha):
 def test_what_it_is_for():
     prepare = Majorization().prepare
     assert not takes(prepare(smooth_problem(TraceBall(0.1), False)))
-    for structure in (LowRank(2), LowRank(5), TraceBall()):
+    for structure in (LowRank(2), LowRank(5), TraceBall(), Frobenius()):
         assert takes(prepare(smooth_problem(structure, False)))
 
 
@@ -105,7 +137,7 @@ def test_the_rank_grows_by_directions_above_the_mean():
     L = SpectralKernel.from_factor(np.eye(4)[:, :2] * [2.0, 1.0])
     moment = np.diag([1.0, 1.0, 3.0, 0.5])
     assert mean_on(L, moment) == pytest.approx(1.0)
-    penalty, nothing = FactorPenalty(), np.diag([1.0, 1.0, 1.0, 0.5])
+    penalty, nothing = OfTrace(), np.diag([1.0, 1.0, 1.0, 0.5])
     # of the size of L, and of what is given besides
     for least in (0.0, 0.5):
         lacking = penalty.lacking(L, moment, least)
@@ -116,7 +148,7 @@ def test_the_rank_grows_by_directions_above_the_mean():
 
 def test_a_psd_matrix_of_full_rank_may_grow_as_well():
     L, moment = SpectralKernel.from_matrix(psd(3, 0)), psd(3, 1)
-    more = FactorPenalty().lacking(L, moment, 0.0)
+    more = OfTrace().lacking(L, moment, 0.0)
     assert np.linalg.eigvalsh(more)[0] >= -1e-12
     assert np.sum(moment * more) / np.trace(more) > mean_on(L, moment)
 

@@ -89,7 +89,7 @@ def test_what_it_is_for():
         (LowRank(2), missing, None, True),
         (TraceBall(), missing, None, True),
         (TraceBall(1e-2), missing, None, False),
-        (Frobenius(), missing, None, False),
+        (Frobenius(), missing, None, True),
         (LowRank(), 2 * missing, None, False),
         (LowRank(), missing, Huber(), False),
     ):

@@ -1,64 +1,62 @@
 r"""Penalties on L as Newton's method in a factor L = B B' sees them.
 
 The steps of `okl.solvers.smooth.factor_steps` ask a penalty R for twice its gradient G,
-and for what L lacks: steps in B keep the range of L, and in a direction that L all but
-misses they are short. It lacks those in which S = C'KC is above its mean on L.
+for twice its second derivative along a symmetric matrix, and for what L lacks: steps in
+B keep the range of L, and in a direction that L all but misses they are short.
 
-The trace, R = tr L / 2, has G = I. A trace ball has tr L = b in the place of a penalty,
-by b L / tr L; G is the multiplier of the trace, <S, L> I / b. Which one it is the
-region of a structure says (`okl.optimization.regions`).
+- `OfTrace`: R = tr L / 2 and G = I. L lacks the directions in which S = C'KC is above
+  its mean on L.
+- `OfBall`: tr L = b in the place of a penalty, by b L / tr L; G is the multiplier of
+  the trace, <S, L> I / b.
+- `OfSquare`: R = ||D^-1 L D^-1||_F^2 / 2, D diagonal, and G = 2 D^-2 L D^-2. The best
+  L for a given S is D^2 S D^2 / 2, and what L lacks is the way there.
+
+Which one it is the region of a structure says (`okl.optimization.regions`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.interior import Interior
-from okl.optimization.regions import HalfTrace
+from okl.optimization.regions import Free, HalfTrace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem
 
 
-class FactorPenalty(NamedTuple):
-    """R = tr L / 2, or tr L = b where there is a budget b.
+class FactorPenalty(ABC):
+    """A penalty on L; arrays are (n_outputs, n_outputs)."""
 
-    Arrays are (n_outputs, n_outputs).
-    """
-
-    budget: float | None = None
+    # whether rounds are most often enough, and faster than steps in a factor
+    by_rounds: ClassVar[bool] = False
 
     def brought_in(self, kernel: SpectralKernel) -> SpectralKernel:
         """Return the L of the domain that another one stands for."""
-        if self.budget is None:
-            return kernel
-        scale = self.budget / namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
-        return replace(kernel, eigenvalues=kernel.eigenvalues * scale, entries=None)
+        return kernel
 
+    @abstractmethod
     def slopes(self, kernel: SpectralKernel, moment: Array) -> Array:
         """Return G; ``moment`` is S."""
-        identity = namespace(moment).eye(moment.shape[0], dtype=moment.dtype)
-        return identity if self.budget is None else mean_on(kernel, moment) * identity
+
+    def bend(self, along: Array) -> Array | float:
+        """Return twice the second derivative along a change of L."""
+        return 0.0
 
     def tangent(self, along: Array, kernel: Array) -> Array:
-        """Return how L changes, given how B B' does: less its trace times L / b."""
-        if self.budget is None:
-            return along
-        trace = float(namespace(along).linalg.trace(along))
-        return along - trace / self.budget * kernel
+        """Return how L changes, given how B B' does."""
+        return along
 
     def cotangent(self, gradient: Array, kernel: Array) -> Array:
-        """Apply the adjoint of `tangent`: less <., L> I / b."""
-        if self.budget is None:
-            return gradient
-        identity = namespace(kernel).eye(kernel.shape[0], dtype=kernel.dtype)
-        return gradient - inner(gradient, kernel) / self.budget * identity
+        """Apply the adjoint of `tangent`."""
+        return gradient
 
     def lacking(
         self, kernel: SpectralKernel, moment: Array, least: float
     ) -> Array | None:
-        """Return what L lacks, with its trace plus ``least``; None if nothing.
+        """Return what L lacks, with its trace plus ``least`` at most; None if nothing.
 
         L with some of it is PSD.
         """
@@ -72,14 +70,77 @@ class FactorPenalty(NamedTuple):
         return (vectors * (trace / total * excess)) @ vectors.T
 
 
+class OfTrace(FactorPenalty):
+    """R = tr L / 2."""
+
+    def slopes(self, kernel: SpectralKernel, moment: Array) -> Array:
+        """Return I."""
+        return namespace(moment).eye(moment.shape[0], dtype=moment.dtype)
+
+
+@dataclass(frozen=True)
+class OfBall(FactorPenalty):
+    """tr L = b, the budget."""
+
+    budget: float
+
+    def brought_in(self, kernel: SpectralKernel) -> SpectralKernel:
+        """Return b L / tr L."""
+        scale = self.budget / namespace(kernel.eigenvalues).sum(kernel.eigenvalues)
+        return replace(kernel, eigenvalues=kernel.eigenvalues * scale, entries=None)
+
+    def slopes(self, kernel: SpectralKernel, moment: Array) -> Array:
+        """Return <S, L> I / b."""
+        identity = namespace(moment).eye(moment.shape[0], dtype=moment.dtype)
+        return mean_on(kernel, moment) * identity
+
+    def tangent(self, along: Array, kernel: Array) -> Array:
+        """Return it less its trace times L / b."""
+        trace = float(namespace(along).linalg.trace(along))
+        return along - trace / self.budget * kernel
+
+    def cotangent(self, gradient: Array, kernel: Array) -> Array:
+        """Return it less <., L> I / b."""
+        identity = namespace(kernel).eye(kernel.shape[0], dtype=kernel.dtype)
+        return gradient - inner(gradient, kernel) / self.budget * identity
+
+
+@dataclass(frozen=True)
+class OfSquare(FactorPenalty):
+    """R = ||D^-1 L D^-1||_F^2 / 2; the scales are the diagonal of D, None for D = I."""
+
+    scales: Array | None = None
+    by_rounds: ClassVar[bool] = True
+
+    def slopes(self, kernel: SpectralKernel, moment: Array) -> Array:
+        """Return 2 D^-2 L D^-2."""
+        return self.bend(kernel.matrix())
+
+    def bend(self, along: Array) -> Array:
+        """Return 2 D^-2 X D^-2."""
+        return 2 * along / self._squares(along)
+
+    def lacking(
+        self, kernel: SpectralKernel, moment: Array, least: float
+    ) -> Array | None:
+        """Return D^2 S D^2 / 2 - L."""
+        return moment * self._squares(moment) / 2 - kernel.matrix()
+
+    def _squares(self, like: Array) -> Array | float:
+        if self.scales is None:
+            return 1.0
+        squares = namespace(like).asarray(self.scales, dtype=like.dtype) ** 2
+        return squares[:, None] * squares
+
+
 def factor_penalty(problem: Problem) -> FactorPenalty | None:
     """Return the penalty that the region of a structure is, None if it is another."""
     region = problem.structure.region(problem.n_outputs)
     if isinstance(region, HalfTrace):
-        return FactorPenalty()
+        return OfTrace()
     if isinstance(region, Interior) and region.is_ball:
-        return FactorPenalty(region.budget)
-    return None
+        return OfBall(region.budget)
+    return OfSquare(region.scales) if isinstance(region, Free) else None
 
 
 def mean_on(kernel: SpectralKernel, moment: Array) -> float:

@@ -10,11 +10,11 @@ whose second derivative along D is -alpha / 2 (E'KC + C'KE), E the solution of
 factorised system. With L = B B' and G twice the gradient of R, the gradient in B is
 alpha (G - S) B, and the product of the second derivative with X
 
-.. math:: \alpha \big( (G - S)_+ X - (E'KC + C'KE) B \big), \qquad
+.. math:: \alpha \big( (G - S)_+ X - (E'KC + C'KE - 2 R''[D]) B \big), \qquad
           D = X B' + B X';
 
-see `okl.solvers.smooth.factor_penalties` for G, and what changes where the trace of L
-is held. The positive part makes a model that is convex: where G - S is
+see `okl.solvers.smooth.factor_penalties` for the penalties, and what changes where the
+trace of L is held. The positive part makes a model that is convex: where G - S is
 negative L lacks a direction, which is added, and at the optimum it nowhere is. Steps
 that turn B and leave L as it is are projected out: along them the model is nearly flat,
 and a long straight step is no turn.
@@ -155,7 +155,8 @@ class FactorSteps:
         along = self.penalty.tangent(direction, model.kernel.matrix())
         solve, _ = self._equations(model)
         turned = solve(-image @ along).T @ image
-        return -self.alpha / 2 * inner(turned + turned.T, along)
+        turned = turned + turned.T - self.penalty.bend(along)
+        return -self.alpha / 2 * inner(turned, along)
 
     def _dual(self, model: FactorIterate) -> tuple[Array, Array]:
         """Return K C and S = C'KC."""
@@ -182,7 +183,8 @@ class FactorSteps:
             along = penalty.tangent(half + half.T, L)
             moved = solve(pair[rank:, :] - image @ along)
             turned = moved.T @ image
-            turned = penalty.cotangent(turned + turned.T, L) @ factor
+            turned = turned + turned.T - penalty.bend(along)
+            turned = penalty.cotangent(turned, L) @ factor
             return alpha * xp.concat([(below @ change - turned).T, missing * moved])
 
         def across(change: Array) -> Array:

@@ -6,8 +6,8 @@ sharply, as logistic losses and the envelopes of a hinge do. So where targets ar
 missing, or the loss is one of labels, a few of them lead to where Newton's method
 starts, which takes some ten steps:
 
-- under the trace penalty and a trace ball without eps that in a factor of L
-  (`okl.solvers.smooth.factor_newton`);
+- under the trace penalty, the Frobenius norm and a trace ball without eps that in a
+  factor of L (`okl.solvers.smooth.factor_newton`);
 - for labels, where a region says what L may be, that in L
   (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
   if outputs are few.
@@ -102,9 +102,11 @@ def _most_tasks(problem: Problem) -> int:
     """Return up to how many tasks a problem in long form is written out as a matrix."""
     if has_labels(problem):
         return _FEW_OUTPUTS
+    penalty = factor_penalty(problem)
+    if penalty is None or penalty.by_rounds:
+        return 0
     quadratic = "quadratic" in problem.loss.capabilities
-    in_factor = quadratic and factor_penalty(problem) is not None
-    return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
+    return _FEW_ENTRIES // problem.operator.n_samples if quadratic else 0
 
 
 def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> Solution:
