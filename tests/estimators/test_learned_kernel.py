@@ -298,7 +298,10 @@ def test_sparse_rows_of_one_length_have_the_linear_kernel():
     counts, _, y = words(1.5)
     rows = normalize(counts)
     rows[:1] *= 0.0  # one without words
-    model = classifier().fit(rows, y)
+    rows[1:2] *= 5.0  # one that does not count
+    weights = np.ones(len(y))
+    weights[1] = 0.0
+    model = classifier().fit(rows, y, sample_weight=weights)
     assert {type(k) for k in model.cv_results_["param_kernel"]} == {Linear}
 
 

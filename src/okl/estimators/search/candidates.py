@@ -43,7 +43,8 @@ _ROUNDING = 1e-6
 def short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
     """Return the kernels to try on the rows of X when none is learned."""
     if issparse(X):
-        return [Linear()] if _of_one_length(X) else [Linear(), Cosine()]
+        one_length = _of_one_length(X, weights)
+        return [Linear()] if one_length else [Linear(), Cosine()]
     gamma = Gaussian().resolve(X, weights).gamma
     length = Matern("scale").resolve(X, weights).length_scale
     return [
@@ -53,9 +54,11 @@ def short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
     ]
 
 
-def _of_one_length(X: Any) -> bool:
-    """Tell whether rows have the same norm, up to rounding, but for rows of zeros."""
+def _of_one_length(X: Any, weights: np.ndarray | None) -> bool:
+    """Tell whether rows that count have one norm, up to rounding, but for zeros."""
     norms = row_norms(X)
+    if weights is not None:
+        norms = norms[weights > 0]
     norms = norms[norms > 0]
     return len(norms) == 0 or np.ptp(norms) <= _ROUNDING * norms.max()
 
