@@ -89,7 +89,7 @@ def test_it_may_be_given_to_a_single_fit():
     model = clone(at_one).set_params(temperature=2.0).fit(X, LABELS)
     assert_array_equal(model.decision_function(X), scores)
     assert_allclose(model.predict_proba(X), softmax(scores / 2, axis=1), rtol=1e-9)
-    for wrong in (0.0, np.inf, 1e200):
+    for wrong in (0.0, np.inf, 1e200, "auto"):
         with pytest.raises(ValueError, match="temperature"):
             model.set_params(temperature=wrong).fit(X, LABELS)
 

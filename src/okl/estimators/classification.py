@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -35,6 +35,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
     _log_odds: np.ndarray | None = None
     class_weight: Any
     temperature: Any
+    _chosen_temperature: ClassVar[str | None] = None  # the word for one to be chosen
 
     def __sklearn_tags__(self) -> Any:
         """Declare that label indicator matrices are taken, if the loss takes them."""
@@ -66,9 +67,10 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
                 labels = partial.stand_ins
             classes, labels = classes_of(structures, labels)
         coder = LabelCoder.of(labels, kind, loss.coding, weights, classes)
-        if not isinstance(self.temperature, str):
+        temperature = self.temperature
+        if not isinstance(temperature, str) or temperature != self._chosen_temperature:
             n_labels = labels.shape[1] if kind == "multilabel" else None
-            coder = coder.at(check_temperature(self.temperature, n_labels))
+            coder = coder.at(check_temperature(temperature, n_labels))
         targets, candidates = coder.targets(labels), None
         if partial is not None:
             candidates = partial.candidates

@@ -220,11 +220,12 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self.class_weight = class_weight
 
     _other_intercept = _SHARED
+    _chosen_temperature = "auto"
 
     def _loss_for_the_task(self) -> Loss:
         """Return the loss, that of one class a row until labels were seen."""
         given = self.temperature
-        if isinstance(given, str) and given != "auto":
+        if isinstance(given, str) and given != self._chosen_temperature:
             raise ValueError(
                 f"temperature must be 'auto' or a number > 0, got {given!r}."
             )
