@@ -166,10 +166,11 @@ def test_a_class_without_weight_is_not_there():
         OutputKernelClassifier().fit(X, y, sample_weight=np.where(y == 1, 1.0, 0.0))
 
 
-def test_a_class_without_weight_is_not_missed_in_folds():
+@pytest.mark.parametrize("cv", [None, 3])
+def test_a_class_without_weight_is_not_missed_in_folds(cv):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
-    model = OutputKernelClassifierCV("linear", "identity", alphas=[1.0])
+    model = OutputKernelClassifierCV("linear", "identity", alphas=[1.0], cv=cv)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, y, sample_weight=(y < 2) * 1.0)

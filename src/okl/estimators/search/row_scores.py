@@ -39,10 +39,15 @@ class RowScores:
     def of(
         cls, coder: LabelCoder, y: np.ndarray, weights: np.ndarray | None
     ) -> RowScores | None:
-        """Return those of labels y (n_samples,), None where one is no class."""
+        """Return those of labels y (n_samples,), None where one is no class.
+
+        The label of a row without weight may be none.
+        """
         numbers = coder.numbers(y)
-        known = np.all(coder.classes[numbers] == y)
-        return cls(coder, numbers, weights) if known else None
+        known = coder.classes[numbers] == y
+        if weights is not None:
+            known |= weights == 0
+        return cls(coder, numbers, weights) if np.all(known) else None
 
     def at(self, temperature: Temperature) -> RowScores:
         """Return those of the probabilities at a temperature."""
