@@ -45,8 +45,8 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     temperature : float or array (n_labels,), default=1.0
         What scores are divided by before the softmax, or the logistic function, makes
         probabilities of them, > 0; label indicators may have one for each label.
-        Nothing else depends on it. What `OutputKernelClassifierCV` chooses is its
-        ``temperature_``.
+        Nothing else depends on it but decisions by costs (`predict`, `predict_node`).
+        What `OutputKernelClassifierCV` chooses is its ``temperature_``.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised. Where a class of a tree has
         no rows there is none, with a warning: the likelihood would make it impossible.

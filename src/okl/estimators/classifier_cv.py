@@ -124,9 +124,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         probabilities of them, > 0. With ``"auto"`` each alpha has the temperature at
         which its held-out rows are likeliest (with a weak prior around one), and is
         scored at it; each label of indicators has its own, with a weak prior around
-        that of all. 1.0 is the probabilities that the loss stands for. Classes and
-        `decision_function` do not depend on it, nor does the certificate, but for the
-        alpha chosen. Of no effect for losses without probabilities.
+        that of all. 1.0 is the probabilities that the loss stands for. Classes, unless
+        decided by costs, and `decision_function` do not depend on it, nor does the
+        certificate, but for the alpha chosen. Of no effect for losses without
+        probabilities.
     structures : str, Structure or list of them, default=None
         The structures to try. None is ``"identity"`` where each row has one class, as
         relations between classes that are all observed hardly help and take several
