@@ -113,6 +113,7 @@ DATA = [
     (sp.csr_matrix(1e-150 * X), Y, r"X has entries up to [\d.]+e-150"),
     (X, None, "requires y to be passed"),
     (X, np.full((10, 2), "long"), "y has 'long'. Classes are for OutputKernelClassif"),
+    (X, np.full((10, 2), "n.d."), "NaN where they are missing, and y has 'n.d.'"),
     (X, Y[..., None], "dim 3|3D"),
     (np.full((10, 3), "long"), Y, "could not convert string to float: .*long"),
     (sp.csr_matrix(changed(X, (2, 1), np.nan)), Y, "Input X contains NaN"),

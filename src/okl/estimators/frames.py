@@ -82,8 +82,9 @@ def refuse_text(y: Any) -> None:
     for cell in cells.ravel().tolist():
         if isinstance(cell, str | bytes) and not _is_number(cell):
             raise ValueError(
-                f"Targets must be numbers, and y has {cell!r}. Classes are for "
-                "OutputKernelClassifier, or OutputKernelClassifierCV."
+                "Targets must be numbers, NaN where they are missing, and y has "
+                f"{cell!r}. Classes are for OutputKernelClassifier, or "
+                "OutputKernelClassifierCV."
             )
 
 
