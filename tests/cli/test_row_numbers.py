@@ -26,7 +26,7 @@ def test_row_labels(tmp_path):
     assert list(data.features) == ["Unnamed: 0", "x", "hour"]
 
 
-@pytest.mark.parametrize("name", ["id", "ID", "person_id", "row.index"])
+@pytest.mark.parametrize("name", ["id", "ID", "person_id", "row.index", "PassengerId"])
 def test_ids(name, tmp_path):
     table = TABLE.rename(columns={"hour": name})
     with pytest.warns(UserWarning, match=f"the column {name} has another whole number"):

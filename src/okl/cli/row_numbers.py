@@ -14,7 +14,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 _UNNAMED = "Unnamed: "  # what pandas calls a column without a name
-_ID = re.compile(r"(.*[_ .-])?(id|index)", re.IGNORECASE)
+_ID = re.compile(r"(.*[_ .-])?(?i:id|index)|.*[a-z](Id|ID|Index)")
 
 
 def warn_of_row_numbers(table: pd.DataFrame) -> None:
