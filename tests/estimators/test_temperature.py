@@ -143,6 +143,16 @@ def test_each_label_has_its_own():
     assert_array_equal(chances > 0.5, model.predict(X))
 
 
+def test_a_label_of_one_side_has_its_log_odds_as_they_are():
+    exact = np.column_stack([X[:, :2] > 0, np.zeros(len(X)), np.ones(len(X))])
+    model = search(X, exact.astype(float), alphas=[0.1], cv=3)
+    assert np.all(model.temperature_[:2] < 0.9)
+    assert_array_equal(model.temperature_[2:], 1.0)
+    chances = model.predict_proba(X)[:, 2:]
+    one = np.array([0.5, len(X) + 0.5]) / (len(X) + 1)
+    assert_allclose(chances, np.tile(one, (len(X), 1)), rtol=1e-9)
+
+
 def test_temperatures_of_labels_may_be_given():
     given = [0.5, 1.0, 2.0]
     single = OutputKernelClassifier(

@@ -163,7 +163,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         The loss of the fit.
     temperature_ : float or array (n_labels,)
         What scores are divided by for `predict_proba`, with a loss that has it; one for
-        each label where indicators have an alpha chosen at such.
+        each label where indicators have an alpha chosen at such, 1 for labels whose
+        rows are all of one side.
     classes_, dual_coef_, intercept_, output_kernel_, certificate_, ...
         Those of `OutputKernelClassifier` refitted on all rows.
 

@@ -2,7 +2,8 @@
 
 A temperature is that of one structure at one alpha, and of all folds: their held-out
 scores are kept until the last of them is fitted, and judged then. Labels have one each;
-one fold alone has one for all, as its rows are few.
+one fold alone has one for all, as its rows are few. A label whose rows are all of one
+side has 1.0: no row that is held out could say that its log odds are too sure.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from okl.estimators.search.judge import Judge
 from okl.problems import Observed
 from okl.selection.held_out import FoldScores
+from okl.selection.one_sided import log_odds
 from okl.selection.temperature import best_temperature, temperature_of_each
 
 # How exactly the logarithm of the temperature of one fold is found.
@@ -83,11 +85,14 @@ def judged(
     n_each = (observed.n_outputs,) if by_label else ()
     temperatures = np.full((*shape, *n_each), np.nan)
     best = temperature_of_each if by_label else best_temperature
+    one_sided = ~np.isnan(log_odds(observed)) if by_label else None
     for at in np.ndindex(shape):
         if not all(fold.fitted[at] for fold in folds):
             continue
         predictions = [fold.scores[at] for fold in folds]
         temperature = best(held_out, np.concatenate(predictions))
+        if one_sided is not None:
+            temperature = np.where(one_sided, 1.0, temperature)
         there = judge.at(temperature)
         scores[at] = [
             there(p, rows) for p, rows in zip(predictions, tests, strict=True)
