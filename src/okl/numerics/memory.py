@@ -6,11 +6,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from okl.numerics.validation import check_positive
 
 # Less than this many bytes is not asked for: to look what is free takes as long as a
 # fit to a few dozen rows.
 UNQUESTIONED = 2**24
+
+# What glibc keeps of a freed array at most, less than its 32 MiB.
+_MOST_KEPT = 31 * 2**20
 
 # Where the limit on the process group is said, what it uses, and the part of it that
 # is copies of files, given back to whoever asks; for two versions of control groups.
@@ -34,6 +39,22 @@ def available_memory() -> int | None:
         bytes_ for bytes_ in (_system_memory(), _limited_memory()) if bytes_ is not None
     ]
     return min(free) if free else None
+
+
+def keep_freed_memory(n_bytes: int) -> None:
+    """Have the C library use the memory of freed arrays again, up to this size.
+
+    glibc gives a large array back to the system when it is freed, and the pages of the
+    next one are fetched anew: in a search that forms the same matrices over and over,
+    a quarter of its time. It keeps what is no larger than an array that was freed
+    before, so that one which nobody writes to is enough. Other libraries do as they do.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Of the arrays that are formed over and over; at most 31 MiB are kept.
+    """
+    np.empty(min(n_bytes, _MOST_KEPT), dtype=np.uint8)
 
 
 def require_memory(n_bytes: int, purpose: str | Callable[[], str], remedy: str) -> None:

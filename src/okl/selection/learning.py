@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from okl.kernels import Kernel, PerOutput, Row
-from okl.numerics.memory import require_memory
+from okl.numerics.memory import keep_freed_memory, require_memory
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
@@ -168,6 +168,7 @@ def learn(
     objective = Objective(X, model, criterion, space, priors)
     if objective.forms_matrices:
         _require_memory(model, n_samples, budget)
+        keep_freed_memory(_OF_CRITERION * 8 * n_samples**2)
     _check_space(space, model, X, observed.n_outputs)
     _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
