@@ -175,7 +175,7 @@ def _by_products(
         # minus twice the model, zero without a step
         if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
             return change, moved, most - left
-        if size * _FALL ** (2 * left) > rtol**2 * first:
+        if size <= 0 or size * _FALL ** (2 * left) > rtol**2 * first:
             break
         along = residual + (size / previous) * along
         ahead = image + (size / previous) * ahead
