@@ -72,7 +72,7 @@ from sklearn.svm import SVC
 from okl import OutputKernelClassifierCV
 from reproductions.class_sets import class_sets
 from reproductions.comparing import with_error
-from reproductions.ranking import standings
+from reproductions.ranking import about_standings, standings_table
 from reproductions.report import marked, table, write_page
 from reproductions.study import Job, Plan, Record, Study, column
 
@@ -170,11 +170,7 @@ def write() -> None:
     shapes = {n: (len(X), X.shape[1], len(np.unique(y))) for n, X, y in class_sets()}
     losses, accuracies, rows, right, times = {}, {}, [], [], []
     for name, n_splits in SETS.items():
-        found = {
-            method: records
-            for method in PEERS
-            if (records := study.of(name, method, n_splits)) is not None
-        }
+        found = study.of_each(name, PEERS, n_splits)
         if "okl" not in found:
             continue
         loss = {one: column(found[one], "log_loss") for one in found}
@@ -194,18 +190,6 @@ def write() -> None:
         right.append((name, *marked(texts, best, PEERS), f"{behind:.1f}"))
         seconds = {o: f"{column(found[o], 'seconds').mean():.1f}" for o in found}
         times.append((name, *(seconds.get(one, "–") for one in PEERS)))
-    places = standings(losses, list(PEERS), "okl")
-    lines = [
-        (method, one.n_sets, f"{one.mean_rank:.2f}", one.ratio, one.worse)
-        for method, one in places.items()
-    ]
-    head = [
-        "method",
-        "sets",
-        "mean rank",
-        "log loss over that of okl",
-        "worse than okl",
-    ]
     write_page(
         NAME,
         f"""# Classes: the default beside its peers
@@ -213,11 +197,9 @@ def write() -> None:
 `python -m reproductions {NAME}`. {__doc__.split(chr(10) * 2, 1)[1]}
 ## Log loss: ranks and ratios
 
-The mean rank of a method is that among the methods that ran on every set of the table
-and itself. *Log loss over that of okl* is the geometric mean over the sets where the
-method ran, ± a standard error over sets; *worse than okl* counts those.
+{about_standings("okl", "log loss")}
 
-{table(head, lines)}
+{standings_table(losses, list(PEERS), "okl", "log loss")}
 
 ## Every set: log loss
 

@@ -69,7 +69,7 @@ from reproductions.class_peers import PEERS as OF_CLASSES
 from reproductions.comparing import Splits, with_error
 from reproductions.label_sets import label_set
 from reproductions.labels_learned import Frequencies, Learnable
-from reproductions.ranking import standings
+from reproductions.ranking import about_standings, standings_table
 from reproductions.report import marked, table, write_page
 from reproductions.study import Job, Plan, Record, Study, column
 
@@ -180,11 +180,7 @@ def write() -> None:
     tables: dict[str, list] = {score: [] for score in SCORES}
     times = []
     for name in SETS:
-        found = {
-            method: records
-            for method in PEERS
-            if (records := study.of(name, method, N_SPLITS)) is not None
-        }
+        found = study.of_each(name, PEERS, N_SPLITS)
         if "okl" not in found:
             continue
         X, Y = label_set(name)
@@ -199,11 +195,6 @@ def write() -> None:
                 losses[name] = means
         seconds = {o: f"{column(found[o], 'seconds').mean():.1f}" for o in found}
         times.append((name, *(seconds.get(one, "–") for one in PEERS)))
-    lines = [
-        (method, one.n_sets, f"{one.mean_rank:.2f}", one.ratio, one.worse)
-        for method, one in standings(losses, list(PEERS), "okl").items()
-    ]
-    head = ["method", "sets", "mean rank", "log loss over that of okl"]
     every = "\n\n".join(
         f"## Every set: {title}\n\n{table(['set', *PEERS], tables[score])}"
         for score, (title, _, _) in SCORES.items()
@@ -215,11 +206,9 @@ def write() -> None:
 `python -m reproductions {NAME}`. {__doc__.split(chr(10) * 2, 1)[1]}
 ## Log loss: ranks and ratios
 
-The mean rank of a method is that among the methods that ran on every set of the table
-and itself. *Log loss over that of okl* is the geometric mean over the sets where the
-method ran, ± a standard error over sets; *worse than okl* counts those.
+{about_standings("okl", "log loss")}
 
-{table([*head, "worse than okl"], lines)}
+{standings_table(losses, list(PEERS), "okl", "log loss")}
 
 In brackets below: rows, columns, and labels.
 

@@ -41,7 +41,7 @@ from benchmarks.measure import machine
 from sklearn.model_selection import KFold
 
 from reproductions.comparing import standard_error
-from reproductions.ranking import standings
+from reproductions.ranking import about_standings, standings_table
 from reproductions.real_sets import real_sets
 from reproductions.regression_peers import PEERS, Peer
 from reproductions.report import table, write_page
@@ -164,14 +164,7 @@ def write() -> None:
     """Write the page of what is there."""
     study = Study(NAME)
     shapes = {name: (*X.shape, Y.shape[1]) for name, X, Y in real_sets()}
-    found = {
-        name: {
-            method: records
-            for method in PEERS
-            if (records := study.of(name, method, n_folds(name))) is not None
-        }
-        for name in SETS
-    }
+    found = {name: study.of_each(name, PEERS, n_folds(name)) for name in SETS}
     found = {name: records for name, records in found.items() if "okl" in records}
     errors = {
         name: {method: error(records) for method, records in methods.items()}
@@ -211,19 +204,8 @@ def write() -> None:
     for title, some in groups.items():
         if not some:
             continue
-        places = standings(some, list(PEERS), "okl")
-        lines = [
-            (method, one.n_sets, f"{one.mean_rank:.2f}", one.ratio, one.worse)
-            for method, one in places.items()
-        ]
-        head = [
-            "method",
-            "sets",
-            "mean rank",
-            "error over that of okl",
-            "worse than okl",
-        ]
-        parts.append(f"{title.capitalize()} ({len(some)}):\n\n{table(head, lines)}")
+        ranks = standings_table(some, list(PEERS), "okl", "error")
+        parts.append(f"{title.capitalize()} ({len(some)}):\n\n{ranks}")
     summary = "\n\n".join(parts)
     write_page(
         NAME,
@@ -232,9 +214,7 @@ def write() -> None:
 `python -m reproductions {NAME}`. {__doc__.split(chr(10) * 2, 1)[1]}
 ## Ranks and ratios
 
-The mean rank of a method is that among the methods that ran on every set of the table
-and itself. *Error over that of okl* is the geometric mean over the sets where the
-method ran, ± a standard error over sets; *worse than okl* counts those.
+{about_standings("okl", "error")}
 
 {summary}
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
+from reproductions.report import table
+
 # Of sets, the errors of the methods that ran there.
 Errors = Mapping[str, Mapping[str, float]]
 
@@ -66,3 +68,25 @@ def standings(
             int(np.sum(logs > 0)),
         )
     return result
+
+
+def standings_table(
+    errors: Errors, methods: Sequence[str], beside: str, what: str
+) -> str:
+    """Return the standings as a table; ``what`` is what the errors are called."""
+    head = [*("method", "sets", "mean rank"), f"{what} over that of {beside}"]
+    lines = [
+        (method, one.n_sets, f"{one.mean_rank:.2f}", one.ratio, one.worse)
+        for method, one in standings(errors, methods, beside).items()
+    ]
+    return table([*head, f"worse than {beside}"], lines)
+
+
+def about_standings(beside: str, what: str) -> str:
+    """Return what columns of that table are."""
+    return (
+        "The mean rank of a method is that among the methods that ran on every set of "
+        f"the table\nand itself. *{what.capitalize()} over that of {beside}* is the "
+        "geometric mean over the sets where the\nmethod ran, ± a standard error over "
+        f"sets; *worse than {beside}* counts those."
+    )

@@ -70,6 +70,13 @@ class Study:
             return None
         return [self._found[key] for key in keys]
 
+    def of_each(
+        self, name: str, methods: Iterable[str], n_folds: int
+    ) -> dict[str, list[Record]]:
+        """Return the results of the methods that have all of them on a set."""
+        found = {method: self.of(name, method, n_folds) for method in methods}
+        return {one: records for one, records in found.items() if records is not None}
+
     def _write(self) -> None:
         beside = self._path.with_suffix(".part")
         lines = [json.dumps(record) + "\n" for record in self._found.values()]

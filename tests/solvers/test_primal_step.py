@@ -12,7 +12,12 @@ from okl.problems import Inputs, Observed
 from okl.solvers import NewtonCG, solve, solve_path
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_start import zero_point
-from okl.solvers.predictor.primal_step import has_few_features, primal_step
+from okl.solvers.predictor.primal_step import (
+    _by_products,
+    _Start,
+    has_few_features,
+    primal_step,
+)
 from okl.structures import Fixed, Identity, Mean, Tree
 from okl.trees import ClassTree
 from tests.samples import psd
@@ -243,6 +248,20 @@ def test_a_step_that_needs_more_products_is_none_as_soon_as_it_is_likely():
         assert primal_step(prepared, zero, alpha, 1e-16, most=3) is None
     assert far_from_it.total == 2  # J a is one of them
     assert needed / 2 < all_but_one.total <= needed
+
+
+def test_products_end_where_rounding_is_left_of_the_residual():
+    joint = np.diag(np.linspace(1.0, 2.0, N))
+    right = np.ones((N, 1))
+    lost = _Start(0 * right, -right, right, joint @ right)  # raises the model for good
+    bent = []
+
+    def bend(ahead):
+        bent.append(1)
+        return ahead
+
+    assert _by_products(joint, bend, right, lost, 0.1, rtol=0.1, most=400) is None
+    assert len(bent) < 50
 
 
 @intercepts

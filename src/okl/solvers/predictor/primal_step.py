@@ -49,7 +49,8 @@ from okl.solvers.predictor.newton_point import (
 
 # The preconditioned residual of a step: at most this, the root of the gap, or this.
 _FORCING, _LEAST = 0.1, 1e-8
-# Dual variables of entries without weight are no more than rounding, as a part.
+# Rounding, as a part: of dual variables those of entries without weight, and of a
+# preconditioned residual what is left of it.
 _NOTHING = 1e-13
 # What an iteration leaves of the preconditioned residual, seldom less.
 _FALL = 0.5
@@ -175,7 +176,9 @@ def _by_products(
         # minus twice the model, zero without a step
         if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
             return change, moved, most - left
-        if size <= 0 or size * _FALL ** (2 * left) > rtol**2 * first:
+        if size <= _NOTHING**2 * first:  # and what was lost first is not made up for
+            break
+        if size * _FALL ** (2 * left) > rtol**2 * first:
             break
         along = residual + (size / previous) * along
         ahead = image + (size / previous) * ahead
