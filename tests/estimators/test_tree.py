@@ -48,6 +48,7 @@ def test_a_tree_of_depth_one_is_the_identity():
     one = tree_model(Tree(flat), tol=1e-12).fit(X, LABELS)
     two = tree_model("identity", tol=1e-12).fit(X, LABELS)
     assert_array_equal(one.classes_, two.classes_)
+    assert_allclose(one.output_kernel_, two.output_kernel_, atol=1e-15)
     assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=SAME)
 
 
@@ -231,6 +232,7 @@ def test_a_search_that_settles_on_no_structure_still_has_the_tree():
 def test_leaves_alone_are_no_structure_that_knows_the_tree():
     one = tree_model(Tree(TREE, "leaves"), tol=1e-12).fit(X, LABELS)
     two = tree_model("identity", tol=1e-12).fit(X, LABELS)
+    assert_allclose(one.output_kernel_, two.output_kernel_, atol=1e-15)
     assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=SAME)
     assert one.predict_proba(X, level=1).shape == (len(X), 2)
     with pytest.raises(ValueError, match="needs a tree of the classes"):
