@@ -176,6 +176,16 @@ def test_it_ends_where_steps_are_rounding(loss, intercept):
     assert closest.n_iter <= fit.n_iter + 8
 
 
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-15])
+def test_a_last_step_ends_below_the_tolerance_and_none_is_loose_at_rounding(tol):
+    request = Request(1.0, tol, 1)
+    for gap in 10.0 ** -np.arange(12):
+        # Newton's method squares the gap, up to what is left of the residual
+        assert gap <= request.enough(gap) <= max(gap, tol / 10 / gap)
+    for gap in (1e-13, 1e-15, 2**-52):
+        assert request.enough(gap) == gap
+
+
 @pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
 @intercepts
 def test_few_products_with_the_kernel_matrix(loss, intercept):

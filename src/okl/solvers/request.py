@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+# The part of the tolerance that a last step aims at. Below the other a gap is rounding
+# for the most part, and does not say which step is the last.
+_PART, _ROUNDING = 0.03, 1e-12
+
 
 class Request(NamedTuple):
     """One alpha, how close to come to its optimum, and from where.
@@ -24,3 +28,11 @@ class Request(NamedTuple):
     tol: float
     max_iter: int
     start: Any = None
+
+    def enough(self, gap: float) -> float:
+        """Return the square of the residual that a Newton step may leave, relative.
+
+        From a relative gap: as much as the gap, for a next one of about its square, or
+        more where that is still a small part of the tolerance.
+        """
+        return max(gap, _PART * self.tol / gap) if gap > _ROUNDING else gap

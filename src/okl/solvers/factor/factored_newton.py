@@ -42,9 +42,8 @@ _GROWTH = 0.3
 _SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
 # Line search: sufficient decrease, and most halvings.
 _ARMIJO, _MAX_HALVINGS = 1e-4, 40
-# Relative residual of the Newton systems: at most this, and the root of the gap, or of
-# this part of the tolerance over the gap, which is enough for the last one.
-_FORCING, _ENOUGH = 0.1, 0.03
+# Relative residual of the Newton systems: at most this, and what is enough for the gap.
+_FORCING = 0.1
 # A cold start walks down from alpha_max, where L = 0, in factors of this.
 _CONTINUATION = 4.0
 _CONTINUATION_TOLERANCE = 1e-2
@@ -136,7 +135,7 @@ def _minimise(
             continue
         reweighted = False
         above = None if bounded else _above_one(vectors, limits)
-        rtol = min(_FORCING, max(relative, _ENOUGH * tol / relative) ** 0.5)
+        rtol = min(_FORCING, request.enough(relative) ** 0.5)
         direction, slope = point.newton_step(alpha, rtol=rtol, above=above)
         little = -slope / 2 <= tol * point.objective
         point = _line_search(d, point, rank, direction, slope, alpha)

@@ -38,8 +38,6 @@ _UNREACHED = 1e-13
 _FORCING = 0.01  # from here on it may be shortened
 _TIGHTER = 0.1  # how much closer if it does not go down, or if the last one was idle
 _LEAST = 1e-7  # no closer than that
-# The part of the tolerance to which a last step aims to close the gap.
-_ENOUGH = 0.03
 # A step was idle if the gap is more than the first part of the last one, and the
 # objective lower by less than the second part of the gap: what is left of the residual
 # is where J is large, which the gap sees and the preconditioned residual hardly does.
@@ -81,7 +79,7 @@ class NewtonSteps:
     """
 
     def __init__(self, prepared: Prepared, request: Request) -> None:
-        self._prepared, self._alpha, self._tol = prepared, request.alpha, request.tol
+        self._prepared, self._alpha, self._request = prepared, request.alpha, request
         self._again = request.start is None or request.start.easy
         self._easy = self._again and prepared.approximation.rank > 0
         self._few = 0
@@ -118,7 +116,7 @@ class NewtonSteps:
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
         # the residual is held to its root
-        aim = self._closer**2 * max(gap, _ENOUGH * self._tol / gap)
+        aim = self._closer**2 * self._request.enough(gap)
         if has_few_features(self._prepared):
             return primal_step(self._prepared, point, self._alpha, aim)
         if not self._few:
