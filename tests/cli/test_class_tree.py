@@ -100,6 +100,11 @@ def test_probabilities_of_a_level_and_answers_that_are_nodes(okl, in_tree):
     np.testing.assert_allclose(found["P(animal)"], p[:, :2].sum(axis=1), rtol=1e-12)
     expected = decide(p, "taxo", classes=classes, tree=tree)
     assert found["label"].tolist() == expected.tolist()
+    # rock is a class and a node of the level, and has one column
+    both = asked("--level", "1", "--proba")
+    assert list(both)[4:] == [f"P({one})" for one in classes if one != "rock"]
+    np.testing.assert_allclose(both["P(rock)"], p[:, classes.tolist().index("rock")])
+    np.testing.assert_allclose(both["P(cat)"], p[:, 0], rtol=1e-12)
     rejected = asked("--reject", "0.3")["label"].isna()
     assert rejected.tolist() == (p.max(axis=1) < 0.7).tolist()
     nodes = asked("--min-probability", "0.8")["label"].tolist()
@@ -256,4 +261,4 @@ def test_models_without_classes_have_none_of_this(okl, fitted, tmp_path):
     predict = ("predict", folder / "out" / "model.skops", folder / "table.csv")
     result = okl(*predict, "--out", tmp_path / "p.csv", "--level", "1")
     assert result.exit_code == 2
-    assert "need the probabilities of one target that is a class" in result.stderr
+    assert "need the probabilities of classes, and this model has" in result.stderr

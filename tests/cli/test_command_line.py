@@ -23,11 +23,8 @@ def test_the_help_names_every_structure_and_the_kernels_that_are_learned():
         for name in ("structure", "kernel", "loss")
     )
     assert all(name in structure for name in STRUCTURES)
-    assert "linear plus a Matern or a Laplacian kernel with a width for each" in kernel
-    assert (
-        "for classes, and losses but squared, plus the mean of both or the clearly"
-        in kernel
-    )
+    assert "a linear plus a Matern or a Laplacian kernel, or the mean of both" in kernel
+    assert "widths and weights learned from the table" in kernel
     assert "for two classes or several columns of labels logistic" in loss
 
 

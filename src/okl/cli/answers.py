@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from okl import ClassTree
+from okl.cli.added_columns import with_probabilities
 from okl.cli.costs import read_costs
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.storage import TableModel
@@ -23,6 +24,8 @@ class Asked:
 
     Attributes
     ----------
+    proba : bool
+        Whether each class, or label, gets a column of probabilities.
     level : int or None
         Whose nodes get a column of probabilities.
     decision : str
@@ -33,6 +36,7 @@ class Asked:
         Answer with the deepest node as probable as this.
     """
 
+    proba: bool = False
     level: int | None = None
     decision: str = "accuracy"
     reject: float | None = None
@@ -45,12 +49,12 @@ class Asked:
 
 
 def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
-    """Return a column of answers, and one for each node of a level if asked for.
+    """Return the columns of answers, and those of probabilities that are asked for.
 
     Parameters
     ----------
     model : TableModel
-        Of one target that is a class.
+        Of classes, or for ``proba`` alone of labels.
     table : DataFrame
         With the features of the model.
     asked : Asked
@@ -58,18 +62,31 @@ def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Dat
     Raises
     ------
     UserError
-        If the model has no probabilities of classes, no tree where one is needed, or
-        the options do not fit it.
+        If the model has no probabilities, no single target where one is needed, no
+        tree where one is needed, or the options do not fit it.
     """
-    final = model.pipeline[-1]
-    if len(model.targets) > 1 or not hasattr(final, "predict_proba"):
+    if not hasattr(model.pipeline[-1], "predict_proba"):
         raise UserError(
-            "--level, --decision, --reject and --min-probability need the "
-            "probabilities of one target that is a class, and this model has none. "
-            "okl fit with --loss softmax, or --tree, makes one that has."
+            "--proba, --level, --decision, --reject and --min-probability need the "
+            "probabilities of classes, and this model has none. okl fit of classes "
+            "with --loss softmax or logistic, or --tree, makes one that has."
         )
+    if len(model.targets) == 1:
+        return _of_classes(model, table, asked)
+    if asked != Asked(proba=True):
+        raise UserError(
+            "--level, --decision, --reject and --min-probability need one target that "
+            "is a class, and this model has several, which are labels. Leave them out."
+        )
+    p = model.probabilities(table)
+    return with_probabilities(model.predict(table), "--proba", list(model.targets), p)
+
+
+def _of_classes(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
+    """Return a column of classes or nodes, and those of their probabilities."""
     _check(asked, model.class_tree)
-    (name,), classes, tree = model.targets, final.classes_, model.class_tree
+    final, (name,), tree = model.pipeline[-1], model.targets, model.class_tree
+    classes = final.classes_
     with refusing("cannot answer", ValueError):
         decision = _decision(asked.decision, classes)
         p = model.probabilities(table)
@@ -77,18 +94,23 @@ def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Dat
             found = deepest_nodes(p, asked.min_probability, classes=classes, tree=tree)
         else:
             found = decide(p, decision, classes=classes, tree=tree, reject=asked.reject)
-    columns: dict[str, Any] = {name: found}
+    answers, nodes = pd.DataFrame({name: found}), np.array([])
     if asked.level is not None and tree is not None:
+        nodes = tree.nodes(asked.level)
         values = node_probabilities(p, classes=classes, tree=tree, level=asked.level)
-        names = [f"P({node})" for node in tree.nodes(asked.level).tolist()]
-        columns |= dict(zip(names, values.T, strict=True))
-    return pd.DataFrame(columns)
+        answers = with_probabilities(answers, "--level", nodes.tolist(), values)
+    if asked.proba:
+        # a class that is a node of the level has its column already
+        new = np.isin(classes, nodes, invert=True)
+        names = classes[new].tolist()
+        answers = with_probabilities(answers, "--proba", names, p[:, new])
+    return answers
 
 
 def _check(asked: Asked, tree: ClassTree | None) -> None:
     """Refuse options that need a tree without one, or do not go together."""
     if asked.min_probability is not None and asked != Asked(
-        asked.level, min_probability=asked.min_probability
+        asked.proba, asked.level, min_probability=asked.min_probability
     ):
         raise UserError(
             "--min-probability answers with a node, --decision and --reject with a "

@@ -75,8 +75,7 @@ def fit(
     task_column: Annotated[
         str | None,
         typer.Option(
-            help="For one target in long form: the column that names the task, or "
-            "output, that each row is of."
+            help="For one target in long form: the column of the task of each row."
         ),
     ] = None,
     structure: Annotated[
@@ -91,11 +90,9 @@ def fit(
         list[str] | None,
         typer.Option(
             help="Similarity of rows, a name of okl.kernels; repeatable. By default "
-            "auto, learned from the table: linear plus a Matern or a Laplacian kernel "
-            "with a width for each column; for classes, and losses but squared, plus "
-            "the mean of both or the clearly better, with one width or one for each "
-            "column. short_list tries linear, three Gaussian and three Matern kernels "
-            "of different widths."
+            "auto, a linear plus a Matern or a Laplacian kernel, or the mean of both, "
+            "with widths and weights learned from the table. short_list tries linear, "
+            "three Gaussian and three Matern kernels of different widths."
         ),
     ] = None,
     alpha_per_output: Annotated[
@@ -103,7 +100,7 @@ def fit(
         typer.Option(
             "--alpha-per-output",
             help="Give each output, label or task an alpha of its own, chosen by rows "
-            "left out; for losses that are a sum over outputs, which softmax is not.",
+            "left out; not with softmax, which is no sum over outputs.",
         ),
     ] = False,
     loss: Annotated[
@@ -144,8 +141,7 @@ def fit(
         typer.Option(
             metavar="N",
             help="Say how sure the relations are, by N + 1 more fits of the best model "
-            "that has some, each without one of N parts of the rows; 20 is enough. "
-            "With --set n_jobs=-1 in parallel, as the folds.",
+            "that has some, each without one of N parts of the rows; 20 is enough.",
         ),
     ] = None,
 ) -> None:
@@ -192,11 +188,17 @@ def predict(
             "new target, its noise included.",
         ),
     ] = False,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="Add probabilities: P(CLASS) of each class, P(NAME) of each label.",
+        ),
+    ] = False,
     level: Annotated[
         int | None,
         typer.Option(
-            help="For classes in a tree: also the probabilities of the nodes of a "
-            "level, 1 for the children of the root."
+            help="In a tree: add P(NODE) of a level, 1 for the children of the root."
         ),
     ] = None,
     decision: Annotated[
@@ -212,16 +214,14 @@ def predict(
         float | None,
         typer.Option(
             metavar="COST",
-            help="What no answer costs: cells are empty where the best is expected to "
-            "cost more.",
+            help="What no answer costs: cells are empty where the best costs more.",
         ),
     ] = None,
     min_probability: Annotated[
         float | None,
         typer.Option(
             metavar="P",
-            help="For classes in a tree: answer with the deepest node that is as "
-            "probable.",
+            help="In a tree: answer with the deepest node that is as probable.",
         ),
     ] = None,
 ) -> None:
@@ -235,7 +235,7 @@ def predict(
             table,
             destination(out),
             std=std,
-            asked=Asked(level, decision, reject, min_probability),
+            asked=Asked(proba, level, decision, reject, min_probability),
             note=note,
         )
         rows, columns = predictions.shape

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from okl import OutputKernelImputer
+from okl.cli.added_columns import with_deviations
 from okl.cli.columns import Kind, kinds_of, plain
-from okl.cli.deviations import with_deviations
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.preprocessing import encoder_for
 from okl.cli.staging import staged_file

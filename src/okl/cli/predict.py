@@ -46,8 +46,8 @@ def predict_table(
     Returns
     -------
     DataFrame
-        One column per target, with ``std`` one ``NAME_std`` for each, and one per node
-        that was asked for; rows in the order of the table.
+        One column per target, with ``std`` one ``NAME_std`` for each, and one per
+        probability that was asked for; rows in the order of the table.
 
     Raises
     ------

@@ -25,8 +25,8 @@ from okl import (
     OutputKernelClassifier,
     OutputKernelRegressor,
 )
+from okl.cli.added_columns import with_deviations
 from okl.cli.columns import Kind, plain
-from okl.cli.deviations import with_deviations
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
 from okl.cli.preprocessing import warn_of_new_values

@@ -1,0 +1,48 @@
+"""Columns that an option adds to those of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from okl.cli.errors import UserError
+
+
+def with_columns(
+    table: pd.DataFrame, option: str, names: Sequence[str], values: np.ndarray
+) -> pd.DataFrame:
+    """Return a table with columns of these names and values at the end.
+
+    Raises
+    ------
+    UserError
+        Naming the option, if the table has such a column already.
+    """
+    clash = [name for name in names if name in table]
+    if clash:
+        raise UserError(
+            f"{option} would write a second column {clash[0]}; rename the one there is."
+        )
+    added = pd.DataFrame(values, columns=list(names), index=table.index)
+    return pd.concat([table, added], axis=1)
+
+
+def with_deviations(
+    table: pd.DataFrame, names: Sequence[str], deviations: np.ndarray | None = None
+) -> pd.DataFrame:
+    """Return a table with a column ``NAME_std`` for each name.
+
+    Without deviations, of zeros.
+    """
+    if deviations is None:
+        deviations = np.zeros((len(table), len(names)))
+    return with_columns(table, "--std", [f"{name}_std" for name in names], deviations)
+
+
+def with_probabilities(
+    table: pd.DataFrame, option: str, names: Sequence[object], values: np.ndarray
+) -> pd.DataFrame:
+    """Return a table with a column ``P(NAME)`` for each name."""
+    return with_columns(table, option, [f"P({name})" for name in names], values)
