@@ -1,8 +1,8 @@
 """The command line: ``okl fit``, ``okl predict`` and ``okl demo``.
 
 The commands turn tables into models and models into tables; everything they know of
-learning is in the estimators. `okl.cli.app` only parses arguments: the work is done by
-plain functions that need no command line, `fit_table` in `okl.cli.fit`,
+learning is in the estimators. `okl.cli.commands` only parse arguments: the work is done
+by plain functions that need no command line, `fit_table` in `okl.cli.fit`,
 `predict_table` in `okl.cli.predict`, and `load_model` in `okl.cli.storage`.
 
 The libraries of the command line (typer, pandas, skops, ...) are an extra. They are

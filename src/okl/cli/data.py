@@ -10,6 +10,7 @@ import pandas as pd
 
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError, listing
+from okl.cli.groups import Groups
 from okl.cli.long_form import Ids
 from okl.cli.row_numbers import warn_of_row_numbers
 from okl.cli.targets import (
@@ -43,6 +44,8 @@ class Data:
         Why this task.
     ids : Ids or None
         For tables in long form, the column that says what the one target is of.
+    groups : Groups or None
+        Rows that are held out together, where there are such.
     """
 
     features: pd.DataFrame
@@ -52,6 +55,14 @@ class Data:
     task: Task
     reason: str
     ids: Ids | None = None
+    groups: Groups | None = None
+
+    @property
+    def held_out_at_once(self) -> str:
+        """What there are few of, where there are few folds."""
+        if self.groups is None:
+            return "rows, or few of each class"
+        return f"groups of rows with the same {self.groups.name}, or few of each class"
 
     @property
     def single_classification(self) -> bool:
@@ -72,13 +83,15 @@ def take_apart(
     patterns: Sequence[str],
     task: Task | None,
     task_column: str | None = None,
+    group_column: str | None = None,
     *,
     in_tree: bool = False,
 ) -> Data:
     """Split a table into features and the targets that patterns choose.
 
-    With a task column every row has the one target of the task it names. What is in a
-    tree are classes, unless another task was asked for.
+    With a task column every row has the one target of the task it names, with a group
+    column some rows are held out together. What is in a tree are classes, unless
+    another task was asked for.
 
     Raises
     ------
@@ -88,16 +101,7 @@ def take_apart(
     reason = "as asked"
     if in_tree and task is None:
         task, reason = "classification", "the classes are in a tree"
-    ids = None
-    if task_column is not None:
-        ids = Ids.of(table, task_column)
-        if task_column in patterns:
-            raise UserError(
-                f"--target and --task-column are both {task_column}; the one holds "
-                "what is predicted, the other names the task that it is of. Give two "
-                "columns, or leave --task-column out."
-            )
-        table = table.drop(columns=task_column)
+    table, ids, groups = _set_aside(table, patterns, task_column, group_column)
     names = choose_targets(list(table), patterns)
     if in_tree and len(names) > 1:
         raise UserError(
@@ -143,4 +147,35 @@ def take_apart(
         task=task,
         reason=reason,
         ids=ids,
+        groups=groups,
     )
+
+
+def _set_aside(
+    table: pd.DataFrame,
+    patterns: Sequence[str],
+    task_column: str | None,
+    group_column: str | None,
+) -> tuple[pd.DataFrame, Ids | None, Groups | None]:
+    """Take the columns of tasks and groups out of a table, for they are no features."""
+    ids = groups = None
+    if group_column is not None:
+        groups = Groups.of(table, group_column)
+        if group_column in (*patterns, task_column):
+            other = "--target" if group_column in patterns else "--task-column"
+            raise UserError(
+                f"{other} and --group-column are both {group_column}; nothing is "
+                "learned from a column of groups. Leave --group-column out, or name "
+                "another."
+            )
+        table = table.drop(columns=group_column)
+    if task_column is not None:
+        ids = Ids.of(table, task_column)
+        if task_column in patterns:
+            raise UserError(
+                f"--target and --task-column are both {task_column}; the one holds "
+                "what is predicted, the other names the task that it is of. Give two "
+                "columns, or leave --task-column out."
+            )
+        table = table.drop(columns=task_column)
+    return table, ids, groups

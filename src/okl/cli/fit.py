@@ -69,6 +69,7 @@ def fit_table(
     *,
     task: Task | None = None,
     task_column: str | None = None,
+    group_column: str | None = None,
     structures: Sequence[str] = (),
     kernels: Sequence[str] = (),
     assignments: Sequence[str] = (),
@@ -94,6 +95,8 @@ def fit_table(
     task_column : str, optional
         For a table in long form, with one target: the column that says which task, or
         output, it is of.
+    group_column : str, optional
+        Rows with the same value there are held out together; it is no feature.
     structures, kernels, assignments
         What the options ``--structure``, ``--kernel`` and ``--set`` say.
     loss, alpha_per_output
@@ -134,7 +137,9 @@ def fit_table(
     class_tree = None
     with staged_folder(out, may_be=[SURENESS_FILE, *TREE_FILES]) as folder:
         cells = _read(table, targets, task, task_column, in_tree=in_tree)
-        data = take_apart(cells, targets, task, task_column, in_tree=in_tree)
+        data = take_apart(
+            cells, targets, task, task_column, group_column, in_tree=in_tree
+        )
         if tree is not None:
             class_tree, data = classes_in_tree(tree, data)
             settings.structures[0].set_params(class_tree=class_tree)
@@ -144,12 +149,12 @@ def fit_table(
                     f"no rows of {listing(sorted(unseen), 3)}: there is no intercept, "
                     "so that their relatives speak for them"
                 )
-        check_resamples(stability, len(data.features))
+        check_resamples(stability, data)
         search = prepare(data, settings, n_folds)
         note(f"task: {data.task} ({data.reason})")
         few = n_folds_that_fit(data)
         if n_folds is None and few < N_FOLDS:
-            note(f"folds: {few}, as there are few rows, or few of each class")
+            note(f"folds: {few}, as there are few {data.held_out_at_once}")
         if data.missing:
             note(f"missing targets: {missing_cells(data)}")
         encoder = encoder_for(data.feature_kinds)

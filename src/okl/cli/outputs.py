@@ -25,7 +25,6 @@ from okl.cli.layout import WIDTH, aligned
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.metrics import r2_score
-from okl.selection.folds import rows_of
 
 # Outputs that the report has room for.
 _MOST_OUTPUTS = 20
@@ -172,7 +171,7 @@ def held_out_predictions(
     NaN where it could not be, as for a task that was not there in the fit.
     """
     predictions = np.full(np.shape(data.y), np.nan, dtype=object)
-    for train, test in rows_of(outcome.folds, X, data.y):
+    for train, test in outcome.folds:
         y = _safe_indexing(data.y, train)
         ids = {name: values[train] for name, values in outcome.ids.items()}
         try:

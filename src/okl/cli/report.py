@@ -89,7 +89,8 @@ def write_report(
         "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
         "alphas": f"{search.alphas_.shape[1]} for each structure"
         + _PER_OUTPUT * search.alpha_per_output,
-        "folds": f"{n_folds}, shuffled, the same for all structures",
+        "folds": f"{n_folds}, shuffled, the same for all structures"
+        + ("" if data.groups is None else f", {data.groups.together}"),
         "score": f"held-out {score_name}",
     } | _relevances(search, encoded)
     files = FILES | ({} if sureness is None else sureness.files)

@@ -5,7 +5,8 @@ searched, on the same folds with the same kernels and as many alphas: the differ
 it says whether learning the relations paid. Each structure is then fitted on all rows
 with the kernel of its best mean score, at the alpha that the search would choose.
 
-Folds are shuffled with a fixed seed, because tables are often sorted. Targets are
+Folds are shuffled with a fixed seed, because tables are often sorted; rows of one group
+are in the same one. Targets are
 normalised by the estimators; predictions are in the units of the table.
 """
 
@@ -17,7 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
 
 from okl import (
     OutputKernelClassifier,
@@ -31,7 +37,7 @@ from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.candidates import OF_TASKS
 from okl.estimators.search.forecast import Forecast
-from okl.selection.folds import splitter_of
+from okl.selection.folds import Folds, rows_of, splitter_of
 from okl.structures import Frobenius, Identity, Structure
 
 # Rows of the smallest table.
@@ -98,14 +104,14 @@ class Outcome:
         The structures asked for, then identity if it was not among them.
     ids : dict of str to array
         The task of each row, for tables in long form.
-    folds : KFold or StratifiedKFold
-        What the structures were compared on.
+    folds : list of pairs of arrays
+        Row numbers to train on and to test: what the structures were compared on.
     """
 
     search: Any
     candidates: list[Candidate]
     ids: Mapping[str, np.ndarray]
-    folds: KFold | StratifiedKFold
+    folds: Folds
 
     @property
     def baseline(self) -> Candidate:
@@ -117,12 +123,16 @@ def n_folds_that_fit(data: Data) -> int:
     """Return how many folds there are by default: five, or fewer with few rows."""
     stratify = data.single_classification
     folds = splitter_of(None, data.y, stratify=stratify, random_state=0)
-    return int(folds.get_n_splits())
+    n_folds = int(folds.get_n_splits())
+    return n_folds if data.groups is None else min(n_folds, data.groups.n_groups)
 
 
-def splitter(data: Data, n_folds: int) -> KFold | StratifiedKFold:
-    """Return the folds: shuffled, and stratified where there is one class a row."""
-    n_samples = len(data.features)
+def folds_of(data: Data, n_folds: int) -> Folds:
+    """Return the folds: shuffled, and stratified where there is one class a row.
+
+    Rows of one group are in the same fold.
+    """
+    n_samples, groups = len(data.features), data.groups
     if n_samples < _FEWEST:
         raise UserError(
             f"the table has {n_samples} rows; to hold some out takes {_FEWEST}, two "
@@ -133,8 +143,17 @@ def splitter(data: Data, n_folds: int) -> KFold | StratifiedKFold:
             f"--cv {n_folds} does not fit: expected at least 2 folds, of at least two "
             f"rows each, and the table has {n_samples} rows."
         )
-    kind = StratifiedKFold if data.single_classification else KFold
-    return kind(n_folds, shuffle=True, random_state=0)
+    if groups is not None and n_folds > groups.n_groups:
+        raise UserError(
+            f"--cv {n_folds} does not fit: rows with the same {groups.name} are held "
+            f"out together, and there are {groups.n_groups} groups of them."
+        )
+    options = {"n_splits": n_folds, "shuffle": True, "random_state": 0}
+    if groups is None:
+        kind = StratifiedKFold if data.single_classification else KFold
+        return rows_of(kind(**options), data.features, data.y)
+    kind = StratifiedGroupKFold if data.single_classification else GroupKFold
+    return rows_of(kind(**options), data.features, data.y, groups=groups.values)
 
 
 def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
@@ -160,10 +179,11 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
             f"--set {foreign[0]} is for targets that are {other}, and here the "
             f"task is {data.task}; leave it out."
         )
-    folds = splitter(data, n_folds_that_fit(data) if n_folds is None else n_folds)
+    folds = folds_of(data, n_folds_that_fit(data) if n_folds is None else n_folds)
     # without a number of folds kernels are compared by leave-one-out where that is
-    # exact, but structures on folds: they are compared pair by pair
+    # exact and rows are of no group, but structures on folds: pair by pair
     given = all("known" in structure.capabilities for structure in structures)
+    given = given or n_folds is not None or data.groups is not None
     # a structure that is left out could not be compared
     parameters = dict(settings.search)
     if parameters.get("search", "staged") == "staged":
@@ -174,7 +194,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     return estimator(
         structures=structures,
         kernels=settings.kernels,
-        cv=folds if n_folds is not None or given else None,
+        cv=folds if given else None,
         **parameters,
     )
 
@@ -208,7 +228,7 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
             for row in range(len(search.structures))
         ]
     n_folds = search.scores_.shape[-1]
-    return Outcome(search, candidates, ids, splitter(data, n_folds))
+    return Outcome(search, candidates, ids, folds_of(data, n_folds))
 
 
 def _refused() -> AbstractContextManager[None]:

@@ -25,12 +25,15 @@ FILE = "output_kernel_stability.csv"
 _FEWEST = 2
 
 
-def check_resamples(n_resamples: int | None, n_samples: int) -> None:
+def check_resamples(n_resamples: int | None, data: Data) -> None:
     """Raise UserError, before any work, for a number that is of no use."""
-    if n_resamples is not None and not _FEWEST <= n_resamples <= n_samples:
+    most, of = len(data.features), "rows of the table"
+    if data.groups is not None:
+        most, of = data.groups.n_groups, f"groups of --group-column {data.groups.name}"
+    if n_resamples is not None and not _FEWEST <= n_resamples <= most:
         raise UserError(
             f"--stability {n_resamples} does not fit: rows are left out in as many "
-            f"parts, at least {_FEWEST} and at most the {n_samples} rows of the table."
+            f"parts, at least {_FEWEST} and at most the {most} {of}."
         )
 
 
@@ -47,12 +50,15 @@ class Sureness:
         Whether it is the saved one.
     reason : str
         Why there is none.
+    parts : str
+        What is left out: rows, or groups of them.
     """
 
     stability: OutputKernelStability | None
     candidate: Candidate
     saved: bool
     reason: str = ""
+    parts: str = "rows"
 
     @classmethod
     def of(
@@ -85,11 +91,13 @@ class Sureness:
                 data.y,
                 n_resamples=n_resamples,
                 n_jobs=n_jobs,
+                groups=None if data.groups is None else data.groups.values,
                 **ids,
             )
         except (ValueError, MemoryError) as error:
             return cls(None, candidate, saved, f"Not estimated: {one_line(error)}")
-        return cls(found, candidate, saved)
+        parts = "rows" if data.groups is None else f"groups of {data.groups.name}"
+        return cls(found, candidate, saved, parts=parts)
 
     @property
     def files(self) -> dict[str, str]:
@@ -126,6 +134,6 @@ class Sureness:
             f"these is in truth zero. {FILE} has intervals of {found.level:.0%} of "
             "each one by itself.",
             f"The model was fitted again {n_resamples} times, each time without "
-            f"another part of the rows, which count as independent of each other; "
-            "kernel and alpha are held, and shrinkage by alpha is not counted.",
+            f"another part of the {self.parts}, which count as independent of each "
+            "other; kernel and alpha are held, and shrinkage by alpha is not counted.",
         ]

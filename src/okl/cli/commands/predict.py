@@ -1,0 +1,85 @@
+"""``okl predict``: apply a model to a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from okl.cli.errors import shown
+from okl.cli.terminal import destination, note, refusals_and_warnings, say
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The model.skops of a fit.")],
+    table: Annotated[Path, typer.Argument(help="Table with the features.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="Table to write: CSV, TSV or Parquet. In CSV and TSV a name or class "
+            "that a spreadsheet would run as a formula, such as =A1, begins with '.",
+        ),
+    ],
+    std: Annotated[
+        bool,
+        typer.Option(
+            "--std",
+            help="Add a column NAME_std for each target: the standard deviation of a "
+            "new target, its noise included.",
+        ),
+    ] = False,
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="Add probabilities: P(CLASS) of each class, P(NAME) of each label.",
+        ),
+    ] = False,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            help="In a tree: add P(NODE) of a level, 1 for the children of the root."
+        ),
+    ] = None,
+    decision: Annotated[
+        str,
+        typer.Option(
+            metavar="DECISION",
+            help="Which errors of classes to keep low: accuracy, in a tree taxo (half "
+            "the length of the path to the true class) or parent, or a table of costs "
+            "with a row for each true class and a column for each answer.",
+        ),
+    ] = "accuracy",
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COST",
+            help="What no answer costs: cells are empty where the best is expected to "
+            "cost more.",
+        ),
+    ] = None,
+    min_probability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="In a tree: answer with the deepest node that is as probable.",
+        ),
+    ] = None,
+) -> None:
+    """Predict the targets of every row of a table."""
+    with refusals_and_warnings():
+        from okl.cli.answers import Asked
+        from okl.cli.predict import predict_table
+
+        predictions = predict_table(
+            model,
+            table,
+            destination(out),
+            std=std,
+            asked=Asked(proba, level, decision, reject, min_probability),
+            note=note,
+        )
+        rows, columns = predictions.shape
+        say(f"{shown(out)}: {rows} rows, {columns} predicted columns")

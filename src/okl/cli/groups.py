@@ -1,0 +1,71 @@
+"""Rows that belong together: those of one patient, one site, one film.
+
+They are more alike than new rows will be. Held out apart, each would be predicted from
+the others of its group, and scores would be too good; so they are held out together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from okl.cli.errors import UserError, listing
+
+_FEWEST = 2
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of the rows.
+
+    Attributes
+    ----------
+    name : str
+        That of the column.
+    values : array of int (n_samples,)
+        The number of the group of each row.
+    """
+
+    name: str
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, name: str) -> Groups:
+        """Find the column.
+
+        Raises
+        ------
+        UserError
+            If it is not there, not complete, or the same in each row.
+        """
+        if name not in table:
+            raise UserError(
+                f"no column is called --group-column {name}. The table has: "
+                f"{listing(table, 40)}."
+            )
+        empty = int(table[name].isna().sum())
+        if empty:
+            raise UserError(
+                f"--group-column {name} is empty in {empty} of the {len(table)} rows, "
+                "which are of no group. Fill it in, each with a name of its own if it "
+                "belongs to no other."
+            )
+        values, names = pd.factorize(table[name])
+        if len(names) < _FEWEST:
+            raise UserError(
+                f"--group-column {name} is {listing(names)} in each row; it takes two "
+                "groups to hold one out. Leave it out, or name another column."
+            )
+        return cls(name, values)
+
+    @property
+    def n_groups(self) -> int:
+        """How many there are."""
+        return int(self.values.max()) + 1
+
+    @property
+    def together(self) -> str:
+        """Say what is held out at once."""
+        return f"the rows of a {self.name} in the same one"

@@ -1,0 +1,124 @@
+"""okl fit --group-column: rows that belong together are held out together."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GroupKFold
+
+from okl import OutputKernelRegressorCV
+from okl.cli.data import take_apart
+from okl.cli.search import folds_of, prepare
+from okl.cli.settings import parse_settings
+from okl.cli.storage import load_model
+from tests.cli.conftest import FEW
+
+
+def sample(n_groups=12, n_each=5):
+    """Return targets that only the group of a row explains, and a column that names it.
+
+    Rows of a group are near to each other.
+    """
+    rng = np.random.default_rng(0)
+    places = np.repeat(rng.normal(size=(n_groups, 3)), n_each, axis=0)
+    X = places + 0.01 * rng.normal(size=places.shape)
+    Y = np.repeat(rng.normal(size=(n_groups, 2)), n_each, axis=0)
+    table = pd.DataFrame(np.hstack([X, Y]), columns=["a", "b", "c", "u", "v"])
+    patients = np.repeat([f"p{one}" for one in range(n_groups)], n_each)
+    table.insert(0, "patient", patients)
+    return table.sample(frac=1, random_state=0, ignore_index=True)
+
+
+def report_of(okl, table, folder, *options):
+    table.to_csv(folder / "table.csv", index=False)
+    result = okl(
+        *("fit", folder / "table.csv", "--target", "u", "--target", "v"),
+        *("--out", folder / "out", *FEW, *options),
+    )
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def test_scores_are_those_of_new_groups(okl, tmp_path):
+    table = sample()
+    report = report_of(okl, table, tmp_path, "--group-column", "patient")
+    assert "structures, the rows of a patient in the same one" in " ".join(
+        report.split()
+    )
+    model = load_model(tmp_path / "out" / "model.skops")
+    assert list(model.features) == ["a", "b", "c"]
+    scaled = model.pipeline[0].transform(table[["a", "b", "c"]])
+    folds = GroupKFold(2, shuffle=True, random_state=0)
+    search = OutputKernelRegressorCV(
+        "rbf", ["frobenius", "identity"], alphas=[1.0, 0.1], cv=folds, search="compare"
+    )
+    patients, _ = pd.factorize(table["patient"])
+    with pytest.warns(UserWarning, match="is the largest of its grid"):
+        search.fit(scaled, table[["u", "v"]], groups=patients)
+    # nothing is known of a new group, and of a known one everything
+    assert search.best_score_ < 0.1
+    assert f"{search.best_score_:.4f}" in report
+    apart = report_of(okl, table.drop(columns="patient"), tmp_path)
+    assert "groups of rows" not in apart
+    assert re.search(r"identity +0\.1 +0\.9", apart)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_no_group_is_in_two_parts_of_a_fold(classes):
+    table = sample()
+    patterns = ["u", "v"]
+    if classes:
+        table["u"] = np.where(table["u"] > 0, "yes", "no")
+        table, patterns = table.drop(columns="v"), ["u"]
+    data = take_apart(table, patterns, None, None, "patient")
+    folds = folds_of(data, 4)
+    held_out = np.concatenate([test for _, test in folds])
+    assert sorted(held_out) == list(range(len(table)))
+    patients = table["patient"].to_numpy()
+    for train, test in folds:
+        assert not set(patients[train]) & set(patients[test])
+    search = prepare(data, parse_settings([], [], []), 4)
+    assert len(search.cv) == 4
+    np.testing.assert_array_equal(search.cv[0][1], folds[0][1])
+
+
+def test_how_sure_relations_are_by_groups_left_out(okl, tmp_path):
+    options = ("--group-column", "patient", "--stability", "3")
+    report = report_of(okl, sample(6), tmp_path, *options)
+    assert "part of the groups of patient, which count as" in " ".join(report.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--group-column", "site"], "no column is called --group-column site"),
+        (["--group-column", "u"], "--target and --group-column are both u"),
+        (["--group-column", "same"], "same is x in each row; it takes two groups"),
+        (["--group-column", "gaps"], "gaps is empty in 2 of the 60 rows"),
+        (
+            ["--group-column", "patient", "--cv", "13"],
+            "and there are 12 groups of them",
+        ),
+        (
+            ["--group-column", "patient", "--stability", "13"],
+            "at most the 12 groups of --group-column patient",
+        ),
+        (
+            ["--group-column", "patient", "--task-column", "patient"],
+            "--task-column and --group-column are both patient",
+        ),
+    ],
+)
+def test_what_is_refused(okl, tmp_path, options, text):
+    table = sample().assign(same="x")
+    if "gaps" in options:
+        table["gaps"] = table["patient"].mask(table.index < 2)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "u", "--out", tmp_path / "out"),
+        *options,
+    )
+    assert result.exit_code == 2
+    assert text in result.stderr
+    assert not (tmp_path / "out").exists()
