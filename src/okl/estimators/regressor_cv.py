@@ -88,9 +88,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         ``"full"`` tries every kernel with every structure, on all rows, at every alpha.
         ``"compare"`` drops kernels in a first stage, if there are several. Where each
         alpha is a fit of its own (another loss than the squared one, missing targets,
-        tasks, several kernels) it leaves out, fold by fold, those below a tenth of the
-        best one that was tried before: fits take longest there. Every structure has
-        scores. ``"staged"`` fits there to the other folds only what is not clearly
+        tasks, several kernels) it leaves out those below a tenth of the best one, by
+        the mean of all folds: fits take longest there. Every structure has scores.
+        ``"staged"`` fits there to the other folds only what is not clearly
         behind on the first: structures and alphas whose scores of its held-out rows
         (twenty at least, for log likelihoods of classes; of ten blocks of five rows at
         least, for all others) are on average no more than three standard errors of the

@@ -14,7 +14,7 @@ known output kernel would score on rows left out one by one needs no folds at al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,16 +56,31 @@ class FoldScores:
         Which alphas were not left out.
     watched : array (n_structures, n_alphas, ...) or None
         What was said by who watched, NaN as the scores are, if anyone did.
+    dropped : bool array (n_structures, n_alphas)
+        Which alphas were fitted, and then forgotten.
     """
 
     scores: np.ndarray
     largest_gap: float
     fitted: np.ndarray
-    watched: np.ndarray | None = None
+    watched: np.ndarray | None
+    dropped: np.ndarray
 
-    def leave_out(self, some: np.ndarray) -> None:
+    def drop(self, some: np.ndarray) -> None:
         """Forget the fits of a bool array (n_structures, n_alphas)."""
+        self.dropped[some & self.fitted] = True
         self.scores[some], self.fitted[some] = np.nan, False
+
+    def with_more(self, more: FoldScores) -> FoldScores:
+        """Return these scores and those of other alphas."""
+        scores, new = self.scores.copy(), more.fitted
+        scores[new] = more.scores[new]
+        return replace(
+            self,
+            scores=scores,
+            largest_gap=max(self.largest_gap, more.largest_gap),
+            fitted=self.fitted | new,
+        )
 
 
 def score_fold(
@@ -140,13 +155,14 @@ def score_fold(
             if watch is not None:
                 said[row, column] = watch(predictions, test)
                 watched.append(float(np.ravel(said[row, column])[0]))
-                if _is_over(watched, alphas):
+                if grids[row, column] <= end_of_path(watched, alphas):
                     break
     fitted = np.zeros(grids.shape, dtype=bool)
     for at in scores:
         fitted[at] = True
     told = _filled(said, grids.shape) if said else None
-    return FoldScores(_filled(scores, grids.shape), largest_gap, fitted, told)
+    none = np.zeros(grids.shape, dtype=bool)
+    return FoldScores(_filled(scores, grids.shape), largest_gap, fitted, told, none)
 
 
 def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> Any:
@@ -164,13 +180,12 @@ def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> An
     return filled
 
 
-def _is_over(watched: Sequence[float], alphas: Sequence[float]) -> bool:
-    """Tell whether the best score is that of a far larger alpha than the last."""
-    last = len(watched) - 1
-    if np.any(np.isnan(watched)):
-        return False
-    best = last - int(np.argmax(watched[::-1]))  # of equal ones the smallest alpha
-    return bool(alphas[best] >= _BEHIND * alphas[last])
+def end_of_path(scores: Sequence[float], alphas: Sequence[float]) -> float:
+    """Return the alpha that a path need not go below, of scores that may be NaN."""
+    if np.any(np.isnan(scores)):
+        return 0.0
+    best = len(scores) - 1 - int(np.argmax(scores[::-1]))  # of equal ones the smallest
+    return float(alphas[best]) / _BEHIND
 
 
 def _products(
@@ -218,7 +233,8 @@ def score_left_out(
         for column, residuals in enumerate(left_out):
             predictions = (targets - residuals)[rows]
             scores[row, column] = judge(predictions, rows)
-    return FoldScores(scores, 0.0, np.ones(grids.shape, dtype=bool))
+    every = np.ones(grids.shape, dtype=bool)
+    return FoldScores(scores, 0.0, every, None, ~every)
 
 
 def _predicted(

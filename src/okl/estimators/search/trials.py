@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from okl.estimators.output_alphas import at_one_alpha
 from okl.estimators.search.alphas_of_outputs import (
@@ -22,6 +21,7 @@ from okl.estimators.search.alphas_of_outputs import (
     check_one_kernel,
     left_out_losses,
 )
+from okl.estimators.search.fold_fits import FoldFits
 from okl.estimators.search.judge import Judge
 from okl.estimators.search.race import PartScores, can_race, in_the_race
 from okl.estimators.search.temperatures import TemperedScore, judged, kept
@@ -36,11 +36,8 @@ from okl.problems import (
     OutputAlphas,
     check_sum_over_outputs,
 )
-from okl.selection.held_out import (
-    FoldScores,
-    score_fold,
-    score_left_out,
-)
+from okl.selection.folds import Folds
+from okl.selection.held_out import FoldScores, score_fold, score_left_out
 from okl.selection.leave_one_out import has_closed_form
 from okl.selection.path import alpha_grid
 from okl.structures import Identity, Structure
@@ -48,7 +45,6 @@ from okl.structures import Identity, Structure
 # Arrays of the size of a kernel matrix that exist while it is decomposed.
 _DECOMPOSED = 3
 
-Folds = list[tuple[np.ndarray, np.ndarray]]
 # Of a piece of work, from its name: what is told when it begins and ends.
 Step = Callable[[str], AbstractContextManager[None]]
 
@@ -198,19 +194,16 @@ class Experiment:
         else:
             of_fold = kept if self.tempered else judge
             watch = self._watch(judge, kernel)
-            results = self._of_folds(
-                inputs, observed, structures, grids, of_fold, watch, rival
-            )
+            fits = self._fits(inputs, observed, structures, grids, of_fold)
+            results = self._of_folds(fits, watch, rival)
             for _ in self.folds:
                 with step("fold"):
                     outcomes.append(next(results))
-        temperatures = None
-        if self.tempered:
-            tests = [test for _, test in self.folds or []]
-            observed = self.targets.observed
-            scores, temperatures = judged(outcomes, tests, observed, judge)
-        else:
-            scores = np.stack([outcome.scores for outcome in outcomes], axis=-1)
+            if watch is not None:
+                outcomes = fits.to_the_end(
+                    outcomes, grids, lambda some: self._scored(some, judge)[0].mean(-1)
+                )
+        scores, temperatures = self._scored(outcomes, judge)
         return Trial(
             kernel,
             training,
@@ -226,7 +219,7 @@ class Experiment:
         )
 
     def _watch(self, judge: Judge, kernel: Any) -> Any:
-        """Return what tells a fold when a path is over; None where alphas cost little.
+        """Return what tells a fold when a path is over; None where all are fitted.
 
         In an eigenbasis all alphas together take hardly longer than one.
         """
@@ -235,19 +228,17 @@ class Experiment:
         observed = self.targets.observed
         return TemperedScore(observed, judge) if self.tempered else judge
 
-    def _of_folds(
+    def _fits(
         self,
         inputs: Inputs,
         observed: Observed,
         structures: Sequence[Structure],
         grids: np.ndarray,
         judge: Any,
-        watch: Any = None,
-        rival: np.ndarray | None = None,
-    ) -> Iterator[FoldScores]:
-        """Yield the scores of each fold."""
+    ) -> FoldFits:
+        """Return what fits all structures to a fold."""
         assert self.folds is not None
-        of_fold = partial(
+        score = partial(
             score_fold,
             inputs.plain,
             observed,
@@ -258,18 +249,32 @@ class Experiment:
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        folds, tried = self.folds, None
+        return FoldFits(score, self.folds, self.n_jobs)
+
+    def _of_folds(
+        self, fits: FoldFits, watch: Any, rival: np.ndarray | None
+    ) -> Iterator[FoldScores]:
+        """Yield the scores of each fold, as far as it goes by itself."""
+        tried, numbers = None, range(len(fits.folds))
         if watch is not None and self.races:
-            (train, test), *folds = folds
+            test = fits.folds[0][1]
             blocks = PartScores(watch, self.judge.one_of_each_class(test))
-            first = of_fold(train=train, test=test, watch=blocks)
+            first = fits.first(blocks)
             assert first.watched is not None
             tried = in_the_race(first.fitted, first.watched, rival)
-            first.leave_out(~tried)
+            first.drop(~tried)
             yield first
-        of_fold = partial(of_fold, watch=watch, tried=tried)
-        jobs = (delayed(of_fold)(train=train, test=test) for train, test in folds)
-        yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
+            numbers = numbers[1:]
+        yield from fits.of(numbers, [tried] * len(numbers), watch)
+
+    def _scored(
+        self, folds: Sequence[FoldScores], judge: Judge
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the scores of all folds, and the temperatures they are at, if any."""
+        if not self.tempered:
+            return np.stack([fold.scores for fold in folds], axis=-1), None
+        tests = [test for _, test in self.folds or []]
+        return judged(folds, tests, self.targets.observed, judge)
 
     def _alphas_of_outputs(self, inputs: Inputs) -> OutputAlphas:
         """Return the alphas of the least held-out loss of each independent output."""
@@ -280,7 +285,8 @@ class Experiment:
             losses = left_out_losses(inputs, formulation, grid, copies)
         else:
             judge = OutputLosses(observed)
-            folds = self._of_folds(inputs, observed, [Identity()], grid[None], judge)
+            fits = self._fits(inputs, observed, [Identity()], grid[None], judge)
+            folds = self._of_folds(fits, None, None)
             losses = -sum(fold.scores[0] for fold in folds)
         # of equal ones the largest alpha, which comes first
         return OutputAlphas.of(grid[np.argmin(losses, axis=0)], observed)

@@ -1,0 +1,113 @@
+"""Paths of folds go as far as the mean of all folds says, whatever one fold says."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import KFold, LeaveOneGroupOut
+
+from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
+from okl.estimators.search.fold_fits import still_needed
+from okl.selection.held_out import FoldScores, end_of_path
+
+GRID = 10.0 ** -np.arange(6)
+
+
+def fold(scores, n_fitted, dropped=()):
+    """Return a fold that was fitted at the first alphas, but for some dropped."""
+    fitted = np.arange(len(GRID)) < n_fitted
+    found = FoldScores(
+        np.where(fitted, scores, np.nan)[None],
+        0.0,
+        fitted[None],
+        None,
+        np.zeros((1, len(GRID)), dtype=bool),
+    )
+    some = np.zeros((1, len(GRID)), dtype=bool)
+    some[0, list(dropped)] = True
+    found.drop(some)
+    return found
+
+
+def needed(*folds):
+    means = np.mean([one.scores for one in folds], axis=0)
+    return np.flatnonzero(still_needed(folds, means, GRID[None])[0]).tolist()
+
+
+RISING, FALLING = np.arange(6.0), -np.arange(6.0)
+
+
+def test_a_path_ends_a_tenth_below_the_best_mean():
+    assert end_of_path([1.0, 3.0, 2.0], [100.0, 10.0, 1.0]) == pytest.approx(1.0, 1e-2)
+    assert end_of_path([1.0, 3.0, 3.0], [100.0, 10.0, 1.0]) < 0.2
+    assert end_of_path([1.0, np.nan, 3.0], [100.0, 10.0, 1.0]) == 0.0
+    # the second of these folds left at once
+    assert needed(fold(3 * RISING, 6), fold(FALLING, 2)) == [2]
+    assert needed(fold(3 * RISING, 6), fold(FALLING, 3)) == [3]
+    assert needed(fold(3 * RISING, 6), fold(FALLING, 6)) == []
+    assert needed(fold(RISING, 2), fold(3 * FALLING, 2)) == []
+    # the mean of all may be best where each fold by itself was not
+    assert needed(fold(RISING, 3), fold(RISING, 3)) == [3]
+
+
+def test_what_was_dropped_is_not_fitted_again():
+    one, other = fold(RISING, 4, dropped=[3]), fold(RISING, 3)
+    assert needed(one, other) == []
+    everything = fold(RISING, 4, dropped=range(4))
+    assert needed(everything, fold(RISING, 0)) == []
+
+
+def test_scores_of_further_alphas_join_the_others():
+    one, more = fold(RISING, 2), fold(RISING, 4)
+    more.drop(np.arange(6)[None] < 2)
+    both = one.with_more(more)
+    assert_array_equal(both.scores, fold(RISING, 4).scores)
+    assert_array_equal(both.fitted, fold(RISING, 4).fitted)
+    assert_array_equal(one.fitted, fold(RISING, 2).fitted)
+
+
+@pytest.mark.parametrize("search", ["staged", "compare"])
+@pytest.mark.parametrize("place", [0, 5])
+def test_a_fold_unlike_the_others_ends_no_path(search, place):
+    rng = np.random.default_rng(1)
+    X, sites = rng.normal(size=(240, 2)), np.repeat(np.arange(6), 40)
+    y = (np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) > 0).astype(int)
+    noise = sites == place
+    y[noise] = rng.integers(0, 2, noise.sum())
+    cv = list(LeaveOneGroupOut().split(X, y, sites))
+    alphas = np.geomspace(30, 1e-4, 10)
+    found, full = (
+        OutputKernelClassifierCV("rbf", alphas=alphas, search=way, cv=cv, tol=1e-5)
+        for way in (search, "full")
+    )
+    found.fit(X, y), full.fit(X, y)
+    assert found.alpha_ == full.alpha_
+    assert found.best_score_ == pytest.approx(full.best_score_, abs=1e-3)
+    means = found.scores_[0].mean(axis=-1)
+    assert alphas[~np.isnan(means)].min() <= found.alpha_ / 9
+    # and goes no further than it has to
+    assert np.isnan(means[-1])
+
+
+@pytest.mark.parametrize("n_folds", [20, 60])
+def test_many_small_folds_choose_as_one_that_fits_all(n_folds):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 2))
+    Z = np.c_[np.sin(1.5 * X[:, 0]) * np.sin(1.5 * X[:, 1]), np.cos(X[:, 0])]
+    Z += 0.05 * rng.normal(size=Z.shape)
+    Z[rng.random(Z.shape) < 0.2] = np.nan
+    folds = KFold(n_folds, shuffle=True, random_state=0)
+    options = {"alphas": np.geomspace(30, 1e-9, 14), "cv": folds}
+    options |= {"scoring": squared_error}
+    found, full = (
+        OutputKernelRegressorCV("rbf", "identity", search=way, **options).fit(X, Z)
+        for way in ("staged", "full")
+    )
+    assert np.any(np.isnan(found.scores_))
+    assert found.alpha_ == full.alpha_
+    # fits that start elsewhere end within the same gap, which is that of scores
+    assert found.best_score_ == pytest.approx(full.best_score_, rel=1e-2)
+
+
+def squared_error(estimator, X, y):
+    """Score as few rows as one, with targets that were not observed."""
+    return -np.nanmean((estimator.predict(X) - y) ** 2)
