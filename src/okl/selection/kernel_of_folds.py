@@ -7,12 +7,12 @@ mean is better than either on most sets.
 
 Columns that do not matter are noise in the distances of rows, which no width for all
 can take away. A width for each column can, but with few rows it fits the folds too
-closely. Parameters that do nothing raise a log likelihood by chance, by about half of
-a chi-squared variable with a degree of freedom for each. The widths are kept where they
-raise that of held-out rows by more than it has but for one time in forty. A prior holds
-many widths together, and few rows tell little of each: all of them have no more
-freedom than 20 parameters that are free. The loss of classes is minus a log likelihood;
-where all of it is less than that, they are not tried.
+closely: parameters that do nothing raise the log likelihood of these very rows by about
+a half each. The widths are kept where they raise it by more than that, though by no
+more than is asked of 35 of them: a prior holds many widths together. The loss of
+classes is minus a log likelihood; where all of it is less than that, they are not
+tried. To ask for more, so that chance seldom keeps them, refuses widths on many sets
+where they are better; where they are not they do little harm.
 
 There may be a second minimum where there are few rows, a nearly linear kernel. To
 search for it does not pay on most sets (docs/reproductions/class_peers.md).
@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from scipy.special import chdtri
 
 from okl.kernels import Kernel
 from okl.problems import Observed
@@ -47,11 +46,9 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 _ITERATIONS, _TRIED = 6, 3
 # Relative gap of the fits to the folds.
 _TOL = 1e-6
-# How often widths that do nothing may be kept by chance.
-_CHANCE = 0.025
-# Degrees of freedom of widths at most. On drawn sets of 60 to 500 rows and 20 to 200
-# columns fewer keep widths also where all columns count and one width is better.
-_FREEDOM = 20
+# By how much a width that does nothing raises a log likelihood, and of how many that is
+# asked at most. Asked of 20, images of digits have widths and predict a little worse.
+_BY_CHANCE, _FREE = 0.5, 35
 # By how much the log likelihood of one kernel is above that of the mean, to be clear.
 _CLEAR = 3.0
 
@@ -78,9 +75,8 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
         found.append(learned(with_laplacian(found[0].kernel, d)))
     best = min(found, key=_value)
     gain = partial(_gain, rows.observed, best.value)
-    freedom = min(d - 1, _FREEDOM)
-    by_chance = chdtri(freedom, _CHANCE) / 2  # nan for a single column
-    if d <= MOST_WIDTHS and gain(0.0) > by_chance:
+    by_chance = _BY_CHANCE * min(d - 1, _FREE)
+    if 1 < d <= MOST_WIDTHS and gain(0.0) > by_chance:
         tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
         if gain(tried.value) > by_chance:
             found = [learned(with_widths(one.kernel, rows.Z)) for one in found]
