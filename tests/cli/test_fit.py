@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from okl import OutputKernelRegressor
 from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
+from okl.cli.outputs import held_out_predictions
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.search import prepare, search_structures
@@ -18,6 +19,7 @@ from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.cli.tables import read_table
 from okl.cli.verdict import answer, to_keep, verdict
+from okl.metrics import r2_score
 from okl.structures import LowRank
 from tests.cli.conftest import FEWER_ALPHAS, SMALL
 from tests.covering import later
@@ -510,3 +512,27 @@ def test_classes_and_tasks_keep_their_zeros(okl, tmp_path, others):
     assert okl("fit", path, *arguments, "--out", out).exit_code == 0
     model = load_model(out / "model.skops")
     assert model.task_column == ("code", "text")
+
+
+def test_held_out_scores_are_those_of_the_folds_of_the_search(okl, related, tmp_path):
+    data = take_apart(related, ["y_a", "y_b"], None)
+    X = data.features[["height", "width"]].to_numpy()
+    settings = parse_settings(["rbf"], [], ["alphas=[1.0]", "random_state=3"])
+    outcome = search_structures(data, X, prepare(data, settings, None))
+    for candidate in outcome.candidates:
+        found = held_out_predictions(data, X, outcome, candidate).astype(float)
+        truth = data.y.to_numpy()
+        scores = [r2_score(truth[test], found[test]) for _, test in outcome.folds]
+        np.testing.assert_allclose(scores, candidate.scores, rtol=5e-3)
+
+
+def test_one_output_keeps_independent_outputs(okl, related, tmp_path):
+    table = related[["height", "width"]].assign(tall=related["y_a"] > 0)
+    data = take_apart(table, ["tall"], None)
+    X = data.features.to_numpy()
+    settings = parse_settings(["rbf"], [], ["alphas=[1.0]"])
+    outcome = search_structures(data, X, prepare(data, settings, 2))
+    better = replace(outcome.candidates[0], path=outcome.candidates[0].path + 10.0)
+    outcome = replace(outcome, candidates=[better, outcome.baseline])
+    assert answer(better, outcome) == "yes"
+    assert to_keep(outcome) is outcome.baseline

@@ -199,3 +199,20 @@ def test_nothing_is_left_when_the_last_step_fails(
             *("--out", tmp_path / "new" / "out"),
         )
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("n_each", "text"),
+    [(3, "--cv 5 does not fit"), (1, "each class has one row")],
+)
+def test_more_folds_than_rows_of_a_class_are_refused(okl, tmp_path, n_each, text):
+    paths = [f"x/{name}" for name in "abcd" for _ in range(n_each)] * (4 // n_each)
+    paths = [f"{one}{k}" if n_each == 1 else one for k, one in enumerate(paths)]
+    table = pd.DataFrame({"x": np.arange(len(paths), dtype=float), "kind": paths})
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "kind", "--out", tmp_path / "out"),
+        *("--cv", "5", "--tree", "paths"),
+    )
+    assert result.exit_code == 2
+    assert text in result.stderr

@@ -9,7 +9,12 @@ from sklearn.model_selection import GroupKFold
 
 from okl import OutputKernelRegressorCV
 from okl.cli.data import take_apart
-from okl.cli.search import folds_of, prepare
+from okl.cli.errors import UserError
+from okl.cli.fit import _read
+from okl.cli.folds import default_folds, folds_of
+from okl.cli.groups import Groups
+from okl.cli.outputs import Change
+from okl.cli.search import prepare
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from tests.cli.conftest import FEW
@@ -72,7 +77,7 @@ def test_no_group_is_in_two_parts_of_a_fold(classes):
         table["u"] = np.where(table["u"] > 0, "yes", "no")
         table, patterns = table.drop(columns="v"), ["u"]
     data = take_apart(table, patterns, None, None, "patient")
-    folds = folds_of(data, 4)
+    folds = folds_of(data, 4, 0)
     held_out = np.concatenate([test for _, test in folds])
     assert sorted(held_out) == list(range(len(table)))
     patients = table["patient"].to_numpy()
@@ -87,6 +92,80 @@ def test_how_sure_relations_are_by_groups_left_out(okl, tmp_path):
     options = ("--group-column", "patient", "--stability", "3")
     report = report_of(okl, sample(6), tmp_path, *options)
     assert "part of the groups of patient, which count as" in " ".join(report.split())
+
+
+def test_alphas_of_outputs_are_those_of_groups_left_out(okl, tmp_path):
+    """Rows left out one by one are told by the others of their group."""
+    options = ("--group-column", "patient", "--alpha-per-output", "--cv", "3")
+    report_of(okl, sample(), tmp_path, *options)
+    model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
+    # of the two alphas the one that knows nothing of new groups best
+    np.testing.assert_allclose(model.alpha, [1.0, 1.0])
+    report_of(okl, sample().drop(columns="patient"), tmp_path, "--alpha-per-output")
+    model = load_model(tmp_path / "out" / "model.skops").pipeline[-1]
+    np.testing.assert_allclose(model.alpha, [0.1, 0.1])
+
+
+def test_copies_of_rows_in_a_group_make_no_error_smaller():
+    rng = np.random.default_rng(0)
+    errors, others = rng.random((2, 30, 3))
+    errors[4, 1] = np.nan
+    once = Change.of(errors, others)
+    table = pd.DataFrame({"site": np.tile(np.arange(30), 4)})
+    groups = Groups.of(table, "site")
+    four = Change.of(np.tile(errors, (4, 1)), np.tile(others, (4, 1)), groups)
+    np.testing.assert_allclose(four.relative, once.relative)
+    np.testing.assert_allclose(four.error, once.error)
+    assert (once.over, four.over) == ("rows", "groups of site")
+
+
+def test_groups_are_told_apart_as_they_are_written(tmp_path):
+    ids = ["007", "7", "123456789012345678901", "123456789012345678902", "1.0", "1.00"]
+    table = sample(6).assign(patient=ids * 5)
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    cells = _read(path, ["u"], None, None, "patient", in_tree=False)
+    assert Groups.of(cells, "patient").n_groups == 6
+    cells["patient"] = [[1], [2], [3]] * 10
+    with pytest.raises(UserError, match="of --group-column patient are no names"):
+        Groups.of(cells, "patient")
+    cells["patient"] = pd.to_datetime(["2020-01-01", "2020-01-02"] * 15)
+    assert Groups.of(cells, "patient").n_groups == 2
+
+
+@pytest.mark.parametrize("in_tree", [False, True])
+def test_a_pattern_of_classes_does_not_mean_the_groups(tmp_path, in_tree):
+    table = sample(6).drop(columns="v").rename(columns={"patient": "u_patient"})
+    path = tmp_path / "table.csv"
+    table.assign(u=["001", "002", "010"] * 10).to_csv(path, index=False)
+    cells = _read(path, ["u*"], "classification", None, "u_patient", in_tree=in_tree)
+    data = take_apart(cells, ["u*"], "classification", None, "u_patient")
+    assert sorted(set(data.y)) == ["001", "002", "010"]
+
+
+def test_folds_by_default_all_have_rows():
+    """Of four sites that differ in their classes, four folds leave one without any."""
+    sites = [0, 1, 1, 1, 1, 1, 2, 3, 2, 2, 1, 1, 0, 1, 0, 2]
+    kinds = [0, 0, 1, 1, 0, 2, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0]
+    table = pd.DataFrame({"a": np.arange(16.0), "kind": kinds, "site": sites})
+    data = take_apart(table, ["kind"], "classification", None, "site")
+    four = [test for train, test in folds_of(data, 4, 0)]
+    assert min(map(len, four)) == 0
+    three = [test for train, test in default_folds(data, 0)]
+    assert len(three) == 3
+    assert min(map(len, three)) > 0
+
+
+def test_classes_of_one_group_each_are_refused():
+    table = sample(6).drop(columns="v")
+    table["u"] = (
+        table["patient"]
+        .map(dict.fromkeys(["p0", "p1", "p2"], "x"))
+        .fillna(table["patient"])
+    )
+    with pytest.raises(UserError, match="each class is in rows of one patient only"):
+        take_apart(table.assign(u=table["patient"]), ["u"], None, None, "patient")
+    assert take_apart(table, ["u"], None, None, "patient").groups.n_groups == 6
 
 
 @pytest.mark.parametrize(

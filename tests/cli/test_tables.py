@@ -139,3 +139,9 @@ def test_rows_and_columns_of_a_matrix_run_nothing(tmp_path):
     write_matrix(np.eye(2), ["=a", "b"], tmp_path / "m.csv")
     L = pd.read_csv(tmp_path / "m.csv", index_col=0)
     assert list(L.columns) == list(L.index) == ["'=a", "b"]
+
+
+def test_whole_numbers_beside_empty_cells_stay_whole(tmp_path):
+    answers = pd.DataFrame({"kind": np.array([3, None, -10], dtype=object)})
+    write_table(answers, tmp_path / "answers.csv")
+    assert (tmp_path / "answers.csv").read_text().split() == ["kind", "3", '""', "-10"]

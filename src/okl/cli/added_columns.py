@@ -23,7 +23,8 @@ def with_columns(
     clash = [name for name in names if name in table]
     if clash:
         raise UserError(
-            f"{option} would write a second column {clash[0]}; rename the one there is."
+            f"{option} would write a second column {clash[0]}; rename the one there "
+            "is, before the fit if it is a target of a model."
         )
     added = pd.DataFrame(values, columns=list(names), index=table.index)
     return pd.concat([table, added], axis=1)

@@ -139,6 +139,8 @@ def take_apart(
     check_task(task, targets, target_kinds)
     if one_class and not in_tree:
         check_class_sizes(targets[names[0]], of_tasks=ids is not None)
+    if one_class and groups is not None:
+        groups.check_classes(targets[names[0]].to_numpy())
     return Data(
         features=table.drop(columns=names),
         y=coded(task, targets, target_kinds),

@@ -14,6 +14,7 @@ from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
+from okl.cli.folds import default_folds
 from okl.cli.outputs import ComparedOutputs, held_out_predictions
 from okl.cli.pictures import draw, draw_class_tree
 from okl.cli.preprocessing import encoded_names, encoder_for
@@ -22,7 +23,6 @@ from okl.cli.search import (
     Candidate,
     Outcome,
     forecast,
-    n_folds_that_fit,
     prepare,
     search_structures,
 )
@@ -31,7 +31,12 @@ from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
 from okl.cli.sureness import FILE as SURENESS_FILE
 from okl.cli.sureness import Sureness, check_resamples
-from okl.cli.tables import read_table, with_names_as_text, write_matrix
+from okl.cli.tables import (
+    read_table,
+    with_cells_as_text,
+    with_names_as_text,
+    write_matrix,
+)
 from okl.cli.targets import Task, choose_targets
 from okl.cli.verdict import by_likelihood, to_compare, to_keep
 from okl.selection.folds import N_FOLDS
@@ -136,7 +141,7 @@ def fit_table(
     )
     class_tree = None
     with staged_folder(out, may_be=[SURENESS_FILE, *TREE_FILES]) as folder:
-        cells = _read(table, targets, task, task_column, in_tree=in_tree)
+        cells = _read(table, targets, task, task_column, group_column, in_tree=in_tree)
         data = take_apart(
             cells, targets, task, task_column, group_column, in_tree=in_tree
         )
@@ -152,8 +157,8 @@ def fit_table(
         check_resamples(stability, data)
         search = prepare(data, settings, n_folds)
         note(f"task: {data.task} ({data.reason})")
-        few = n_folds_that_fit(data)
-        if n_folds is None and few < N_FOLDS:
+        few = N_FOLDS if n_folds else len(default_folds(data, search.random_state))
+        if few < N_FOLDS:
             note(f"folds: {few}, as there are few {data.held_out_at_once}")
         if data.missing:
             note(f"missing targets: {missing_cells(data)}")
@@ -253,15 +258,20 @@ def _read(
     targets: Sequence[str],
     task: Task | None,
     task_column: str | None,
+    group_column: str | None,
     *,
     in_tree: bool,
 ) -> pd.DataFrame:
-    """Read a table, the ids of tasks and classes as they are written."""
-    if in_tree:
-        return read_table(path, text_columns=targets)
+    """Read a table, the ids of tasks and groups and classes as they are written."""
     table = read_table(path)
-    names = [name for name in table if name == task_column]
-    if task == "classification":
-        classes = choose_targets(list(table), targets)
-        names += classes if len(classes) == 1 else []
-    return with_names_as_text(table, path, names)
+    aside = (task_column, group_column)
+    classes: list[str] = []
+    if in_tree or task == "classification":
+        classes = choose_targets([name for name in table if name not in aside], targets)
+    written = [name for name in table if name == group_column]
+    ids = [name for name in table if name == task_column]
+    if in_tree:
+        written += classes
+    elif len(classes) == 1:
+        ids += classes
+    return with_names_as_text(with_cells_as_text(table, path, written), path, ids)

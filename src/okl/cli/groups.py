@@ -52,7 +52,13 @@ class Groups:
                 "which are of no group. Fill it in, each with a name of its own if it "
                 "belongs to no other."
             )
-        values, names = pd.factorize(table[name])
+        try:
+            values, names = pd.factorize(table[name])
+        except TypeError as error:
+            raise UserError(
+                f"the cells of --group-column {name} are no names: {error}. Expected "
+                "text, numbers, dates, or True and False."
+            ) from error
         if len(names) < _FEWEST:
             raise UserError(
                 f"--group-column {name} is {listing(names)} in each row; it takes two "
@@ -69,3 +75,25 @@ class Groups:
     def together(self) -> str:
         """Say what is held out at once."""
         return f"the rows of a {self.name} in the same one"
+
+    def sums(self, rows: np.ndarray) -> np.ndarray:
+        """Return the sums (n_groups, ...) of rows (n_samples, ...) of each group."""
+        sums = np.zeros((self.n_groups, *rows.shape[1:]))
+        np.add.at(sums, self.values, rows)
+        return sums
+
+    def check_classes(self, classes: np.ndarray) -> None:
+        """Refuse classes of which each is in one group only.
+
+        Raises
+        ------
+        UserError
+            As none could be recognised in a group that is held out.
+        """
+        pairs = pd.DataFrame({"group": self.values, "class": classes}).drop_duplicates()
+        if len(pairs) == pairs["class"].nunique():
+            raise UserError(
+                f"each class is in rows of one {self.name} only, so that none can be "
+                f"recognised where that {self.name} is held out. Name another "
+                "--group-column, or leave it out."
+            )

@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 
 from okl.cli.data import Data
 from okl.cli.errors import shown
+from okl.cli.groups import Groups
 from okl.cli.layout import WIDTH, aligned
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
@@ -39,14 +40,19 @@ class Change:
     relative : array (n_outputs,)
         The ratio of the mean errors, less one; NaN where the other is zero.
     error : array (n_outputs,)
-        Its standard error, rows taken for independent of each other.
+        Its standard error, rows or groups taken for independent of each other.
+    over : str
+        Which of these.
     """
 
     relative: np.ndarray
     error: np.ndarray
+    over: str = "rows"
 
     @classmethod
-    def of(cls, errors: np.ndarray, others: np.ndarray) -> Change:
+    def of(
+        cls, errors: np.ndarray, others: np.ndarray, groups: Groups | None = None
+    ) -> Change:
         """Compare the errors of rows (n_samples, n_outputs), NaN where there is none.
 
         The standard error is that of a ratio of means, to first order [1]_.
@@ -62,8 +68,12 @@ class Change:
             own, other = (total / n for total in sums)
             ratio = np.where(other > 0, own / other, np.nan)
             rest = np.where(both, errors - ratio * others, 0.0)
-            deviation = np.sqrt((rest**2).sum(axis=0) / np.maximum(n - 1, 1) / n)
-            return cls(ratio - 1, deviation / other)
+            parts, over = n, "rows"
+            if groups is not None:
+                rest, both = groups.sums(rest), groups.sums(both)
+                parts, over = (both > 0).sum(axis=0), f"groups of {groups.name}"
+            spread = (rest**2).sum(axis=0) * parts / np.maximum(parts - 1, 1)
+            return cls(ratio - 1, np.sqrt(spread) / n / other, over)
 
     def of_output(self, j: int) -> str:
         """Write the change of an output."""
@@ -112,7 +122,9 @@ class ComparedOutputs:
             errors_of_outputs(data, found, ids, outputs)
             for found in predictions.values()
         ]
-        change = Change.of(errors[1], errors[0]) if len(errors) == 2 else None
+        change = None
+        if len(errors) == 2:
+            change = Change.of(errors[1], errors[0], data.groups)
         squared = data.task == "regression"
         error_name = "the squared error" if squared else "the number of wrong answers"
         return cls(outputs, scores, change, name_of_scores(data), error_name)
@@ -157,7 +169,7 @@ class ComparedOutputs:
             said = (
                 f"The change is that of {self.error_name} against independent outputs "
                 "(identity), each structure with its own best kernel and alpha; ± is "
-                "one standard error over the rows."
+                f"one standard error over the {self.change.over}."
             )
             lines += ["", *wrap(said, WIDTH - 2)]
         return lines

@@ -5,9 +5,7 @@ searched, on the same folds with the same kernels and as many alphas: the differ
 it says whether learning the relations paid. Each structure is then fitted on all rows
 with the kernel of its best mean score, at the alpha that the search would choose.
 
-Folds are shuffled with a fixed seed, because tables are often sorted; rows of one group
-are in the same one. Targets are
-normalised by the estimators; predictions are in the units of the table.
+Targets are normalised by the estimators; predictions are in the units of the table.
 """
 
 from __future__ import annotations
@@ -18,12 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-)
 
 from okl import (
     OutputKernelClassifier,
@@ -33,15 +25,14 @@ from okl import (
 )
 from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
+from okl.cli.folds import default_folds, folds_of
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.candidates import OF_TASKS
 from okl.estimators.search.forecast import Forecast
-from okl.selection.folds import Folds, rows_of, splitter_of
+from okl.selection.folds import Folds
 from okl.structures import Frobenius, Identity, Structure
 
-# Rows of the smallest table.
-_FEWEST = 4
 _SHARED = (
     "fit_intercept",
     "normalize_y",
@@ -119,43 +110,6 @@ class Outcome:
         return next(c for c in self.candidates if isinstance(c.structure, Identity))
 
 
-def n_folds_that_fit(data: Data) -> int:
-    """Return how many folds there are by default: five, or fewer with few rows."""
-    stratify = data.single_classification
-    folds = splitter_of(None, data.y, stratify=stratify, random_state=0)
-    n_folds = int(folds.get_n_splits())
-    return n_folds if data.groups is None else min(n_folds, data.groups.n_groups)
-
-
-def folds_of(data: Data, n_folds: int) -> Folds:
-    """Return the folds: shuffled, and stratified where there is one class a row.
-
-    Rows of one group are in the same fold.
-    """
-    n_samples, groups = len(data.features), data.groups
-    if n_samples < _FEWEST:
-        raise UserError(
-            f"the table has {n_samples} rows; to hold some out takes {_FEWEST}, two "
-            "folds of two rows each."
-        )
-    if not 2 <= n_folds <= n_samples // 2:
-        raise UserError(
-            f"--cv {n_folds} does not fit: expected at least 2 folds, of at least two "
-            f"rows each, and the table has {n_samples} rows."
-        )
-    if groups is not None and n_folds > groups.n_groups:
-        raise UserError(
-            f"--cv {n_folds} does not fit: rows with the same {groups.name} are held "
-            f"out together, and there are {groups.n_groups} groups of them."
-        )
-    options = {"n_splits": n_folds, "shuffle": True, "random_state": 0}
-    if groups is None:
-        kind = StratifiedKFold if data.single_classification else KFold
-        return rows_of(kind(**options), data.features, data.y)
-    kind = StratifiedGroupKFold if data.single_classification else GroupKFold
-    return rows_of(kind(**options), data.features, data.y, groups=groups.values)
-
-
 def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     """Return the search, not fitted.
 
@@ -179,7 +133,11 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
             f"--set {foreign[0]} is for targets that are {other}, and here the "
             f"task is {data.task}; leave it out."
         )
-    folds = folds_of(data, n_folds_that_fit(data) if n_folds is None else n_folds)
+    seed = settings.search.get("random_state", 0)
+    if n_folds is None:
+        folds = default_folds(data, seed)
+    else:
+        folds = folds_of(data, n_folds, seed)
     # without a number of folds kernels are compared by leave-one-out where that is
     # exact and rows are of no group, but structures on folds: pair by pair
     given = all("known" in structure.capabilities for structure in structures)
@@ -227,8 +185,10 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
             _candidate(search, row, X, data.y, ids)
             for row in range(len(search.structures))
         ]
-    n_folds = search.scores_.shape[-1]
-    return Outcome(search, candidates, ids, folds_of(data, n_folds))
+    folds = search.cv
+    if folds is None:
+        folds = folds_of(data, search.scores_.shape[-1], search.random_state)
+    return Outcome(search, candidates, ids, folds)
 
 
 def _refused() -> AbstractContextManager[None]:

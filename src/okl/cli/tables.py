@@ -133,6 +133,27 @@ def with_names_as_text(
     return table.assign(**texts)
 
 
+def with_cells_as_text(
+    table: pd.DataFrame, path: Path, names: Sequence[str]
+) -> pd.DataFrame:
+    """Return a table that was read, with some columns of a text file as written.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What `read_table` returned.
+    path : Path
+        Where it is from.
+    names : sequence of str
+        The columns.
+    """
+    cells = read_cells(path) if names else None
+    if cells is None:
+        return table
+    texts = {name: cells[name].where(table[name].notna(), None) for name in names}
+    return table.assign(**texts)
+
+
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table, without row labels, in the format its name tells."""
     suffix = format_of(path)
@@ -158,7 +179,12 @@ def as_text(cell: Any) -> Any:
 def _inert(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose names and cells no spreadsheet takes for formulas."""
     texts = table.select_dtypes(exclude=["number", "bool"]).columns
-    inert = table.assign(**{name: table[name].map(as_text) for name in texts})
+    # as objects: of whole numbers beside an empty cell `map` would make decimals
+    cells = {
+        name: pd.Series([as_text(one) for one in table[name]], table.index, object)
+        for name in texts
+    }
+    inert = table.assign(**cells)
     return inert.set_axis([as_text(name) for name in table], axis="columns")
 
 

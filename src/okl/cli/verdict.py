@@ -80,11 +80,13 @@ def answer(candidate: Candidate, outcome: Outcome) -> Answer:
 def to_keep(outcome: Outcome) -> Candidate:
     """Return the best structure that paid, identity where none did.
 
-    Where there are classes without rows, of which identity knows nothing, that is the
-    best that predicts them.
+    One output has no relations that could. Where there are classes without rows, of
+    which identity knows nothing, that is the best that predicts them.
     """
     if knows_more(outcome):
         return max(knows_more(outcome), key=lambda c: c.score)
+    if len(outcome.baseline.model.output_kernel_) == 1:
+        return outcome.baseline
     paid = [c for c in related(outcome) if answer(c, outcome) == "yes"]
     return max(paid, key=lambda c: c.score, default=outcome.baseline)
 

@@ -174,8 +174,8 @@ class CrossValidated(OutputKernelModel):
         Returns
         -------
         Forecast
-            Its ``seconds`` are mostly right to a factor of three, ``memory`` is the
-            bytes of arrays at the peak, beside X and y; ``print`` shows a sentence.
+            Its ``seconds`` are mostly right to a factor of three, ``memory`` is bytes
+            of arrays at the peak, beside X and y; ``print`` shows a sentence.
         """
         *_, search = clone(self)._planned(X, y, sample_weight, task, params)
         return Forecast.of(search)
@@ -194,8 +194,7 @@ class CrossValidated(OutputKernelModel):
         self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
     ) -> tuple[Any, np.ndarray, TrainingTargets, Search]:
         """Check what was given to fit; return rows, targets and what is searched."""
-        loss = self._checked_loss()
-        X, y, targets = self._enter(X, y, loss, sample_weight, task)
+        X, y, targets = self._enter(X, y, self._checked_loss(), sample_weight, task)
         targets.require_classes(self)
         observed = targets.observed
         if (n_samples := len(observed.counted())) < 2:
@@ -230,10 +229,11 @@ class CrossValidated(OutputKernelModel):
             n_jobs=self.n_jobs,
             budget=budget,
             alpha_per_output=self.alpha_per_output,
+            leaves_one_out=self.cv is None,
             search=self.search,
         )
         first = second = one_out
-        in_closed_form = self.cv is None and one_out.in_eigenbasis(kernels)
+        in_closed_form = one_out.leaves_one_out and one_out.in_eigenbasis(kernels)
         if not (in_closed_form and all("known" in s.capabilities for s in structures)):
             folds = split(
                 self.cv,

@@ -66,9 +66,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         Whether each output has an alpha of its own: that of the grid with the least
         loss on held-out rows, with independent outputs. With other structures, and
         scores, alphas keep their ratios, and one factor of them is chosen. Rows are
-        left out one by one in closed form for the squared loss and complete targets;
-        else they are those of the folds, which takes as many fits again. See also
-        `GradientSearchCV`.
+        left out one by one in closed form for the squared loss, complete targets and no
+        ``cv``; else they are those of the folds, which takes as many fits again. See
+        also `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from inspect import signature
 from typing import Any
 
@@ -42,6 +43,12 @@ def routed(
     of_scores = {} if weights is None else {"sample_weight": weights}
     if not get_config()["enable_metadata_routing"]:
         _check_known(params)
+        if estimator.cv is None and params.pop("groups", None) is not None:
+            warnings.warn(
+                "groups are ignored: without cv rows are held out one by one, or in "
+                "folds that know no groups. Pass cv=GroupKFold(), say.",
+                stacklevel=2,
+            )
         if estimator.scoring is None:
             return params, of_scores
         return params, _for_rows(of_scores) if _takes_weights(scorer) else {}

@@ -63,14 +63,14 @@ class Experiment:
         Row numbers to train on and to test; None for leave-one-out in closed form.
     alphas, eps
         The grid, as estimators take it.
-    fit_intercept, tol, max_iter, n_jobs
+    fit_intercept, tol, max_iter, n_jobs, search
         As in the estimators.
     budget : float
         Bytes that kernel matrices may take.
     alpha_per_output : bool
         Whether each output has an alpha of its own.
-    search : {"staged", "compare", "full"}
-        As in the estimators.
+    leaves_one_out : bool
+        Whether these are by rows left out one by one, where exact, for all folds.
     """
 
     X: Any
@@ -85,6 +85,7 @@ class Experiment:
     n_jobs: int | None
     budget: float
     alpha_per_output: bool = False
+    leaves_one_out: bool = True
     search: str = "staged"
 
     def __post_init__(self) -> None:
@@ -281,7 +282,7 @@ class Experiment:
         observed, copies = self.targets.observed, self.targets.row_weights
         formulation = observed.formulate(inputs, Identity())
         grid = alpha_grid(formulation.problem, self.alphas, self.eps)
-        if has_closed_form(formulation):
+        if self.leaves_one_out and has_closed_form(formulation):
             losses = left_out_losses(inputs, formulation, grid, copies)
         else:
             judge = OutputLosses(observed)
