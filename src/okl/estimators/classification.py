@@ -90,12 +90,14 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         if by_label and self.fit_intercept and "probabilities" in loss.capabilities:
             self._log_odds = log_odds(observed)
         given = checked_weights(sample_weight, labels.shape)
+        entries = given is not None and given.shape[1] > 1
         one = targets.shape[1] == 1 and coder.kind == "binary" and tasks is None
         entered = TrainingTargets(
             observed,
             one_dimensional=one,
             row_weights=of_rows(weights),
-            score_weights=of_rows(combined(given, of_classes)),
+            # labels have weights of their own in a score, classes one a row
+            score_weights=given if entries else of_rows(combined(given, of_classes)),
             candidates=candidates,
         )
         return X, labels, entered

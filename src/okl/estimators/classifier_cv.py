@@ -66,16 +66,34 @@ class _HeldOutClassifier(ClassifierMixin, StandIn):
         return self.coder.labels(X)
 
     def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
-        weights = {"sample_weight": sample_weight}
         if "probabilities" not in self.loss.capabilities:
-            return accuracy_score(y, self.predict(X), **weights)
-        chances = self.predict_proba(X)
-        return -float(log_loss(y, chances, labels=self.classes_, **weights))
+            y, sample_weight = _by_row(y, sample_weight)
+            return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+        loss = log_loss(
+            y,
+            self.predict_proba(X),
+            labels=self.classes_,
+            sample_weight=sample_weight,
+        )
+        return -float(loss)
 
     def row_scores(self, y: np.ndarray, weights: np.ndarray | None) -> RowScores | None:
         if "probabilities" not in self.loss.capabilities or y.ndim > 1:
             return None
         return RowScores.of(self.coder, y, weights)
+
+
+def _by_row(y: np.ndarray, weights: np.ndarray | None) -> Any:
+    """Return labels and a weight for each row, for scores that know no others.
+
+    Labels whose weight is zero were not observed; the weight of a row is the mean of
+    the others.
+    """
+    if weights is None or weights.ndim == 1:
+        return y, weights
+    seen = weights > 0
+    total, counted = weights.sum(axis=1), np.maximum(seen.sum(axis=1), 1)
+    return np.where(seen, y, np.nan), total / counted
 
 
 class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):

@@ -115,7 +115,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     best_score_ : float
         Minus the criterion, without the priors, evaluated at the end without warm
         starts: the larger the better. Scores of different criteria, or targets, cannot
-        be compared.
+        be compared; under the likelihoods independent outputs have a variance of the
+        noise each, others one together.
     criterion_ : str
         The criterion, as its class is called.
     cv_results_ : dict of arrays

@@ -38,7 +38,7 @@ def best_density(y, covariance, groups, *, intercept):
 def expected(y, covariance, groups, *, intercept):
     """Return J of these entries: it leaves constants of the density out."""
     density, size = best_density(y, covariance, groups, intercept=intercept)
-    rest = size / 2 * (np.log(2 * np.pi) + 1 - np.log(size))
+    rest = size / 2 * (np.log(2 * np.pi) + 1)
     if intercept:
         rest -= sum(np.log(np.sum(group)) for group in groups) / 2
     return -density - rest

@@ -5,9 +5,9 @@ Squared loss, L and alpha are a Gaussian process: Y has the covariance sigma^2 (
 weight. (Unlike copies of a row, which would say that there is no noise at all.) The
 intercept is integrated out under a flat prior, and sigma^2 is set to its best value:
 one for each output where L couples none, one for all outputs where it does. Minus the
-logarithm is then, up to constants,
+logarithm is then, up to constants that are the same for all L,
 
-.. math:: J = \tfrac12 \sum_j \left[(n_j - 1) \log y_j' c_j
+.. math:: J = \tfrac12 \sum_j \left[(n_j - 1) \log \frac{y_j' c_j}{n_j - 1}
               + \log |A_j| + \log 1' A_j^{-1} 1\right],
 
 n_j for n_j - 1 and no last term without an intercept.
@@ -42,7 +42,8 @@ class RestrictedLikelihood(ClosedFormCriterion):
             norms, freedom = np.full(m, norms.sum()), np.full(m, freedom.sum())
         scored = np.concatenate([block.outputs for block in model.blocks])
         scored = scored[:1] if coupled else scored
-        value += float(np.sum(freedom[scored] * np.log(norms[scored]))) / 2
+        noise = norms[scored] / freedom[scored]
+        value += float(np.sum(freedom[scored] * np.log(noise))) / 2
         # norms of zero are those of constant outputs, which no block has
         precisions = freedom / np.where(norms > 0, norms, 1.0)
         parts, inside = [], np.zeros(m)
