@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
 
 from okl.kernels import Constant, Laplacian, Linear, Matern
 from okl.losses import Huber, Softmax
@@ -63,16 +64,16 @@ def test_columns_that_do_nothing_have_large_widths(monkeypatch):
     alike = recipe.kernel_of_folds(rows, FOLDS)
     assert spread(alike) == pytest.approx(1.0)
     better = rows.value(alike, criterion) - rows.value(kernel, criterion)
-    assert better > 2.0 - recipe._CLEAR
+    assert better > 2.0 + recipe._CLEAR
 
 
 @pytest.mark.parametrize(("more", "searches"), [(-0.01, 3), (0.01, 5)])
 @pytest.mark.parametrize(
-    ("n_noise", "chance"), [(0, 0.5), (3, 2.0), (19, 10.0), (98, 17.5)]
+    ("n_noise", "asked"), [(0, 0.25), (3, 1.0), (19, 5.0), (98, 17.5)]
 )
-def test_widths_have_to_gain_more_than_chance(more, searches, n_noise, chance):
+def test_widths_have_to_gain_something_each(more, searches, n_noise, asked):
     rows, _ = rows_of(n_noise)
-    values = iter([40.0, 41.0, 40.0 - chance - more, 1.0, 1.0])
+    values = iter([40.0, 41.0, 40.0 - asked - more, 1.0, 1.0])
     learned = []
 
     def learn(self, start, criterion, max_iter):
@@ -84,20 +85,15 @@ def test_widths_have_to_gain_more_than_chance(more, searches, n_noise, chance):
     assert len(learned) == searches
 
 
-def test_a_few_of_many_columns_are_found(monkeypatch):
-    """They gain less than as many free parameters as columns may by chance."""
-    rows, _ = rows_of(78, slope=4.0, n=120)
+def test_a_few_of_many_columns_are_found():
+    rows, _ = rows_of(198, slope=8.0, n=120)
     for one in parts(recipe.kernel_of_folds(rows, halves(120))):
         assert np.max(widths(one)[:2]) < np.median(widths(one)[2:])
-    monkeypatch.setattr(recipe, "_FREE", 79)
-    assert spread(recipe.kernel_of_folds(rows, halves(120))) == pytest.approx(1.0)
 
 
 def test_widths_that_do_not_pay_are_not_kept():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(120, 6))
-    distance = np.linalg.norm(X, axis=1) + 0.3 * rng.normal(size=120)
-    observed = Observed(np.eye(2)[(distance < 5.3**0.5).astype(int)], Softmax())
+    X, y = load_breast_cancer(return_X_y=True)
+    X, observed = X[:120], Observed(np.eye(2)[y[:120]], Softmax())
     rows = StandardRows((X - X.mean(0)) / X.std(0), observed, True, None)
     kernel = recipe.kernel_of_folds(rows, halves(120))
     assert spread(kernel) == pytest.approx(1.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from okl.cli.columns import Kind, kinds_of, plain
@@ -68,6 +69,13 @@ class Data:
     def single_classification(self) -> bool:
         """Whether y is one column of classes."""
         return self.task == "classification" and len(self.target_kinds) == 1
+
+    @property
+    def observed(self) -> np.ndarray:
+        """Whether each row has a target (n_samples,)."""
+        if self.single_classification:
+            return np.ones(len(self.features), dtype=bool)
+        return self.y.notna().any(axis=1).to_numpy()
 
     @property
     def missing(self) -> dict[str, int]:

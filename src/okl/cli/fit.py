@@ -264,9 +264,9 @@ def _read(
 ) -> pd.DataFrame:
     """Read a table, the ids of tasks and groups and classes as they are written."""
     table = read_table(path)
-    aside = (task_column, group_column)
-    classes: list[str] = []
-    if in_tree or task == "classification":
+    aside, classes = (task_column, group_column), []
+    # one that is set aside is refused, with what to do, where the table is taken apart
+    if (in_tree or task == "classification") and not set(aside) & set(targets):
         classes = choose_targets([name for name in table if name not in aside], targets)
     written = [name for name in table if name == group_column]
     ids = [name for name in table if name == task_column]

@@ -32,7 +32,7 @@ def default_folds(data: Data, seed: int | None) -> Folds:
     # where groups are classes some folds may be left without any
     for fewer in range(min(n_folds, data.groups.n_groups), 1, -1):
         found = folds_of(data, fewer, seed)
-        if all(len(test) for _, test in found):
+        if all(np.any(data.observed[test]) for _, test in found):
             break
     return found
 

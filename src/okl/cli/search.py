@@ -30,7 +30,7 @@ from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.candidates import OF_TASKS
 from okl.estimators.search.forecast import Forecast
-from okl.selection.folds import Folds
+from okl.selection.folds import Folds, split
 from okl.structures import Frobenius, Identity, Structure
 
 _SHARED = (
@@ -187,7 +187,16 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
         ]
     folds = search.cv
     if folds is None:
-        folds = folds_of(data, search.scores_.shape[-1], search.random_state)
+        # as the estimator does: rows without a target are in none
+        folds = split(
+            None,
+            X,
+            np.asarray(data.y),
+            np.flatnonzero(data.observed),
+            stratify=data.single_classification,
+            random_state=search.random_state,
+            metadata={},
+        )
     return Outcome(search, candidates, ids, folds)
 
 

@@ -178,10 +178,10 @@ def as_text(cell: Any) -> Any:
 
 def _inert(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose names and cells no spreadsheet takes for formulas."""
-    texts = table.select_dtypes(exclude=["number", "bool"]).columns
+    texts = table.select_dtypes(exclude=["number", "bool", "datetime", "datetimetz"])
     # as objects: of whole numbers beside an empty cell `map` would make decimals
     cells = {
-        name: pd.Series([as_text(one) for one in table[name]], table.index, object)
+        name: pd.Series([as_text(one) for one in texts[name]], table.index, object)
         for name in texts
     }
     inert = table.assign(**cells)

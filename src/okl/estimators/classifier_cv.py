@@ -111,8 +111,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
     kernel with nu 5/2, and one width, on standardised columns, and those of a linear
     and of a Laplacian kernel. A width for each column takes the place of the one where
-    it raises the log likelihood of held-out rows by more than chance does: by a half
-    for each column but the first, by 17.5 with 36 and more. The kernel is the mean of
+    it raises the log likelihood of held-out rows by a quarter for each column but the
+    first, by 17.5 with 71 and more. The kernel is the mean of
     the two sums, or one of them that is clearly better, by 3. What is learned maximises
     that log likelihood, of five stratified folds: that of the loss where it has
     probabilities, else of the softmax for one of several classes, and of the logistic

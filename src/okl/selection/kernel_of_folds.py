@@ -8,11 +8,11 @@ mean is better than either on most sets.
 Columns that do not matter are noise in the distances of rows, which no width for all
 can take away. A width for each column can, but with few rows it fits the folds too
 closely: parameters that do nothing raise the log likelihood of these very rows by about
-a half each. The widths are kept where they raise it by more than that, though by no
-more than is asked of 35 of them: a prior holds many widths together. The loss of
-classes is minus a log likelihood; where all of it is less than that, they are not
-tried. To ask for more, so that chance seldom keeps them, refuses widths on many sets
-where they are better; where they are not they do little harm.
+a half each. The widths are kept where they raise it by a quarter each, though no more
+is asked of all of them than of 70, as a prior holds many widths together. To ask for
+what chance hardly ever gives refuses widths on many sets where they are better; where
+they are not they do little harm. The loss of classes is minus a log likelihood; where
+all of it is less than is asked, widths are not tried.
 
 There may be a second minimum where there are few rows, a nearly linear kernel. To
 search for it does not pay on most sets (docs/reproductions/class_peers.md).
@@ -46,9 +46,9 @@ Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 _ITERATIONS, _TRIED = 6, 3
 # Relative gap of the fits to the folds.
 _TOL = 1e-6
-# By how much a width that does nothing raises a log likelihood, and of how many that is
-# asked at most. Asked of 20, images of digits have widths and predict a little worse.
-_BY_CHANCE, _FREE = 0.5, 35
+# By how much each width has to raise a log likelihood, and all of them at most. With a
+# smaller maximum images of digits have widths, and predict a little worse.
+_EACH, _ALL = 0.25, 17.5
 # By how much the log likelihood of one kernel is above that of the mean, to be clear.
 _CLEAR = 3.0
 
@@ -75,10 +75,10 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
         found.append(learned(with_laplacian(found[0].kernel, d)))
     best = min(found, key=_value)
     gain = partial(_gain, rows.observed, best.value)
-    by_chance = _BY_CHANCE * min(d - 1, _FREE)
-    if 1 < d <= MOST_WIDTHS and gain(0.0) > by_chance:
+    asked = min(_EACH * (d - 1), _ALL)
+    if 1 < d <= MOST_WIDTHS and gain(0.0) > asked:
         tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
-        if gain(tried.value) > by_chance:
+        if gain(tried.value) > asked:
             found = [learned(with_widths(one.kernel, rows.Z)) for one in found]
             best = min(found, key=_value)
     if len(found) == 1:

@@ -101,7 +101,8 @@ def fit(
         int | None,
         typer.Option(
             help="Number of folds; 5 by default, or fewer of few rows. Kernels are "
-            "then compared by leaving rows out one by one where that is exact."
+            "then compared by leaving rows out one by one where that is exact, unless "
+            "rows are of groups."
         ),
     ] = None,
     stability: Annotated[

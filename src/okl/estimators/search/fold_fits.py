@@ -100,11 +100,13 @@ def still_needed(
         Nothing of a structure that was dropped.
     """
     by_all = np.all([one.fitted for one in scores], axis=0)
-    settled = by_all | np.any([one.dropped for one in scores], axis=0)
+    dropped = np.any([one.dropped for one in scores], axis=0)
     needed = np.zeros(grids.shape, dtype=bool)
     for row in np.flatnonzero(by_all.any(axis=1)):
         there, alphas = by_all[row], grids[row]
         below = alphas <= end_of_path(means[row, there], alphas[there])
+        # nor below one that was clearly behind
+        below |= dropped[row] & (alphas < alphas[there].min())
         until = int(np.argmax(below)) + 1 if np.any(below) else len(alphas)
-        needed[row, :until] = ~settled[row, :until]
+        needed[row, :until] = ~(there | dropped[row])[:until]
     return needed

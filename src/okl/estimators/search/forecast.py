@@ -99,7 +99,7 @@ class Forecast:
         alphas = grid_length(second)
         for size in chosen:
             seconds += _of_trial(second, n, size, structures, alphas, decomposes)
-            if second.alpha_per_output and not decomposes:
+            if second.alpha_per_output and not (decomposes and second.leaves_one_out):
                 seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
         known = any("known" in s.capabilities for s in structures)
         if decomposes and second.folds is not None and not known:

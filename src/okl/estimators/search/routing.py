@@ -10,6 +10,8 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.metadata_routing import process_routing
 
+from okl.estimators.base import FIT_DEPTH
+
 
 def routed(
     estimator: Any,
@@ -47,7 +49,7 @@ def routed(
             warnings.warn(
                 "groups are ignored: without cv rows are held out one by one, or in "
                 "folds that know no groups. Pass cv=GroupKFold(), say.",
-                stacklevel=2,
+                stacklevel=FIT_DEPTH + 1,
             )
         if estimator.scoring is None:
             return params, of_scores

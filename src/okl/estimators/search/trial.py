@@ -111,9 +111,14 @@ class Trial:
     @property
     def rival(self) -> np.ndarray | None:
         """What the next kernel has to come near to on the first fold, if anything."""
-        if self.race is None or self.best == -float("inf"):
+        if self.race is None:
             return None
-        return self.race[self._highest]
+        # of alphas that the first fold was fitted at afterwards it said no more
+        known = ~np.isnan(self.means) & ~np.isnan(self.race[..., 0])
+        if not np.any(known):
+            return None
+        means = np.where(known, self.means, -np.inf)
+        return self.race[np.unravel_index(np.argmax(means), means.shape)]
 
     @property
     def best(self) -> float:
