@@ -86,7 +86,7 @@ def test_widths_have_to_gain_something_each(more, searches, n_noise, asked):
 
 
 def test_a_few_of_many_columns_are_found():
-    rows, _ = rows_of(198, slope=8.0, n=120)
+    rows, _ = rows_of(78, slope=20.0, n=120)
     for one in parts(recipe.kernel_of_folds(rows, halves(120))):
         assert np.max(widths(one)[:2]) < np.median(widths(one)[2:])
 
