@@ -514,8 +514,11 @@ def test_classes_and_tasks_keep_their_zeros(okl, tmp_path, others):
     assert model.task_column == ("code", "text")
 
 
-def test_held_out_scores_are_those_of_the_folds_of_the_search(okl, related, tmp_path):
-    data = take_apart(related, ["y_a", "y_b"], None)
+@pytest.mark.parametrize("n_empty", [0, 7])
+def test_held_out_scores_are_those_of_the_folds_of_the_search(related, n_empty):
+    table = related.copy()
+    table.loc[table.index[:n_empty], ["y_a", "y_b"]] = np.nan
+    data = take_apart(table, ["y_a", "y_b"], None)
     X = data.features[["height", "width"]].to_numpy()
     settings = parse_settings(["rbf"], [], ["alphas=[1.0]", "random_state=3"])
     outcome = search_structures(data, X, prepare(data, settings, None))
@@ -526,7 +529,7 @@ def test_held_out_scores_are_those_of_the_folds_of_the_search(okl, related, tmp_
         np.testing.assert_allclose(scores, candidate.scores, rtol=5e-3)
 
 
-def test_one_output_keeps_independent_outputs(okl, related, tmp_path):
+def test_one_output_keeps_independent_outputs(related):
     table = related[["height", "width"]].assign(tall=related["y_a"] > 0)
     data = take_apart(table, ["tall"], None)
     X = data.features.to_numpy()

@@ -11,7 +11,7 @@ from okl import OutputKernelRegressorCV
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
 from okl.cli.fit import _read
-from okl.cli.folds import default_folds, folds_of
+from okl.cli.folds import default_folds, folds_of, given_folds
 from okl.cli.groups import Groups
 from okl.cli.outputs import Change
 from okl.cli.search import prepare
@@ -156,6 +156,20 @@ def test_folds_by_default_all_have_rows():
     assert min(map(len, three)) > 0
 
 
+def test_groups_without_targets_leave_no_fold_without_any():
+    table = sample(5).sort_values("patient", ignore_index=True)
+    table.loc[:4, ["u", "v"]] = np.nan
+    data = take_apart(table, ["u", "v"], None, None, "patient")
+    assert len(default_folds(data, 0)) == 4
+    with pytest.raises(UserError, match="--cv 5 does not fit: it leaves a fold with"):
+        given_folds(data, 5, 0)
+    assert len(given_folds(data, 4, 0)) == 4
+    table.loc[:19, ["u", "v"]] = np.nan  # all patients but one
+    data = take_apart(table, ["u", "v"], None, None, "patient")
+    with pytest.raises(UserError, match="two folds cannot both have targets"):
+        default_folds(data, 0)
+
+
 def test_classes_of_one_group_each_are_refused():
     table = sample(6).drop(columns="v")
     table["u"] = (
@@ -182,6 +196,14 @@ def test_classes_of_one_group_each_are_refused():
         (
             ["--group-column", "patient", "--stability", "13"],
             "at most the 12 groups of --group-column patient",
+        ),
+        (
+            ["--group-column", "u", "--task", "classification"],
+            "--target and --group-column are both u",
+        ),
+        (
+            ["--task-column", "u", "--tree", "paths"],
+            "--target and --task-column are both u",
         ),
         (
             ["--group-column", "patient", "--task-column", "patient"],

@@ -145,3 +145,10 @@ def test_whole_numbers_beside_empty_cells_stay_whole(tmp_path):
     answers = pd.DataFrame({"kind": np.array([3, None, -10], dtype=object)})
     write_table(answers, tmp_path / "answers.csv")
     assert (tmp_path / "answers.csv").read_text().split() == ["kind", "3", '""', "-10"]
+
+
+def test_dates_are_written_as_dates(tmp_path):
+    when = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=2)})
+    write_table(when, tmp_path / "when.csv")
+    lines = (tmp_path / "when.csv").read_text().split()
+    assert lines == ["when", "2020-01-01", "2020-01-02"]

@@ -168,6 +168,8 @@ def test_seconds_grow_with_what_is_searched():
         regressor("rbf", alphas=8),
         regressor("rbf", cv=6),
         regressor(kernels=["rbf", "laplacian"]),
+        # chosen on the folds that are given
+        regressor("rbf", alpha_per_output=True),
     ):
         assert larger.forecast(X, Y).seconds > 1.2 * base
 

@@ -8,10 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import LeaveOneGroupOut
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.datasets import make_text_tree
 from okl.estimators.search.race import PartScores, can_race, in_the_race
+from okl.estimators.search.trials import Experiment
 from okl.kernels import Gaussian, Linear
 from okl.structures import Identity, Tree
 from tests.covering import later
@@ -182,6 +184,33 @@ def test_kernels_race(order):
         assert np.all(left_out[4:])
     assert np.all(full.cv_results_["mean_test_score"][left_out] < full.best_score_)
     assert np.all(staged.cv_results_["rank_test_score"][left_out] > 1)
+
+
+@pytest.mark.parametrize("place", [0, 5])
+def test_a_fold_unlike_the_others_does_not_end_the_race_of_kernels(place):
+    """The best alpha of the first kernel may be one that it was fitted at later."""
+    rng = np.random.default_rng(1)
+    X, sites = rng.normal(size=(240, 2)), np.repeat(np.arange(6), 40)
+    y = (np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) > 0).astype(int)
+    noise = sites == place
+    y[noise] = rng.integers(0, 2, noise.sum())
+    cv = list(LeaveOneGroupOut().split(X, y, sites))
+    original, rivals = Experiment.run, []
+
+    def run(self, kernel, structures, step, rival=None):
+        rivals.append(rival)
+        return original(self, kernel, structures, step, rival)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Experiment, "run", run)
+        OutputKernelClassifierCV(
+            kernels=[Gaussian(0.5), Linear()],
+            alphas=np.geomspace(30, 1e-4, 10),
+            cv=cv,
+            tol=1e-5,
+        ).fit(X, y)
+    assert rivals[0] is None
+    assert np.all(np.isfinite(rivals[1]))
 
 
 def test_an_edge_of_the_grid_is_noticed_where_all_else_is_left_out():

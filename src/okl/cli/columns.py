@@ -61,6 +61,20 @@ def kind_of(column: pd.Series) -> Kind | None:
     return None
 
 
+def check_there(table: pd.DataFrame, option: str, name: str) -> None:
+    """Refuse the name of a column that an option gives, if there is none.
+
+    Raises
+    ------
+    UserError
+        With those that there are.
+    """
+    if name not in table:
+        raise UserError(
+            f"no column is called {option} {name}. The table has: {listing(table, 40)}."
+        )
+
+
 def check_complete(
     table: pd.DataFrame, names: Iterable[str], may_be_empty: Collection[str] = ()
 ) -> None:

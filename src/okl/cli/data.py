@@ -59,13 +59,6 @@ class Data:
     groups: Groups | None = None
 
     @property
-    def held_out_at_once(self) -> str:
-        """What there are few of, where there are few folds."""
-        if self.groups is None:
-            return "rows, or few of each class"
-        return f"groups of rows with the same {self.groups.name}, or few of each class"
-
-    @property
     def single_classification(self) -> bool:
         """Whether y is one column of classes."""
         return self.task == "classification" and len(self.target_kinds) == 1

@@ -31,12 +31,7 @@ from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
 from okl.cli.sureness import FILE as SURENESS_FILE
 from okl.cli.sureness import Sureness, check_resamples
-from okl.cli.tables import (
-    read_table,
-    with_cells_as_text,
-    with_names_as_text,
-    write_matrix,
-)
+from okl.cli.tables import read_table, with_names_as_text, write_matrix
 from okl.cli.targets import Task, choose_targets
 from okl.cli.verdict import by_likelihood, to_compare, to_keep
 from okl.selection.folds import N_FOLDS
@@ -159,7 +154,8 @@ def fit_table(
         note(f"task: {data.task} ({data.reason})")
         few = N_FOLDS if n_folds else len(default_folds(data, search.random_state))
         if few < N_FOLDS:
-            note(f"folds: {few}, as there are few {data.held_out_at_once}")
+            groups = "" if data.groups is None else f"groups of {data.groups.name}, or "
+            note(f"folds: {few}, as there are few {groups or 'rows, or '}of each class")
         if data.missing:
             note(f"missing targets: {missing_cells(data)}")
         encoder = encoder_for(data.feature_kinds)
@@ -268,10 +264,10 @@ def _read(
     # one that is set aside is refused, with what to do, where the table is taken apart
     if (in_tree or task == "classification") and not set(aside) & set(targets):
         classes = choose_targets([name for name in table if name not in aside], targets)
-    written = [name for name in table if name == group_column]
     ids = [name for name in table if name == task_column]
+    texts = [name for name in table if name == group_column]
     if in_tree:
-        written += classes
+        texts += classes
     elif len(classes) == 1:
         ids += classes
-    return with_names_as_text(with_cells_as_text(table, path, written), path, ids)
+    return with_names_as_text(table, path, ids, texts)

@@ -23,18 +23,48 @@ _FEWEST, _FEWEST_OF_A_CLASS = 4, 2
 
 
 def default_folds(data: Data, seed: int | None) -> Folds:
-    """Return five folds, or fewer with few rows, or groups."""
+    """Return five folds, or fewer with few rows, or groups.
+
+    Raises
+    ------
+    UserError
+        If there are not enough rows, or groups with targets, for two.
+    """
     stratify = data.single_classification
-    folds = splitter_of(None, data.y, stratify=stratify, random_state=0)
-    n_folds = int(folds.get_n_splits())
+    usual = splitter_of(None, data.y, stratify=stratify, random_state=0).get_n_splits()
     if data.groups is None:
-        return folds_of(data, n_folds, seed)
-    # where groups are classes some folds may be left without any
-    for fewer in range(min(n_folds, data.groups.n_groups), 1, -1):
-        found = folds_of(data, fewer, seed)
-        if all(np.any(data.observed[test]) for _, test in found):
-            break
+        return folds_of(data, usual, seed)
+    # groups whose classes differ, or without targets, may leave a fold with nothing
+    for n_folds in range(min(usual, data.groups.n_groups), 1, -1):
+        found = folds_of(data, n_folds, seed)
+        if not _lack_targets(found, data):
+            return found
+    raise UserError(
+        f"two folds cannot both have targets where the rows of a {data.groups.name} "
+        "are held out together. Leave --group-column out, or name another column."
+    )
+
+
+def given_folds(data: Data, n_folds: int, seed: int | None) -> Folds:
+    """Return so many folds.
+
+    Raises
+    ------
+    UserError
+        If the table does not have so many.
+    """
+    found = folds_of(data, n_folds, seed)
+    if data.groups is not None and _lack_targets(found, data):
+        raise UserError(
+            f"--cv {n_folds} does not fit: it leaves a fold without any target, as the "
+            f"rows of a {data.groups.name} are held out together. Give fewer."
+        )
     return found
+
+
+def _lack_targets(folds: Folds, data: Data) -> bool:
+    """Tell whether there is a fold of which no row has a target."""
+    return not all(np.any(data.observed[test]) for _, test in folds)
 
 
 def folds_of(data: Data, n_folds: int, seed: int | None) -> Folds:

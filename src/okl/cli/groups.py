@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from okl.cli.columns import check_there
 from okl.cli.errors import UserError, listing
 
 _FEWEST = 2
@@ -40,11 +41,7 @@ class Groups:
         UserError
             If it is not there, not complete, or the same in each row.
         """
-        if name not in table:
-            raise UserError(
-                f"no column is called --group-column {name}. The table has: "
-                f"{listing(table, 40)}."
-            )
+        check_there(table, "--group-column", name)
         empty = int(table[name].isna().sum())
         if empty:
             raise UserError(
@@ -70,11 +67,6 @@ class Groups:
     def n_groups(self) -> int:
         """How many there are."""
         return int(self.values.max()) + 1
-
-    @property
-    def together(self) -> str:
-        """Say what is held out at once."""
-        return f"the rows of a {self.name} in the same one"
 
     def sums(self, rows: np.ndarray) -> np.ndarray:
         """Return the sums (n_groups, ...) of rows (n_samples, ...) of each group."""

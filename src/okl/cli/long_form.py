@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from okl.cli.columns import Kind, kinds_of, plain
-from okl.cli.errors import UserError, listing
+from okl.cli.columns import Kind, check_there, kinds_of, plain
+from okl.cli.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,7 @@ class Ids:
         UserError
             If it is not there, not complete, or another task in each row.
         """
-        if name not in table:
-            raise UserError(
-                f"no column is called --task-column {name}. The table has: "
-                f"{listing(table, 40)}."
-            )
+        check_there(table, "--task-column", name)
         (kind,) = kinds_of(table[[name]]).values()
         values = ids_in(table, name, kind)
         if len(np.unique(values)) == len(values):

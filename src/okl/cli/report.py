@@ -84,13 +84,15 @@ def write_report(
     """
     search = outcome.search
     n_folds = search.scores_.shape[-1]
+    together = ""
+    if data.groups is not None:
+        together = f", the rows of a {data.groups.name} in the same one"
     tried = dict.fromkeys(kernel_label(k) for k in search.cv_results_["param_kernel"])
     settings = {
         "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
         "alphas": f"{search.alphas_.shape[1]} for each structure"
         + _PER_OUTPUT * search.alpha_per_output,
-        "folds": f"{n_folds}, shuffled, the same for all structures"
-        + ("" if data.groups is None else f", {data.groups.together}"),
+        "folds": f"{n_folds}, shuffled, the same for all structures{together}",
         "score": f"held-out {score_name}",
     } | _relevances(search, encoded)
     files = FILES | ({} if sureness is None else sureness.files)

@@ -25,7 +25,7 @@ from okl import (
 )
 from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
-from okl.cli.folds import default_folds, folds_of
+from okl.cli.folds import default_folds, given_folds
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
 from okl.estimators.search.candidates import OF_TASKS
@@ -137,7 +137,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     if n_folds is None:
         folds = default_folds(data, seed)
     else:
-        folds = folds_of(data, n_folds, seed)
+        folds = given_folds(data, n_folds, seed)
     # without a number of folds kernels are compared by leave-one-out where that is
     # exact and rows are of no group, but structures on folds: pair by pair
     given = all("known" in structure.capabilities for structure in structures)

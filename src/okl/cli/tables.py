@@ -107,7 +107,7 @@ def read_cells(path: Path) -> pd.DataFrame | None:
 
 
 def with_names_as_text(
-    table: pd.DataFrame, path: Path, names: Sequence[str]
+    table: pd.DataFrame, path: Path, names: Sequence[str], texts: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return a table that was read, with names such as "007" as they are written.
 
@@ -120,38 +120,18 @@ def with_names_as_text(
     names : sequence of str
         Columns of ids or classes. One of numbers stays so, unless a cell begins with a
         zero or a plus sign, or has more digits than a number keeps.
+    texts : sequence of str
+        Columns that are text whatever they look like.
     """
     numbers = [name for name in names if kind_of(table[name]) in ("number", None)]
-    cells = read_cells(path) if numbers else None
+    cells = read_cells(path) if numbers or texts else None
     if cells is None:
         return table
-    texts = {
-        name: cells[name].where(table[name].notna(), None)
-        for name in numbers
-        if cells[name].str.fullmatch(_CODE).any()
+    codes = [name for name in numbers if cells[name].str.fullmatch(_CODE).any()]
+    written = {
+        name: cells[name].where(table[name].notna(), None) for name in (*codes, *texts)
     }
-    return table.assign(**texts)
-
-
-def with_cells_as_text(
-    table: pd.DataFrame, path: Path, names: Sequence[str]
-) -> pd.DataFrame:
-    """Return a table that was read, with some columns of a text file as written.
-
-    Parameters
-    ----------
-    table : DataFrame
-        What `read_table` returned.
-    path : Path
-        Where it is from.
-    names : sequence of str
-        The columns.
-    """
-    cells = read_cells(path) if names else None
-    if cells is None:
-        return table
-    texts = {name: cells[name].where(table[name].notna(), None) for name in names}
-    return table.assign(**texts)
+    return table.assign(**written)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -70,7 +70,7 @@ class Experiment:
     alpha_per_output : bool
         Whether each output has an alpha of its own.
     leaves_one_out : bool
-        Whether these are by rows left out one by one, where exact, for all folds.
+        Whether rows may be left out one by one, where exact, beside the folds.
     """
 
     X: Any
