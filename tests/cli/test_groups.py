@@ -14,9 +14,11 @@ from okl.cli.fit import _read
 from okl.cli.folds import default_folds, folds_of, given_folds
 from okl.cli.groups import Groups
 from okl.cli.outputs import Change
-from okl.cli.search import prepare
+from okl.cli.search import prepare, search_structures
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
+from okl.cli.sureness import Sureness
+from okl.inspection import output_kernel_stability
 from tests.cli.conftest import FEW
 
 
@@ -90,8 +92,20 @@ def test_no_group_is_in_two_parts_of_a_fold(classes):
 
 def test_how_sure_relations_are_by_groups_left_out(okl, tmp_path):
     options = ("--group-column", "patient", "--stability", "3")
-    report = report_of(okl, sample(6), tmp_path, *options)
+    table = sample(6)
+    report = report_of(okl, table, tmp_path, *options)
     assert "part of the groups of patient, which count as" in " ".join(report.split())
+    data = take_apart(table, ["u", "v"], None, None, "patient")
+    X, (groups, _) = data.features.to_numpy(), pd.factorize(table["patient"])
+    settings = parse_settings(["rbf"], [], ["alphas=[1.0]"])
+    outcome = search_structures(data, X, prepare(data, settings, 2))
+    candidate = outcome.candidates[0]
+    notes = []
+    sure = Sureness.of(data, X, {}, candidate, True, 3, notes.append).stability
+    expected = output_kernel_stability(
+        candidate.model, X, data.y, n_resamples=3, groups=groups
+    )
+    np.testing.assert_array_equal(sure.correlation.draws, expected.correlation.draws)
 
 
 def test_alphas_of_outputs_are_those_of_groups_left_out(okl, tmp_path):

@@ -28,9 +28,9 @@ def fold(scores, n_fitted, dropped=()):
     return found
 
 
-def needed(*folds):
+def needed(*folds, grid=GRID):
     means = np.mean([one.scores for one in folds], axis=0)
-    return np.flatnonzero(still_needed(folds, means, GRID[None])[0]).tolist()
+    return np.flatnonzero(still_needed(folds, means, grid[None])[0]).tolist()
 
 
 RISING, FALLING = np.arange(6.0), -np.arange(6.0)
@@ -50,10 +50,10 @@ def test_a_path_ends_a_tenth_below_the_best_mean():
 
 
 def test_no_path_goes_below_what_was_clearly_behind():
-    one = fold(RISING, 4, dropped=[3])
-    other = fold(RISING, 2)
-    assert needed(one, other) == [2]
-    assert needed(one, fold(RISING, 3)) == []
+    folds = fold(RISING, 4, dropped=[3]), fold(RISING, 3)
+    # a tenth of the best one, the third, is above the fifth
+    assert needed(*folds, grid=4.0 ** -np.arange(6)) == []
+    assert needed(fold(RISING, 3), fold(RISING, 3), grid=4.0 ** -np.arange(6)) == [3, 4]
 
 
 def test_what_was_dropped_is_not_fitted_again():
