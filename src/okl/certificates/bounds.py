@@ -23,6 +23,7 @@ _DOUBTFUL, _DOUBTFUL_TURN, _TURNS, _LITTLE = 1e-7, 1e-10, 8, 0.05
 # What rounding may leave of the sum of entries of a dual point that share an
 # intercept, relative to these entries.
 _UNBALANCED = 1e-8
+_INF = float("inf")
 
 
 def bounds(
@@ -230,7 +231,11 @@ class _DualPoint:
                 scaled * Loss.dual_scales(self.loss, self.targets, scaled, limits)[0]
             )
         value = self.loss.dual_value(self.targets, scaled, self.weights)
-        return value - self.alpha * bound.value
+        value -= self.alpha * bound.value
+        if bound.unscaled == _INF:
+            return value
+        whole = self.loss.dual_value(self.targets, implied, self.weights)
+        return max(value, whole - self.alpha * bound.unscaled)
 
     def _exact_value(self, implied: Array) -> float:
         """Return D where outputs may be mixed, and directions scaled one by one."""
@@ -251,6 +256,9 @@ class _DualPoint:
             # a large scale would make of rounding a column that does not sum to zero
             scaled = entries.balanced(scaled)
         value = self.loss.dual_value(turned, scaled) - self.alpha * bound.value
+        if bound.unscaled < _INF:
+            whole = self.loss.dual_value(targets, implied)
+            value = max(value, whole - self.alpha * bound.unscaled)
         if bound.mixing is None:
             return value
         mixing, penalty = bound.mixing

@@ -49,12 +49,21 @@ class DualBound(NamedTuple):
     mixing : tuple (T, value) or None
         What may be tighter, where outputs may be mixed: at CT, T (m, m), R* is at most
         that value.
+    unscaled : float
+        Where C is scaled: what R* is at most at C itself.
     """
 
     value: float
     factor: float = 1.0
     directions: tuple[Array, Array] | None = None
     mixing: tuple[Array, float] | None = None
+    unscaled: float = float("inf")
+
+    @property
+    def at_once(self) -> float:
+        """What R* is at most at C itself."""
+        scales = self.factor != 1 or self.directions is not None
+        return self.unscaled if scales else self.value
 
 
 def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
@@ -66,7 +75,9 @@ def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
     xp = namespace(matrix)
     values, vectors = eigh(matrix)
     eps = epsilon(matrix)
-    rounding = _ROUNDING * eps * matrix.shape[0] * xp.max(xp.abs(values))
+    size = matrix.shape[0]
+    largest = xp.max(xp.abs(values)) if size else 0.0
+    rounding = _ROUNDING * eps * size * largest
     values = (xp.clip(values, 0.0, None) + rounding) / bound
     # where S is zero the limit stays finite
     return vectors, 1 / xp.sqrt(xp.clip(values, eps**2, None))

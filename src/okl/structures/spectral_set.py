@@ -100,13 +100,18 @@ class SpectralSet(Structure):
         """In a ball, return <S, L> for eigenvalues of S scaled below their bound.
 
         At the optimum all eigenvalues of S on the range of L are <S, L> over the
-        budget; near it their spread would cost a gap of first order.
+        budget; near it their spread would cost a gap of first order. Where S is little
+        but rounding no L fits it, and R*(S) itself costs nothing.
         """
         factor, allowed = output_kernel.factor(), self.region(matrix.shape[0])
         bound = inner(factor, matrix @ factor)
         if not allowed.is_ball or bound <= 0:
             return super().dual_bound(matrix, output_kernel)
-        return DualBound(bound, directions=scaled_below(matrix, bound / allowed.budget))
+        vectors, limits = scaled_below(matrix, bound / allowed.budget)
+        shortest = float(namespace(limits).min(limits))
+        return DualBound(
+            bound, directions=(vectors, limits), unscaled=bound / shortest**2
+        )
 
     def near(self, matrix: Array, weight: float) -> Near:
         """Return the L near Z."""

@@ -80,7 +80,8 @@ class FactorSteps:
         self._reach = float("inf")
         # what L = 0 grows by
         diagonal = prepared.problem.operator.diagonal()
-        self._least = alpha / float(namespace(diagonal).sum(diagonal))
+        total = float(namespace(diagonal).sum(diagonal))
+        self._least = alpha / total if total > 0 else 0.0
 
     def is_limited(self, model: FactorIterate) -> bool:
         """Tell whether L has as many positive eigenvalues as a bound allows."""
