@@ -395,6 +395,17 @@ class TestValuesWithSigns:
         with pytest.raises(ValueError, match=r"does not fit: mean of Normal .*\(3,\)"):
             HyperparameterSpace(self.listed(), {"mixing": Normal(np.zeros(3))})
 
+    @pytest.mark.parametrize("prior", [Normal, LogNormal])
+    def test_priors_of_what_is_no_number(self, prior):
+        for std in ([1.0, 1.0], "x", None):
+            with pytest.raises(
+                TypeError, match=r"std of .* must be a number, the same"
+            ):
+                prior(0.0, std)
+        for mean in ("x", None, ["a"]):
+            with pytest.raises(TypeError, match=r"mean of .* a number, or an array of"):
+                prior(mean)
+
     def test_tied_entries_and_bounds(self):
         ways = {"mixing": Learn(bounds=(-0.2, 3.0), tied=True)}
         space = HyperparameterSpace(self.listed(), ways)

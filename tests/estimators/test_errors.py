@@ -9,8 +9,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+)
 
+import okl.metrics
 from okl import (
     ClassTree,
     KernelAutoencoder,
@@ -524,7 +529,7 @@ def test_too_few_rows_of_each_class_for_the_folds():
 
 def test_a_class_in_one_fold_only_is_an_error_of_nobody():
     y = np.array([0] * 5 + [1] * 4 + [2])
-    with pytest.warns(UserWarning, match="fewer rows than the 3 folds.* Pass cv"):
+    with pytest.warns(UserWarning, match="1 of 3 classes .*the 3 folds: 2, .* 1 row "):
         model = OutputKernelClassifierCV("rbf", alphas=2, cv=3).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
 
@@ -592,3 +597,103 @@ def test_classes_that_are_objects_are_refused(labels):
     with pytest.raises(ValueError, match=r"objects and no text, such as (0|1|True); "):
         OutputKernelClassifier().fit(X, y)
     OutputKernelClassifier().fit(X, y.astype(str))
+
+
+def test_row_numbers_of_folds_that_are_no_rows():
+    beyond, before = np.arange(5, 13), np.arange(-2, 3)
+    for wrong, first in ((beyond, 10), (before, -2)):
+        folds = [(np.arange(5), np.arange(5, 10)), (np.arange(5), wrong)]
+        for search in (OutputKernelRegressorCV(cv=folds), gradient(cv=folds)):
+            with pytest.raises(ValueError, match=f"Fold 1 of cv .* number {first}, "):
+                search.fit(X, Y)
+
+
+def gradient(**parameters):
+    return GradientSearchCV(OutputKernelRegressor(Gaussian(1.0)), **parameters)
+
+
+def test_an_alpha_for_each_output_that_is_not_learned():
+    for parameters in (["kernel__gamma"], {"alpha": "fixed"}, "kernel__gamma"):
+        search = gradient(parameters=parameters, alpha_per_output=True)
+        with pytest.raises(ValueError, match="Name 'alpha' too, or leave alpha_per"):
+            search.fit(X, Y)
+
+
+@pytest.mark.parametrize("cv", [LeaveOneOut(), RepeatedStratifiedKFold(n_repeats=2)])
+def test_nothing_is_said_of_classes_that_folds_have_or_cannot_have(cv):
+    rows, y = np.repeat(X, 2, axis=0), np.arange(20) % 2
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*classes have no row to test")
+        OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], cv=cv).fit(rows, y)
+
+
+def test_a_class_with_many_rows_that_some_folds_do_not_test():
+    rows, y = np.repeat(X, 2, axis=0), np.arange(20) % 2
+    groups = np.where(y == 0, 0, np.arange(20) % 3)
+    search = OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], cv=GroupKFold(3))
+    with pytest.warns(UserWarning, match="1 of 2 classes .* 3 folds: 0, .* has 10 row"):
+        search.fit(rows, y, groups=groups)
+
+
+def test_scores_that_are_not_for_such_labels_are_refused_before_any_fit():
+    three, labels = np.array(list("abc") * 3 + ["a"]), (Y > 0).astype(int)
+    search = OutputKernelClassifierCV(scoring="roc_auc", cv=2)
+    with pytest.raises(ValueError, match=r"'roc_auc' does not fit .*multi_class"):
+        search.fit(X, three)
+    search.set_params(scoring="neg_log_loss")
+    with pytest.raises(
+        ValueError, match=r"sum to one.*okl.metrics.neg_log_loss_scorer"
+    ):
+        search.fit(X, labels)
+    for scoring in ("neg_log_loss", "roc_auc_ovr", "top_k_accuracy"):
+        few = OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], scoring=scoring, cv=2)
+        assert np.isfinite(few.fit(X, three).best_score_)
+
+
+def test_several_kernels_of_an_autoencoder():
+    with pytest.raises(TypeError, match=r"takes one kernel.* Gaussian\(\) \+ Linear"):
+        KernelAutoencoder(1, kernel=["rbf", "linear"]).fit(X)
+
+
+def test_a_table_is_not_filled_in_by_another_loss():
+    table = changed(Y, (0, 0), np.nan)
+    with pytest.raises(ValueError, match=r"the squared loss.* got loss='huber'"):
+        OutputKernelImputer(OutputKernelRegressor(loss="huber")).fit(table, X=X)
+
+
+@pytest.mark.parametrize(
+    ("score", "true", "predicted"),
+    [
+        (okl.metrics.r2_score, Y, Y),
+        (okl.metrics.mean_squared_error, Y[:, 0], Y[:, 0]),
+        (okl.metrics.accuracy_score, [0, 1] * 5, [0, 1] * 5),
+        (okl.metrics.log_loss, [0, 1] * 5, [0.5] * 10),
+        (okl.metrics.roc_auc_score, [0, 1] * 5, [0.1, 0.2] * 5),
+    ],
+)
+def test_negative_weights_are_refused_by_scores_too(score, true, predicted):
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        score(true, predicted, sample_weight=np.r_[-1.0, np.ones(9)])
+
+
+def test_memory_for_too_few_rows_to_learn_from_is_what_is_said():
+    rows, targets = np.repeat(X, 4, axis=0) + np.arange(40)[:, None], np.tile(Y, (4, 1))
+    search = OutputKernelRegressorCV(structures="identity", max_memory=0.01)
+    with pytest.warns(UserWarning, match="memory is short: there is room for 9 rows"):
+        search.fit(rows, targets)
+
+
+def test_a_label_that_never_varies_is_named_as_such():
+    labels = np.column_stack([np.arange(10) % 2, np.zeros(10)]).astype(float)
+    model = OutputKernelClassifier(Gaussian(1.0), "identity", loss="logistic")
+    with pytest.raises(ValueError, match="All rows, or none, are of class 1"):
+        GradientSearchCV(model).fit(X, labels)
+
+
+def test_an_alpha_in_an_array_without_dimensions_is_a_number():
+    for alpha in (np.array(0.5), np.array(1)):
+        model = OutputKernelRegressor(alpha=alpha).fit(X, Y)
+        expected = OutputKernelRegressor(alpha=float(alpha)).fit(X, Y)
+        assert_allclose(model.dual_coef_, expected.dual_coef_)
+    with pytest.raises(ValueError, match="alpha must be a finite number > 0"):
+        OutputKernelRegressor(alpha=np.array(-1.0)).fit(X, Y)

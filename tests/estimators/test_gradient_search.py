@@ -506,7 +506,7 @@ def test_a_fold_without_a_class_or_an_output_names_it():
         GradientSearchCV(model).fit(X, labels)
     alone = model.set_params(fit_intercept=False)
     with (
-        pytest.warns(UserWarning, match=r"than the 5 folds: 'c', .* has 1"),
+        pytest.warns(UserWarning, match=r"the 5 folds: 'c', .* has 1 row "),
         pytest.warns(UserWarning, match=r"of the classes 'c' \(fold \d\)"),
     ):
         GradientSearchCV(alone, ["alpha"]).fit(X, labels)

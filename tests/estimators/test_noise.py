@@ -1,6 +1,7 @@
 """How large noise is, against refits without a row and processes written out."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -129,6 +130,25 @@ def test_weights_say_how_exact_targets_are(least, most):
     truth = new @ slopes + 0.5 * rng.normal(size=4000)
     low, high = model.predict_interval(new, 0.9)
     assert abs(np.mean((low <= truth) & (truth <= high)) - 0.9) < 0.02
+
+
+@pytest.mark.parametrize(("weights", "said"), [(0.01, True), (50, True), (0.7, False)])
+def test_noise_of_weights_that_no_row_has_is_warned_of(weights, said):
+    X, Y, _ = draw(20, 2)
+    model = OutputKernelRegressor(KERNEL, "identity", 0.1 * weights)
+    model.fit(X, Y, sample_weight=np.full(20, weights))
+    calls = [
+        lambda: model.predict_interval(NEW),
+        lambda: model.predict(NEW, return_std=True, include_noise=True),
+    ]
+    for call in calls:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            call()
+        assert ["weight one" in str(one.message) for one in found] == [True] * said
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(NEW, return_std=True)
 
 
 @pytest.mark.parametrize("structure", ["identity", "frobenius"])

@@ -113,3 +113,9 @@ def test_kernels_must_hold_kernels():
     with pytest.raises(TypeError, match=r"kernels\[1\] of Average must be an object"):
         average.resolve(X)
     assert average.get_params()["kernels__1"] == "linear"
+
+
+def test_the_weight_of_one_kernel_is_not_learned():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    names = [one.name for one in Average([Gaussian(1.0)]).hyperparameters(X)]
+    assert names == ["kernels__0__gamma"]

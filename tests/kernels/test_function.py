@@ -63,6 +63,12 @@ def test_white_noise_is_added_to_the_square_matrix_only():
     assert_allclose(kernel.diagonal(Z), 1.5)
 
 
+def test_white_noise_is_refused_by_fits():
+    for gp in (RBF() + WhiteKernel(0.5), 2.0 * WhiteKernel(1e-3) * RBF()):
+        with pytest.raises(ValueError, match=r"has white noise.* what alpha is for"):
+            CallableKernel(gp).resolve(X)
+
+
 def test_gaussian_process_parameters_are_nested():
     kernel = CallableKernel(RBF(1.0))
     copy = clone(kernel).set_params(function__length_scale=0.5)

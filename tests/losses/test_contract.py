@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from okl.losses import LOSSES as NAMES
-from okl.losses import Envelope, Huber, Logistic, Loss, Squared, as_loss
+from okl.losses import Envelope, Huber, Logistic, Loss, Quantile, Squared, as_loss
 from tests.instances import LOSSES
 
 each = pytest.mark.parametrize("loss", LOSSES, ids=[repr(loss) for loss in LOSSES])
@@ -507,3 +507,17 @@ def test_slopes_reach_their_bounds_and_go_no_further(loss):
     assert np.isfinite(loss.dual_value(targets, low))
     assert np.isfinite(loss.dual_value(targets, high))
     assert loss.dual_value(targets, high + 1e-9) == -np.inf
+
+
+@pytest.mark.parametrize("q", [0.1, 0.25, 0.5, 0.9])
+def test_the_best_intercept_of_quantiles_is_a_weighted_one(q):
+    rng = np.random.default_rng(0)
+    targets, scores = rng.normal(size=(2, 20, 3))
+    counts = rng.integers(0, 3, size=(20, 1))
+    loss = Quantile(q)
+    b = loss.best_intercept(targets, scores)
+    expected = np.quantile(targets - scores, q, axis=0, method="averaged_inverted_cdf")
+    assert_allclose(b, expected)
+    rows = np.repeat(np.arange(20), counts[:, 0])
+    b = loss.best_intercept(targets, scores, counts.astype(float))
+    assert_allclose(b, loss.best_intercept(targets[rows], scores[rows]))

@@ -193,6 +193,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         MemoryError
             If the kernel matrix cannot fit.
         """
+        if isinstance(self.kernel, list | tuple):
+            raise TypeError(
+                f"KernelAutoencoder takes one kernel, got kernel={self.kernel!r}. Add "
+                "them, as in Gaussian() + Linear()."
+            )
         check_alpha(self.alpha)  # axes of features that count alike
         loss = self._checked_loss()
         n_components = check_count(self.n_components, "n_components")

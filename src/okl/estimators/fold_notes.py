@@ -1,7 +1,7 @@
 """What is to be said of classes, or outputs, of which folds have too little.
 
-A class of fewer rows than there are folds is not tested in each; and what the training
-part of a fold does not have cannot be learned there, unless it has relatives in a tree.
+A class may have no row in the test part of a fold; and what the training part does not
+have cannot be learned there, unless it has relatives in a tree.
 A fold without any row that counts is refused.
 """
 
@@ -37,8 +37,9 @@ def notes_of_classes(
 ) -> Iterator[str]:
     """Yield what is to be said of the classes, one label a row that counts."""
     rows = observed.counted()
-    yield from _rare(y[rows], len(folds))
-    classes = np.unique(y[rows])
+    classes, counts = np.unique(y[rows], return_counts=True)
+    tested = [y[np.intersect1d(test, rows)] for _, test in folds]
+    yield from _untested(classes, counts, tested)
     lacking = [
         np.setdiff1d(classes, y[np.intersect1d(train, rows)]) for train, _ in folds
     ]
@@ -67,18 +68,26 @@ def notes_of_outputs(
     yield from _untrained("outputs", "targets", lacking)
 
 
-def _rare(y: np.ndarray, n_folds: int) -> Iterator[str]:
-    """Yield what is to be said of classes that some fold has none of to test."""
-    classes, counts = np.unique(y, return_counts=True)
-    few = np.flatnonzero(counts < n_folds)
+def _untested(
+    classes: np.ndarray, counts: np.ndarray, tested: list[np.ndarray]
+) -> Iterator[str]:
+    """Yield what is to be said of classes that some fold has none of to test.
+
+    A fold that tests fewer rows than there are classes cannot have some of each.
+    """
+    lacking = np.zeros(len(classes), dtype=bool)
+    for labels in tested:
+        if len(labels) >= len(classes):
+            lacking |= ~np.isin(classes, labels)
+    few = np.flatnonzero(lacking)
     if len(few):
         rarest = few[np.argsort(counts[few], kind="stable")]
-        most = int(counts[rarest[0]])
+        rows = int(counts[rarest[0]])
         yield (
-            f"{len(few)} of {len(classes)} classes have fewer rows than the {n_folds} "
-            f"folds: {listed(classes[rarest], _MOST)}, the first of them has {most}. "
-            "Some folds have none to test. Pass cv, a smaller number of folds or a "
-            "splitter of your own, or merge rare classes."
+            f"{len(few)} of {len(classes)} classes have no row to test in some of the "
+            f"{len(tested)} folds: {listed(classes[rarest], _MOST)}, the first of them "
+            f"has {rows} row{'s' * (rows > 1)} in all. Use fewer folds, folds that "
+            "hold some of each, or merge rare classes."
         )
 
 

@@ -43,6 +43,16 @@ def _kept_warnings() -> Iterator[list[tuple[type[Warning], str]]]:
     found += dict.fromkeys((one.category, str(one.message)) for one in caught)
 
 
+def _keeps_alpha(parameters: Any) -> bool:
+    """Tell whether alpha is not among what is learned."""
+    if parameters is None or not np.iterable(parameters):
+        return False
+    if isinstance(parameters, Mapping):
+        way = parameters.get("alpha")
+        return isinstance(way, str) and way == "fixed"
+    return "alpha" not in ([parameters] if isinstance(parameters, str) else parameters)
+
+
 class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     """Learn continuous hyperparameters of an estimator by the gradient of a criterion.
 
@@ -282,6 +292,12 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         check_choice(self.criterion, "criterion", NAMES)
         check_flag(self.priors, "priors")
         check_flag(self.alpha_per_output, "alpha_per_output")
+        if self.alpha_per_output and _keeps_alpha(self.parameters):
+            raise ValueError(
+                "alpha_per_output=True is how alpha is learned, which parameters="
+                f"{self.parameters!r} leaves as it is. Name 'alpha' too, or leave "
+                "alpha_per_output out."
+            )
         n = self.n_restarts
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
             raise ValueError(f"n_restarts must be an integer >= 0, got {n!r}.")

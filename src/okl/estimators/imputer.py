@@ -77,7 +77,13 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         estimator: Any = OutputKernelRegressorCV(structures="identity")
         if self.estimator is not None:
             estimator = self.estimator
-        if not isinstance(estimator, RegressionMixin):
+        squares = isinstance(estimator, RegressionMixin)
+        if squares and "quadratic" not in estimator._checked_loss().capabilities:
+            raise ValueError(
+                "estimator must have the squared loss, by which missing entries are "
+                f"told from those that are known; got loss={estimator.loss!r}."
+            )
+        if not squares:
             raise TypeError(
                 "estimator must be a regressor of okl with the squared loss, got "
                 f"{estimator!r}."

@@ -27,7 +27,8 @@ from okl.structures.scaled import is_scalable
 
 def check_alpha_or_alphas(alpha: Any) -> None:
     """Raise ValueError unless alpha is a number > 0, or one for each output."""
-    if not isinstance(alpha, np.ndarray | Sequence) or isinstance(alpha, str):
+    several = isinstance(alpha, np.ndarray | Sequence) and not isinstance(alpha, str)
+    if not several or np.shape(alpha) == ():
         check_alpha(alpha)
         return
     entries = np.asarray(alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             Whether to return the covariance of the outputs of each row; see the notes.
         include_noise : bool, default=False
             Whether standard deviation and covariance are those of new targets of weight
-            one rather than of f + b; only with either of them.
+            one rather than of f + b; only with either of them. Where the weights in fit
+            were all above two, or below a half, a warning says so.
         given : array or DataFrame (n_samples, n_outputs), optional
             The targets that are known in these rows, NaN elsewhere; of a DataFrame
             those outputs that it has. They are returned as they are, without variance.
@@ -206,9 +208,10 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         that L leaves independent have their errors' correlations R from rows left out,
         for signal and noise alike: with every target observed, f of covariance k(x, x')
         R_jk and noise of covariance alpha R_jk give the predictions of independent
-        outputs for every R. With ``kernel=[k, Row()]`` noise has the covariance L_2 +
-        alpha I that was learned, each output in proportion to its errors in rows left
-        out. See `okl.posterior.calibration`.
+        outputs for every R. With ``kernel=[k, Row()]`` the correlations of noise are
+        measured in rows left out as well: those of an L_2 that was learned are too
+        small, as its penalty makes it flat. If L_2 was given they are its own. See
+        `okl.posterior.calibration`.
         """
         asked = sum([bool(return_std), bool(return_cov)])
         if asked == 2:
@@ -218,6 +221,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         if given is None and not asked:
             return self._scores(X, task)
         process = self._gaussian_process()
+        if include_noise and (text := process.why_noise_is_of_no_target()):
+            warnings.warn(text, UserWarning, stacklevel=3)
         if task is not None and (given is not None or return_cov):
             raise ValueError(
                 "return_cov and given are about all tasks of a row; leave task out."
@@ -251,7 +256,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         out, for each output: the size of their standardised residuals that the share
         ``coverage`` of n + 1 rows does not exceed. Errors with many small and a few
         large values are covered as well. An output of fewer rows than that takes has
-        the quantile of all outputs together.
+        the quantile of all outputs together. After a fit with weights they are those of
+        targets of weight one.
 
         Parameters
         ----------

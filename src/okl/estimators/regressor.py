@@ -99,9 +99,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         The variance of the noise of each output, in the units of the targets, with the
         squared loss. It is alpha times ``y_scale_**2``, times the mean over rows of the
         squared residual of the row left out, divided by the variance that the model
-        gives it: the estimate of leave-one-out likelihood. Where all weights of an
-        output exceed one, or none reaches it, the nearest weight is that of a target.
-        Computed when asked for, at the cost of the first standard deviations.
+        gives it: the estimate of leave-one-out likelihood. That of a target of weight
+        one. Computed when asked for, at the cost of the first standard deviations.
     residual_covariance_ : array (n_outputs, n_outputs)
         The covariance of the noise of the outputs of a row; its diagonal is
         ``noise_variance_``, its correlations are those of the errors in rows left out,
@@ -126,7 +125,9 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     loss_ : Loss
         As used.
     X_fit_ : array or sparse matrix (n_samples, n_features) or None
-        The training rows; None for a precomputed kernel.
+        The training rows; None for a precomputed kernel. They are those that were
+        given, not a copy, where these were an array of floating-point numbers: to
+        change that afterwards changes the model.
     output_names_ : array (n_outputs,)
         The column names of y, if it was a DataFrame; in long form the ids of the tasks.
     n_features_in_, feature_names_in_

@@ -68,17 +68,33 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
 def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     """Refuse a score of scikit-learn that takes no such targets.
 
-    It is tried on the targets, beside themselves as labels or numbers near to them.
+    It is tried on the targets, beside themselves as labels, probabilities or numbers
+    near to them.
     """
-    labels = is_classifier(estimator)
-    if labels and scorer._response_method != "predict":
-        return
+    if not is_classifier(estimator):
+        predicted = y + 0.25
+    elif scorer._response_method == "predict":
+        predicted = y
+    else:
+        predicted = _probabilities(y)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scorer._score_func(y, y if labels else y + 0.25, **scorer._kwargs)
-    except (ValueError, TypeError) as error:
+            warnings.filterwarnings("error", ".*do not sum to one")
+            scorer._score_func(y, predicted, **scorer._kwargs)
+    except (ValueError, TypeError, UserWarning) as error:
         raise _unfit(estimator, str(error), y) from error
+
+
+def _probabilities(y: np.ndarray) -> np.ndarray:
+    """Return probabilities in which classes, or labels, are likely and not sure."""
+    if y.ndim == 2:
+        return 0.25 + 0.5 * y
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) == 2:
+        return 0.25 + 0.5 * numbers
+    found = np.eye(len(classes))[numbers]
+    return (found + 1.0 / len(classes)) / 2.0
 
 
 def _unfit(estimator: Any, why: str, y: np.ndarray) -> ValueError:
@@ -88,7 +104,7 @@ def _unfit(estimator: Any, why: str, y: np.ndarray) -> ValueError:
     if not labels:
         fitting = "'r2', 'neg_mean_squared_error' or 'neg_mean_absolute_error'"
     elif y.ndim > 1:
-        fitting = "'accuracy', 'f1_macro' or 'roc_auc'"
+        fitting = "'accuracy', 'f1_macro', 'roc_auc' or okl.metrics.neg_log_loss_scorer"
     return ValueError(
         f"scoring={estimator.scoring!r} does not fit targets that are "
         f"{type_of_target(y) if labels else 'numbers'} ({why}). Leave "

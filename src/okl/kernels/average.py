@@ -74,7 +74,9 @@ class Average(KernelList, Kernel):
         ]
         # only their ratios count: they stay around one, where the prior has them
         own = len(self.kernels) * self._normalized_weights()
-        return [*inner, weight_parameter("weights", own)] if own.all() else inner
+        if len(own) == 1 or not own.all():
+            return inner
+        return [*inner, weight_parameter("weights", own)]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Hand the weights of entries on to the kernels, each times its own weight."""

@@ -3,7 +3,9 @@
 `sklearn.svm.SVC` accepts a function of two sets of rows that returns their matrix;
 so does this library, through one adapter. The Gaussian-process kernels are such
 functions too. They also know their diagonal, and treat a missing second argument as
-"the same samples" (their white noise needs that), so both are passed on.
+"the same samples", so both are passed on. One with white noise is refused: it is in the
+matrix of the training rows and not in that of the same rows as new ones, so that
+predictions of these would not be the scores that were fitted.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from sklearn.utils import gen_batches
 
 from okl.kernels.base import Kernel, Matrix
 
+# What two values of a kernel at one row may differ by, relatively.
+_ROUNDING = 1e-8
+
 
 class CallableKernel(Kernel):
     """Kernel given by a function, k(x, z) = function(X, Z)[i, j].
@@ -25,7 +30,8 @@ class CallableKernel(Kernel):
     function : callable or sklearn.gaussian_process.kernels.Kernel
         Called with X (n_samples, n_features) and Z (n_other, n_features), returns a
         finite matrix of shape (n_samples, n_other). That it is symmetric and
-        positive semi-definite is up to the function. The parameters of a
+        positive semi-definite is up to the function; one with a ``WhiteKernel`` is
+        refused by fits. The parameters of a
         Gaussian-process kernel are tuned as ``function__length_scale``, by search: they
         are not learned by their derivatives (``hyperparameters`` is empty).
     """
@@ -61,7 +67,22 @@ class CallableKernel(Kernel):
                 "function of CallableKernel must take (X, Z) and return a matrix, got "
                 f"{self.function!r}."
             )
+        self._refuse_white_noise(X)
         return super().resolve(X, weights)
+
+    def _refuse_white_noise(self, X: Matrix) -> None:
+        if not self._is_gaussian_process(X):
+            return
+        rows = np.asarray(X)[:1]
+        same, new = self(rows)[0, 0], self(rows, rows)[0, 0]
+        if abs(same - new) > _ROUNDING * abs(same):
+            raise ValueError(
+                f"The kernel {self.function!r} has white noise: between rows and "
+                "themselves it is larger than between rows and others like them. Leave "
+                "WhiteKernel out. Noise is what alpha is for: for one kernel and "
+                "structure='identity' alpha plus the noise level gives the same "
+                "predictions. Noise that outputs share is kernel=[k, Row()]."
+            )
 
     def _is_gaussian_process(self, X: Matrix) -> bool:
         if not hasattr(self.function, "diag"):

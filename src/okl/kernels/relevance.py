@@ -35,6 +35,8 @@ def per_feature(kernel: Kernel, X: Matrix) -> Kernel:
     >>> per_feature(30 * Gaussian(0.5), np.eye(3)).right.gamma
     array([0.5, 0.5, 0.5])
     """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be an object of okl.kernels, got {kernel!r}.")
     values = {
         one.name: np.full(one.n_features, one.value)
         for one in kernel.hyperparameters(X)

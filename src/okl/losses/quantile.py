@@ -65,6 +65,25 @@ class Quantile(Proximal):
         """Return zero: all curvature is in the kink."""
         return namespace(scores).zeros_like(scores)
 
+    def best_intercept(
+        self, targets: Array, scores: Array, weights: Array | None = None
+    ) -> Array:
+        """Return the quantile of the errors, the middle where there are several."""
+        xp = namespace(scores)
+        errors = targets - scores
+        order = xp.argsort(errors, axis=0)
+        errors = xp.take_along_axis(errors, order, axis=0)
+        counts = xp.ones_like(errors)
+        if weights is not None:
+            counts = xp.take_along_axis(weights * counts, order, axis=0)
+        below = xp.cumulative_sum(counts, axis=0)
+        wanted = float(self.quantile) * below[-1:, :]
+        rounding = epsilon(errors) * errors.shape[0] * below[-1:, :]
+        first = xp.argmax(xp.astype(below >= wanted - rounding, xp.int64), axis=0)
+        last = xp.argmax(xp.astype(below > wanted + rounding, xp.int64), axis=0)
+        ends = xp.stack([first, last])
+        return xp.mean(xp.take_along_axis(errors, ends, axis=0), axis=0)
+
     def proximal_slopes(
         self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 
-from okl.metrics.missing import averaged
+from okl.metrics.missing import averaged, refuse_negative_weights
 
 
 def roc_auc_score(
@@ -43,6 +43,7 @@ def roc_auc_score(
         If shapes differ, there are more than two classes, or no label indicator was
         observed both present and absent.
     """
+    refuse_negative_weights(sample_weight)
     if np.ndim(y_true) == 2:
         needs = "observed labels that differ"
         return averaged(
@@ -95,6 +96,7 @@ def log_loss(
     ValueError
         If shapes differ, or no label was observed.
     """
+    refuse_negative_weights(sample_weight)
     if np.ndim(y_true) < 2:
         loss = metrics.log_loss(
             y_true, y_proba, sample_weight=sample_weight, labels=labels

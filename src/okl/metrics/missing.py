@@ -125,6 +125,7 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
         If shapes differ, or no row has an observed label.
     """
     refuse_masked(y_true, "y_true")
+    refuse_negative_weights(sample_weight)
     if not partly_observed(y_true):
         y_true, y_pred = without_objects(y_true), without_objects(y_pred)
         return float(
@@ -285,6 +286,14 @@ def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
     return [(rows[observed[rows, 0]], 0) for rows in groups]
 
 
+def refuse_negative_weights(sample_weight: Any) -> None:
+    """Raise ValueError if there are any, as the fits do."""
+    if sample_weight is not None and np.size(sample_weight):
+        smallest = np.min(sample_weight)
+        if smallest < 0:
+            raise ValueError(f"sample_weight must not be negative, got {smallest:.3g}.")
+
+
 def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return weights of that shape, from those of rows or of targets."""
     weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
@@ -295,4 +304,5 @@ def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:
             f"sample_weight must have the shape {(shape[0],)} or {shape}; got "
             f"{weights.shape}."
         )
+    refuse_negative_weights(weights)
     return np.broadcast_to(weights, shape)

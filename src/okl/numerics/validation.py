@@ -43,6 +43,8 @@ def check_not_negative(value: Any, name: str) -> float:
 
 def _number(value: Any) -> float:
     """Return a real number, infinity if it is beyond floating point, else NaN."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     if not isinstance(value, Real) or isinstance(value, bool):
         return float("nan")
     try:

@@ -10,6 +10,7 @@ it is for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -28,6 +29,24 @@ class Prior(Protocol):
 
     def gradient(self, logs: Any) -> np.ndarray:
         """Return its derivative by each of the logarithms, in their shape."""
+
+
+def _check_numbers(prior: Any, *names: str) -> None:
+    """Raise TypeError for what is no number, or for a mean that holds others."""
+    called = type(prior).__name__
+    for name in names:
+        value = getattr(prior, name)
+        if not isinstance(value, Real):
+            raise TypeError(
+                f"{name} of {called} must be a number, the same for all values, got "
+                f"{value!r}; only mean may have one entry per value."
+            )
+    mean = np.asarray(prior.mean)
+    if mean.dtype.kind not in "iuf":
+        raise TypeError(
+            f"mean of {called} must be a number, or an array of numbers, got "
+            f"{prior.mean!r}."
+        )
 
 
 class Flat:
@@ -75,6 +94,7 @@ class LogNormal:
     shared_std: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_numbers(self, "std", "shared_std")
         if not (0 < self.std < np.inf and 0 <= self.shared_std < np.inf):
             raise ValueError(
                 "std of LogNormal must be finite and > 0 and shared_std finite and >= "
@@ -137,6 +157,7 @@ class Normal:
     std: float = 1.0
 
     def __post_init__(self) -> None:
+        _check_numbers(self, "std")
         if not 0 < self.std < np.inf or not np.all(np.isfinite(self.mean)):
             raise ValueError(
                 "std of Normal must be finite and > 0 and mean finite, got "

@@ -44,7 +44,7 @@ class OutputAlphas:
         ValueError
             If there is not one for each output, or the loss is no sum over outputs.
         """
-        if isinstance(alpha, Real):
+        if isinstance(alpha, Real) or np.ndim(alpha) == 0:
             return cls(float(alpha))
         alphas = np.asarray(alpha, dtype=np.float64)
         check_sum_over_outputs(observed.loss)

@@ -61,7 +61,7 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
         # searches say so with a remedy
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         try:
-            return list(splitter.split(X, y, **metadata))
+            folds = list(splitter.split(X, y, **metadata))
         except ValueError as error:
             if "members in each class" not in str(error):
                 raise ValueError(
@@ -75,6 +75,15 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
                 "pass cv, a smaller number of folds or a splitter such as KFold, or "
                 "merge rare classes."
             ) from error
+    for number, fold in enumerate(folds):
+        rows = np.concatenate(fold)
+        beyond = rows[(rows < 0) | (rows >= len(y))]
+        if len(beyond):
+            raise ValueError(
+                f"Fold {number} of cv has the row number {beyond[0]}, and the {len(y)} "
+                f"rows have the numbers 0 to {len(y) - 1}. Pass folds of these rows."
+            )
+    return folds
 
 
 def _pairs(folds: Iterable[Any]) -> list[Any]:

@@ -287,7 +287,7 @@ def _require_memory(model: Model, n_samples: int, budget: float) -> None:
     remedy = "Learn them on fewer rows, or choose among a few kernels instead."
     if needed > budget:
         raise MemoryError(
-            f"{purpose()} needs about {needed / 2**20:.0f} MiB, more than max_memory "
-            f"({budget / 2**20:.0f} MiB). Raise it. {remedy}"
+            f"{purpose()} needs about {needed / 2**20:.3g} MiB, more than max_memory "
+            f"({budget / 2**20:.3g} MiB). Raise it. {remedy}"
         )
     require_memory(needed, purpose, remedy)

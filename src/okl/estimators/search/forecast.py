@@ -58,6 +58,8 @@ _BLOCK = 4e-5
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 3e-3, 1e-2
+# How many times as long the second lasts where the loss has kinks.
+_KINKS = 3.0
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ def _of_trial(
         products = known * _KNOWN + learned * _LEARNED
         work = n_alphas * products * rows * columns * max(width, _FEW) * _PRODUCT
         of_all_rows = 0.0
-        each = known * _KNOWN_FIT + learned * _LEARNED_FIT
+        smooth = "smooth" in experiment.targets.observed.loss.capabilities
+        each = known * _KNOWN_FIT * (1.0 if smooth else _KINKS)
+        each += learned * _LEARNED_FIT
         if size >= n and n**2 * 8 > experiment.budget:  # evaluated for each product
             n_blocks = RowBlocks.n_blocks(int(rows), experiment.budget)
             each += products * n_blocks * _BLOCK

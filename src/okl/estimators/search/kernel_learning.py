@@ -113,6 +113,11 @@ class KernelLearning:
         if "smooth" not in observed.loss.capabilities:
             raise NothingToLearnError(f"the loss {observed.loss} is not smooth")
         rows = _drawn(observed, budget, random_state)
+        if len(rows) < min(_FEWEST, len(observed.counted())):
+            raise NothingToLearnError(
+                f"memory is short: there is room for {len(rows)} rows, and it takes "
+                f"{_FEWEST} at least"
+            )
         drawn = observed.restrict(rows)
         distinct = Distinct.of(X[rows], drawn)
         n_distinct = len(distinct.first)

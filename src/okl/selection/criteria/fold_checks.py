@@ -23,6 +23,7 @@ def check_folds(
     """Raise ValueError if a fold cannot be fitted, or has nothing to judge."""
     # the intercept of a class without rows is minus infinity
     classes = "probabilities" in observed.loss.capabilities and fit_intercept
+    always = observed.one_sided()[0] if classes else ()
     for number, (train, test) in enumerate(folds):
         training, held_out = observed.restrict(train), observed.restrict(test)
         n_train, n_test = len(training.counted()), len(held_out.counted())
@@ -44,6 +45,11 @@ def check_folds(
             called = f"{name}, in the order of the classes"
             if names is not None and len(names) >= 2:
                 called = str(names[name])
+            if output in always:
+                raise ValueError(
+                    f"All rows, or none, are of class {called}: there is nothing to "
+                    "learn of it. Leave it out, or pass fit_intercept=False."
+                )
             raise ValueError(
                 f"Fold {number} has {which} training rows of class {called}. Use "
                 "stratified folds, fewer of them, or leave out rare classes; or "
