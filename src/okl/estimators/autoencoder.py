@@ -15,8 +15,7 @@ feature space of the kernel and has to look for a pre-image.
 Only the range of B means something: B Q and Q'g reconstruct the same for every
 orthogonal Q. The codes are therefore written in the axes that principal component
 analysis would choose for the reconstructions: orthonormal, the codes of the training
-rows uncorrelated and of decreasing size. (The eigenvectors of L would do as well but
-for small alpha: with a linear kernel all its eigenvalues tend to one.)
+rows uncorrelated and of decreasing size (at small alpha eigenvalues of L may be alike).
 """
 
 from __future__ import annotations
@@ -68,8 +67,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
     n_components : int, default=2
         The length p of the codes, at most min(n_samples, n_features).
     kernel : str, Kernel or callable, default="rbf"
-        The input kernel, as in `OutputKernelRegressor`; not ``"precomputed"``, as
-        the rows are also what is reconstructed.
+        The input kernel; not ``"precomputed"``, as the rows are what is reconstructed.
     alpha : float, default=1.0
         Strength of the regularisation, > 0. It shrinks the codes, the small ones to
         zero: see ``rank_``.
@@ -193,19 +191,16 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         MemoryError
             If the kernel matrix cannot fit.
         """
-        if isinstance(self.kernel, list | tuple):
-            raise TypeError(
-                f"KernelAutoencoder takes one kernel, got kernel={self.kernel!r}. Add "
-                "them, as in Gaussian() + Linear()."
-            )
+        if isinstance(self.kernel, list | tuple):  # there is one structure
+            text = f"KernelAutoencoder takes one kernel, got {self.kernel!r}. "
+            raise TypeError(f"{text}Add them, as in Gaussian() + Linear().")
         check_alpha(self.alpha)  # axes of features that count alike
         loss = self._checked_loss()
         n_components = check_count(self.n_components, "n_components")
         if is_precomputed(self.kernel):
             raise ValueError(
-                "kernel='precomputed' leaves no rows to reconstruct: an autoencoder "
-                "learns X from X. Pass the rows and a kernel or a function of two "
-                "matrices; to reconstruct rows Y from a kernel matrix K, fit "
+                "kernel='precomputed' leaves no rows to reconstruct. Pass the rows and "
+                "a kernel; to reconstruct rows Y from a kernel matrix K, fit "
                 "OutputKernelRegressor(kernel='precomputed', "
                 "structure=LowRank(n_components)) to K and Y."
             )

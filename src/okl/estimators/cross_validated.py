@@ -2,8 +2,7 @@
 
 Without folds from the user, rows are left out one by one in closed form wherever that
 is exact: the squared loss, complete targets, known output kernels. A learned output
-kernel has seen the row that is left out, and takes folds, which all structures share.
-`okl.estimators.search` has what is searched, and on what.
+kernel has seen it and takes folds, the same for all structures (`search`).
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
-from okl.estimators.search.to_be_learned import has_kernel
+from okl.estimators.search.to_be_learned import relevances_of
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
@@ -277,8 +276,9 @@ class CrossValidated(OutputKernelModel):
                 "and that every fold has rows to score."
             )
         self.__dict__.pop("feature_relevances_", None)  # of an earlier fit
-        if learned is not None and has_kernel(trial.kernel, learned.kernel):
-            self.feature_relevances_ = learned.relevances
+        relevances = relevances_of(trial.kernel, learned)
+        if relevances is not None:
+            self.feature_relevances_ = relevances
         overall = float(trial.alphas[trial.chosen])
         self.best_score_, self.alpha_ = trial.score, trial.alpha(overall)
         self._keep_temperature(trial)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from okl.numerics.validation import (
     check_n_jobs,
     check_positive,
 )
+from okl.parameters import is_learned
 from okl.selection.criteria import NAMES
 from okl.selection.folds import splitter_of
 from okl.selection.learning import Learned, Record
@@ -43,25 +43,15 @@ def _kept_warnings() -> Iterator[list[tuple[type[Warning], str]]]:
     found += dict.fromkeys((one.category, str(one.message)) for one in caught)
 
 
-def _keeps_alpha(parameters: Any) -> bool:
-    """Tell whether alpha is not among what is learned."""
-    if parameters is None or not np.iterable(parameters):
-        return False
-    if isinstance(parameters, Mapping):
-        way = parameters.get("alpha")
-        return isinstance(way, str) and way == "fixed"
-    return "alpha" not in ([parameters] if isinstance(parameters, str) else parameters)
-
-
 class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     """Learn continuous hyperparameters of an estimator by the gradient of a criterion.
 
     Positive numbers, and arrays of them as a width for each feature, are far too many
     for a grid. Here all of them move at once, as logarithms, by L-BFGS-B from the
     values that the estimator has; numbers with signs (``structure__mixing``) move as
-    they are. What is minimised is the criterion minus the log
-    density of the priors, which kernels state relative to the scale of the columns.
-    Then the estimator is fitted to all rows, and certified as any fit is.
+    they are. What is minimised is the criterion minus the log density of the priors,
+    which kernels state relative to the scale of the columns. Then the estimator is
+    fitted to all rows, and certified as any fit is.
 
     Parameters
     ----------
@@ -80,20 +70,18 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         ``structure__within`` and ``structure__mean`` (``Cluster``), unless zero (see
         Notes). Those of lists have numbers, ``kernel__0__gamma`` and
         ``structure__1__gamma``, those of kernels of nodes a key,
-        ``structure__kernels__2__gamma``.
-        None is all of them; names are these only; a mapping
-        says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all entries
-        of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or
+        ``structure__kernels__2__gamma``. None is all of them; names are these only; a
+        mapping says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all
+        entries of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or
         ``Learn(...)`` of `okl.parameters`; what it does not name is learned.
     criterion : str, default="auto"
         What is minimised. With the squared loss and a given output kernel
         ``"restricted_likelihood"``, ``"leave_one_out_error"``,
         ``"leave_one_out_likelihood"`` or ``"folds_error"``, each in closed form; with
         any smooth loss and structure, for a kernel for each output and for several
-        kernels ``"folds_likelihood"``, by fits to the folds.
-        ``"auto"`` is the likelihood, or
-        with more than a fifth as many features as rows the leave-one-out error, where
-        they are in closed form, else the likelihood of folds.
+        kernels ``"folds_likelihood"``, by fits to the folds. ``"auto"`` is the
+        likelihood, or with more than a fifth as many features as rows the leave-one-out
+        error, where they are in closed form, else the likelihood of folds.
     cv : int, splitter, iterable or None, default=None
         Folds of the criteria that have some; None for five, shuffled and stratified.
     priors : bool, default=True
@@ -147,15 +135,13 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     Notes
     -----
     With a given output kernel, or ``"frobenius"``, a gradient costs about as much as
-    the criterion, however many parameters there are; so it does with several kernels,
-    if the output kernel of each is one of these. Other learned output kernels
-    (``"low_rank"``, ``"trace_ball"``, ``"sparse"``, ``"cluster"``) have no derivative
-    where an entry or an eigenvalue reaches zero: then the gradient, that of alpha and
-    of the kernel included, is by central differences of the likelihood of folds, 2 p +
-    1 times the fits of all folds for p numbers, without warm starts. At most 8 are
-    learned so; name few, as ``["alpha", "structure__mu"]``, and with other losses than
-    the squared one, or an alpha for each output, expect it to be slow. An end is a
-    local one, as that of any search here.
+    the criterion, however many parameters there are, also with several kernels. Other
+    learned output kernels (``"low_rank"``, ``"trace_ball"``, ``"sparse"``,
+    ``"cluster"``) have no derivative where an entry or an eigenvalue reaches zero: then
+    the gradient is by central differences of the likelihood of folds, 2 p + 1 times the
+    fits of all folds for p numbers, without warm starts. At most 8 are learned so; name
+    few, as ``["alpha", "structure__mu"]``; with other losses than the squared one, or
+    an alpha for each output, it is slow. An end is a local one.
 
     References
     ----------
@@ -292,15 +278,12 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         check_choice(self.criterion, "criterion", NAMES)
         check_flag(self.priors, "priors")
         check_flag(self.alpha_per_output, "alpha_per_output")
-        if self.alpha_per_output and _keeps_alpha(self.parameters):
+        if self.alpha_per_output and not is_learned("alpha", self.parameters):
             raise ValueError(
-                "alpha_per_output=True is how alpha is learned, which parameters="
-                f"{self.parameters!r} leaves as it is. Name 'alpha' too, or leave "
-                "alpha_per_output out."
+                f"parameters={self.parameters!r} leaves alpha as it is. Name 'alpha' "
+                "too, or leave alpha_per_output out, which is how it is learned."
             )
-        n = self.n_restarts
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
-            raise ValueError(f"n_restarts must be an integer >= 0, got {n!r}.")
+        check_count(self.n_restarts, "n_restarts", least=0)
         check_count(self.max_iter, "max_iter")
         if self.max_time is not None:
             check_positive(self.max_time, "max_time")

@@ -31,8 +31,6 @@ from okl.posterior import (
 
 # Residuals of a constant output beside those of others that are not told from zero.
 _REMAINS = 1e-4
-# By which factor weights may be above one or below without a word.
-_FAR = 2.0
 _MEASURED = {"_residuals", "_left_out", "calibration", "correlation"}
 
 
@@ -147,21 +145,6 @@ class Process:
     def noise_variance(self) -> np.ndarray:
         """Return the variance of the noise of each output (n_outputs,)."""
         return self.calibration.noise * self.units.scale**2
-
-    def why_noise_is_of_no_target(self) -> str | None:
-        """Return what to say where weights are far from one, of which the noise is."""
-        if self.weights is None:
-            return None
-        counted = self.weights[self.weights > 0]
-        low, high = float(counted.min()), float(counted.max())
-        if low <= _FAR and high >= 1 / _FAR:
-            return None
-        return (
-            "The noise is that of a target of weight one, and weights in fit were from "
-            f"{low:.3g} to {high:.3g}: intervals and standard deviations with noise "
-            "are not those of targets like these. Fit with weights around one, and "
-            "alpha divided by as much as they are."
-        )
 
     def residual_covariance(self) -> np.ndarray:
         """Return the covariance of the noise of a row (n_outputs, n_outputs)."""

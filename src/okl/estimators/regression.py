@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from okl.estimators.training import (
 )
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, of_rows
+from okl.estimators.weights_of_noise import warn_of_weights
 from okl.losses import Loss
 from okl.metrics import r2_score
 from okl.numerics.validation import check_flag
@@ -176,8 +176,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             Whether to return the covariance of the outputs of each row; see the notes.
         include_noise : bool, default=False
             Whether standard deviation and covariance are those of new targets of weight
-            one rather than of f + b; only with either of them. Where the weights in fit
-            were all above two, or below a half, a warning says so.
+            one rather than of f + b; only with either of them.
         given : array or DataFrame (n_samples, n_outputs), optional
             The targets that are known in these rows, NaN elsewhere; of a DataFrame
             those outputs that it has. They are returned as they are, without variance.
@@ -207,11 +206,9 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         one with L, and the noise has the covariance ``residual_covariance_``. Outputs
         that L leaves independent have their errors' correlations R from rows left out,
         for signal and noise alike: with every target observed, f of covariance k(x, x')
-        R_jk and noise of covariance alpha R_jk give the predictions of independent
-        outputs for every R. With ``kernel=[k, Row()]`` the correlations of noise are
-        measured in rows left out as well: those of an L_2 that was learned are too
-        small, as its penalty makes it flat. If L_2 was given they are its own. See
-        `okl.posterior.calibration`.
+        R_jk and noise of covariance alpha R_jk predict as independent outputs do. With
+        ``kernel=[k, Row()]`` those of noise are from rows left out as well, unless L_2
+        was given: one that was learned is too flat. See `okl.posterior.calibration`.
         """
         asked = sum([bool(return_std), bool(return_cov)])
         if asked == 2:
@@ -221,8 +218,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         if given is None and not asked:
             return self._scores(X, task)
         process = self._gaussian_process()
-        if include_noise and (text := process.why_noise_is_of_no_target()):
-            warnings.warn(text, UserWarning, stacklevel=3)
+        if include_noise:
+            warn_of_weights(process.weights, 3)
         if task is not None and (given is not None or return_cov):
             raise ValueError(
                 "return_cov and given are about all tasks of a row; leave task out."
@@ -254,10 +251,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         They are the prediction plus and minus its standard deviation with noise times a
         quantile, which is not that of a normal distribution but that of the rows left
         out, for each output: the size of their standardised residuals that the share
-        ``coverage`` of n + 1 rows does not exceed. Errors with many small and a few
-        large values are covered as well. An output of fewer rows than that takes has
-        the quantile of all outputs together. After a fit with weights they are those of
-        targets of weight one.
+        ``coverage`` of n + 1 rows does not exceed. An output of fewer rows than that
+        takes has that of all outputs. With weights they are of targets of weight one.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ object                         name             k(x, z)
 ``PerOutput(kernels)`` gives each output a kernel of its own. It is no kernel, as it has
 no one matrix, but estimators take it as their ``kernel``. They take a list of kernels
 as well, each with an output kernel of its own, of which the last may be `Row`: what the
-inputs do not explain.
+inputs do not explain. `Learnable` stands for a kernel that a search learns first.
 
 Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)``,
 ``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
@@ -62,6 +62,7 @@ from okl.kernels.function import CallableKernel as CallableKernel
 from okl.kernels.gaussian import Gaussian as Gaussian
 from okl.kernels.gram import Gram as Gram
 from okl.kernels.laplacian import Laplacian as Laplacian
+from okl.kernels.learnable import Learnable as Learnable
 from okl.kernels.linear import Linear as Linear
 from okl.kernels.matern import Matern as Matern
 from okl.kernels.per_output import KernelTerm as KernelTerm

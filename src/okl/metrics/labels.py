@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 
-from okl.metrics.missing import averaged, refuse_negative_weights
+from okl.metrics.missing import averaged
+from okl.numerics.validation import refuse_negative_weights
 
 
 def roc_auc_score(

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.numerics.missing import refuse_masked
-from okl.numerics.validation import check_choice
+from okl.numerics.validation import check_choice, refuse_negative_weights
 
 
 def r2_score(
@@ -284,14 +284,6 @@ def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
     _, first = np.unique(ids[order], return_index=True)
     groups = np.split(order, first[1:])
     return [(rows[observed[rows, 0]], 0) for rows in groups]
-
-
-def refuse_negative_weights(sample_weight: Any) -> None:
-    """Raise ValueError if there are any, as the fits do."""
-    if sample_weight is not None and np.size(sample_weight):
-        smallest = np.min(sample_weight)
-        if smallest < 0:
-            raise ValueError(f"sample_weight must not be negative, got {smallest:.3g}.")
 
 
 def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:

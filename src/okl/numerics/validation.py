@@ -90,6 +90,14 @@ def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> str | 
     return value
 
 
+def refuse_negative_weights(sample_weight: Any) -> None:
+    """Raise ValueError if there are any."""
+    if sample_weight is not None and np.size(sample_weight):
+        smallest = np.min(sample_weight)
+        if smallest < 0:
+            raise ValueError(f"sample_weight must not be negative, got {smallest:.3g}.")
+
+
 def check_alpha(value: Any) -> float:
     """Return the regularisation strength."""
     alpha = check_positive(value, "alpha")

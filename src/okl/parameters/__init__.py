@@ -22,3 +22,4 @@ from okl.parameters.scales import LogScale as LogScale
 from okl.parameters.space import HyperparameterSpace as HyperparameterSpace
 from okl.parameters.ways import Learn as Learn
 from okl.parameters.ways import Tied as Tied
+from okl.parameters.ways import is_learned as is_learned

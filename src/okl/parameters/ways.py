@@ -50,6 +50,14 @@ class Tied:
     to: str
 
 
+def is_learned(name: str, parameters: Any) -> bool:
+    """Tell whether a parameter is, where parameters are as in `HyperparameterSpace`."""
+    if parameters is None or isinstance(parameters, Mapping):
+        way = (parameters or {}).get(name)
+        return not isinstance(way, str) or way != "fixed"
+    return name in ([parameters] if isinstance(parameters, str) else parameters)
+
+
 def read_ways(
     known: Mapping[str, Hyperparameter],
     parameters: Mapping[str, Any] | Iterable[str] | None,

@@ -1,24 +1,31 @@
-"""The kernel that is learned where the user leaves it to the data.
+"""A kernel that is learned from the targets, for independent outputs that share it.
 
-It is a linear kernel plus others of standardised rows, with weights and widths at which
-independent outputs that share it are predicted best. `likeliest_kernel.py` has the
-recipe for the squared loss, whose criteria have closed forms; `kernel_of_folds.py` that
-for other smooth losses, those of classes among them, which are fitted to folds.
+Where the user leaves it to the data it is a linear kernel plus others of standardised
+rows, with weights and widths at which outputs are predicted best. `likeliest_kernel.py`
+has the recipe for the squared loss, whose criteria have closed forms;
+`kernel_of_folds.py` that for other smooth losses, those of classes among them, which
+are fitted to folds. Where the user names a kernel its parameters are learned as
+`GradientSearchCV` learns them, in the units of X.
 
 The priors are those of the kernels. Rows are those of dense arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
-from okl.kernels import Kernel
+from okl.kernels import Kernel, Learnable
 from okl.operators import Dense
-from okl.problems import Observed
+from okl.parameters import Tied
+from okl.problems import Formulation, Observed
+from okl.selection.criteria import choose_criterion
 from okl.selection.kernel_of_folds import Folds, kernel_of_folds
+from okl.selection.learning import learn
 from okl.selection.likeliest_kernel import likeliest_kernel
 from okl.selection.linear_plus import scaled
 from okl.selection.path import largest_alpha
@@ -30,6 +37,8 @@ from okl.structures import Identity
 
 # Of the fit that tells how much each column counts.
 _TOL, _MAX_ITER = 1e-4, 500
+# Of a kernel within a model, as parameters of it are named.
+_PREFIX = "kernel__"
 
 
 @dataclass(frozen=True)
@@ -39,18 +48,20 @@ class LearnedKernel:
     Attributes
     ----------
     kernel : Kernel
-        Resolved. For the squared loss its size is that of the outputs: the alpha at
-        which it fits independent outputs best is the variance of their noise. For other
-        losses that alpha is one.
-    relevances : array (n_features,)
+        Resolved. If it was made of the data and the loss is squared its size is that of
+        the outputs: the alpha at which it fits independent outputs best is the variance
+        of their noise. For other losses that alpha is one.
+    relevances : array (n_features,) or None
         The share of each column in the squared derivatives of the predictions at that
-        alpha, times its variance; they sum to one, or are all zero.
+        alpha, times its variance; they sum to one, or are all zero. Of a kernel that
+        was named None.
     smallest : float
-        That alpha as a part of the largest that matters for independent outputs.
+        The alpha that was learned as a part of the largest that matters for independent
+        outputs.
     """
 
     kernel: Kernel
-    relevances: np.ndarray
+    relevances: np.ndarray | None
     smallest: float
 
 
@@ -58,6 +69,7 @@ def learn_kernel(
     X: np.ndarray,
     observed: Observed,
     folds: Folds,
+    learnable: Learnable | None = None,
     *,
     fit_intercept: bool,
     row_weights: np.ndarray | None = None,
@@ -73,12 +85,18 @@ def learn_kernel(
         The targets, normalised, of a smooth loss; not in long form.
     folds : sequence of pairs of arrays
         Row numbers to train on and to test, for losses that are not squared.
+    learnable : Learnable, optional
+        What the user named, if anything.
     fit_intercept : bool
     row_weights : array (n_samples,), optional
         How much each row counts for means and variances.
     constant : float, optional
-        What the kernel has added, for intercepts that are not free.
+        What the kernel has added, for intercepts that are not free; not of a kernel
+        that was named.
     """
+    if learnable is not None and learnable.kernel is not None:
+        rows = StandardRows(X, observed, fit_intercept, row_weights)
+        return _of_named(learnable, rows, folds)
     centred = fit_intercept or constant is not None
     columns = StandardColumns.of(X, row_weights, centred=centred)
     Z = columns.rows(X)
@@ -96,6 +114,63 @@ def learn_kernel(
     return LearnedKernel(
         rows.whole(kernel), columns.of_all(fit.relevances), fit.smallest
     )
+
+
+def _of_named(learnable: Learnable, rows: StandardRows, folds: Folds) -> LearnedKernel:
+    """Learn the parameters of a kernel that was named, and alpha."""
+    X, observed, free = rows.Z, rows.observed, rows.fit_intercept
+    criterion = choose_criterion(
+        "auto",
+        observed,
+        Identity(),
+        list(folds),
+        n_features=X.shape[1],
+        fit_intercept=free,
+    )
+    found = learn(
+        X,
+        observed,
+        learnable.kernel,
+        Identity(),
+        1.0,
+        criterion,
+        fit_intercept=free,
+        parameters=_within_model(learnable.parameters),
+        row_weights=rows.row_weights,
+    )
+    values = {
+        name.removeprefix(_PREFIX): value
+        for name, value in found.parameters.items()
+        if name.startswith(_PREFIX)
+    }
+    kernel = clone(learnable.kernel).set_params(**values)
+    return LearnedKernel(kernel, None, found.alpha / _largest_alpha(rows, kernel))
+
+
+def _within_model(parameters: Any) -> Any:
+    """Return how alpha and parameters of a kernel are learned, by names of a model."""
+    if parameters is None:
+        return None
+    if isinstance(parameters, Mapping):
+        return {_PREFIX + name: _tied(way) for name, way in parameters.items()}
+    names = [parameters] if isinstance(parameters, str) else parameters
+    return [*(_PREFIX + name for name in names), "alpha"]
+
+
+def _tied(way: Any) -> Any:
+    return Tied(_PREFIX + way.to) if isinstance(way, Tied) else way
+
+
+def _largest_alpha(rows: StandardRows, kernel: Kernel) -> float:
+    """Return the largest alpha that matters for independent outputs."""
+    return largest_alpha(_formulation(rows, kernel).problem, decomposes=False)
+
+
+def _formulation(rows: StandardRows, kernel: Kernel) -> Formulation:
+    inputs = rows.observed.inputs(
+        Dense(kernel(rows.Z)), fit_intercept=rows.fit_intercept
+    )
+    return rows.observed.formulate(inputs, Identity())
 
 
 class _Fit(NamedTuple):
@@ -120,10 +195,7 @@ class _Fit(NamedTuple):
 
 def _fit(rows: StandardRows, kernel: Kernel) -> _Fit:
     """Return what the fit at alpha = 1 tells."""
-    inputs = rows.observed.inputs(
-        Dense(rows.whole(kernel)(rows.Z)), fit_intercept=rows.fit_intercept
-    )
-    formulation = rows.observed.formulate(inputs, Identity())
+    formulation = _formulation(rows, rows.whole(kernel))
     solution = solve(formulation.problem, 1.0, tol=_TOL, max_iter=_MAX_ITER)
     coefficients = formulation.coefficients(solution.dual_coef)
     targets, weights = rows.observed.targets, rows.observed.weights

@@ -19,11 +19,19 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.extmath import row_norms
 
-from okl.estimators.search.to_be_learned import AUTO, is_auto, learns_one, marked
+from okl.estimators.search.to_be_learned import is_auto, learns_one, marked
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
-from okl.kernels import Cosine, Gaussian, Kernel, Linear, Matern, number_columns
+from okl.kernels import (
+    Cosine,
+    Gaussian,
+    Kernel,
+    Learnable,
+    Linear,
+    Matern,
+    number_columns,
+)
 from okl.numerics.validation import check_choice
 from okl.structures import Frobenius, Mean, Structure, as_structure
 
@@ -96,11 +104,11 @@ def is_short_list(kernels: Any) -> bool:
     return isinstance(kernels, str) and kernels == SHORT_LIST
 
 
-def has_auto(kernel: Any, kernels: Any) -> bool:
+def has_learnable(kernel: Any, kernels: Any) -> bool:
     """Tell whether a kernel among those to try is to be learned."""
     if kernels is None:
         return kernel is None or learns_one(kernel)
-    return not is_short_list(kernels) and any(map(is_auto, kernels))
+    return not is_short_list(kernels) and any(map(learns_one, kernels))
 
 
 def is_open(kernel: Any, kernels: Any) -> bool:
@@ -193,7 +201,7 @@ def candidates(
     ValueError, TypeError
         If a kernel does not fit the columns of X; the message says which.
     """
-    learned: list[Any] = [AUTO] if learns else short_list(X, weights)
+    learned: list[Any] = [Learnable()] if learns else short_list(X, weights)
     if is_short_list(kernels):
         return short_list(X, weights)
     if kernels is None:

@@ -25,6 +25,7 @@ from okl.estimators.search.forecast_memory import (
 )
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
+from okl.estimators.search.to_be_learned import learnables
 from okl.estimators.search.trials import Experiment
 from okl.operators import RowBlocks
 from okl.selection.likeliest_kernel import (
@@ -89,7 +90,7 @@ class Forecast:
         sizes = sorted(
             n_columns(kernel, second.X, decomposes=decomposes) for kernel in kernels
         )
-        seconds = _of_learning(search.learning)
+        seconds = _of_learning(search.learning) * len(learnables(kernels))
         if search.has_first_stage:
             few, alphas = min(n, FIRST_ROWS), grid_length(first)
             sizes_there = [min(size, few) for size in sizes]
@@ -120,7 +121,9 @@ def _plan(search: Search) -> str:
     stages = f"{n_kernels} kernel{'s' * (n_kernels > 1)} "
     if search.learning is not None:
         learned = f"learned from {search.learning.X.shape[0]} rows"
-        stages += f"{learned} " if n_kernels == 1 else f"(one of them {learned}) "
+        n_learned = len(learnables(search.kernels))
+        among = f"({'one' if n_learned == 1 else n_learned} of them {learned}) "
+        stages += f"{learned} " if n_kernels == 1 else among
     if search.has_first_stage:
         stages += f"with independent outputs, then the best {search.n_finalists} "
     folds = search.second.folds

@@ -28,6 +28,7 @@ from okl.estimators.search.learnable_targets import (
     with_targets,
 )
 from okl.estimators.targets import TrainingTargets
+from okl.kernels import Learnable
 from okl.problems import Observed
 from okl.selection.learned_kernel import LearnedKernel, learn_kernel
 from okl.selection.standard_columns import StandardColumns
@@ -48,7 +49,7 @@ class NothingToLearnError(Exception):
 
 @dataclass(frozen=True)
 class KernelLearning:
-    """A kernel to be learned.
+    """What kernels are learned from.
 
     Attributes
     ----------
@@ -158,12 +159,19 @@ class KernelLearning:
             raise NothingToLearnError(_CONSTANT)
         return learning
 
-    def run(self) -> LearnedKernel:
-        """Learn the kernel."""
+    def run(self, learnable: Learnable | None = None) -> LearnedKernel:
+        """Learn a kernel.
+
+        Raises
+        ------
+        ValueError
+            If parameters that were named cannot be learned.
+        """
         found = learn_kernel(
             self.X,
             self.observed,
             self.folds,
+            learnable,
             fit_intercept=self.fit_intercept,
             row_weights=self.row_weights,
             constant=self.constant,

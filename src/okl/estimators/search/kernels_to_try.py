@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from okl.estimators.search.candidates import candidates, has_auto
+from okl.estimators.search.candidates import candidates, has_learnable
 from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
-from okl.estimators.search.to_be_learned import is_auto
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_rows
-from okl.kernels import Constant
+from okl.kernels import Constant, Learnable
 
 
 class KernelsToTry(NamedTuple):
@@ -20,10 +19,10 @@ class KernelsToTry(NamedTuple):
 
     Attributes
     ----------
-    candidates : list of Kernel, PerOutput, "precomputed" or "auto"
-        Resolved; "auto" stands for one that is learned.
+    candidates : list of Kernel, PerOutput or "precomputed"
+        Resolved; `Learnable` stands for one that is learned.
     learning : KernelLearning or None
-        What that is learned from.
+        What those are learned from.
     unlearned : str or None
         Why none is, though one was asked for; sparse rows without a word from the user
         have a list of their own.
@@ -47,7 +46,7 @@ class KernelsToTry(NamedTuple):
         check_rows(X)
         given = model.kernel, model.kernels
         learning = unlearned = None
-        if has_auto(*given):
+        if has_learnable(*given):
             try:
                 learning = KernelLearning.of(
                     X,
@@ -59,10 +58,11 @@ class KernelsToTry(NamedTuple):
                     budget=budget,
                 )
             except NothingToLearnError as error:
-                if isinstance(model.kernel, list | tuple):
+                named = _named(*given)
+                if named is not None:
                     raise ValueError(
-                        f"'auto' in kernel={model.kernel!r} cannot be learned here: "
-                        f"{error}. Name the kernel."
+                        f"{named} cannot be learned here: {error}. Name a kernel "
+                        "instead."
                     ) from error
                 if not issparse(X) or model.kernels is not None:
                     unlearned = str(error)
@@ -72,7 +72,17 @@ class KernelsToTry(NamedTuple):
         if model._constant is not None:
             constant = Constant(model._constant)
             found = [
-                one if is_auto(one) else one.centered(X, weights) + constant
+                one
+                if isinstance(one, Learnable)
+                else one.centered(X, weights) + constant
                 for one in found
             ]
         return cls(found, learning, unlearned)
+
+
+def _named(kernel: Any, kernels: Any) -> str | None:
+    """Return what no other kernel can stand for, if it cannot be learned."""
+    if isinstance(kernel, list | tuple):
+        return f"'auto', or a Learnable, in kernel={kernel!r}"
+    every = [kernel] if kernels is None else kernels
+    return next((repr(one) for one in every if isinstance(one, Learnable)), None)

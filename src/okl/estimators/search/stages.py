@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
-from okl.estimators.search.to_be_learned import with_learned
+from okl.estimators.search.to_be_learned import learnables, with_learned
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment, Step
 from okl.selection.learned_kernel import LearnedKernel
@@ -44,8 +44,8 @@ class Search:
 
     Attributes
     ----------
-    kernels : list of Kernel, PerOutput, "precomputed" or "auto"
-        Resolved candidates; "auto" stands for one that is learned.
+    kernels : list of Kernel, PerOutput or "precomputed"
+        Resolved candidates; `Learnable` stands for one that is learned.
     structures : list of Structure
     first, second : Experiment
         What the candidates of each stage are tried on.
@@ -55,7 +55,7 @@ class Search:
         Of the best kernel of the first stage and all that were tried: another one to
         try, None for none.
     learning : KernelLearning or None
-        What the kernel is learned from, if one is.
+        What kernels are learned from, if any are.
     unlearned : str or None
         Why none is, where one was asked for.
     """
@@ -96,26 +96,30 @@ class Search:
     def n_steps(self) -> int:
         """How many steps a run tells of."""
         before = len(self.kernels) * self.first.n_steps * self.has_first_stage
-        before += self.learning is not None
+        before += len(learnables(self.kernels))
         return before + self.n_finalists * self.second.n_steps
 
-    def learn(self, step: Step) -> tuple[Search, LearnedKernel | None]:
-        """Learn the kernel, if one is to be learned; return the search with it.
+    def learn(self, step: Step) -> tuple[Search, list[LearnedKernel]]:
+        """Learn the kernels that are to be learned; return the search with them.
 
         Alphas that are counted, not given, then reach from the largest that matters to
-        below the noise that the kernel was learned with, and no further unless they
+        below the noise that the kernels were learned with, and no further unless they
         were asked to.
         """
         if self.learning is None:
-            return self, None
-        with step("kernel"):
-            found = self.learning.run()
+            return self, []
+        found: list[LearnedKernel] = []
+        to_learn = learnables(self.kernels)
+        for one in to_learn:
+            with step("kernel"):
+                found.append(self.learning.run(one))
+        kernels = list(zip(to_learn, [one.kernel for one in found], strict=True))
         below = _BELOW_TEMPERED if self.second.tempered else _BELOW
-        given, eps = self.second.eps, below * found.smallest
+        given, eps = self.second.eps, below * min(one.smallest for one in found)
         eps = eps if given is None else min(given, eps)
         search = replace(
             self,
-            kernels=[with_learned(k, found.kernel) for k in self.kernels],
+            kernels=[with_learned(kernel, kernels) for kernel in self.kernels],
             first=replace(self.first, eps=eps),
             second=replace(self.second, eps=eps),
             learning=None,

@@ -1,8 +1,8 @@
-"""The place in a list of kernels of one that a search learns first.
+"""Kernels of a search that are learned from the targets before they are tried.
 
-``kernel=["auto", k]`` of a search is a model of two terms, of which the first has the
-kernel that is learned from the targets. Until then a kernel without a matrix stands for
-it.
+``"auto"`` and `okl.kernels.Learnable` stand for one, by themselves, in a list of
+kernels to choose from, or in a list of terms: ``kernel=["auto", Row()]`` is a model of
+two terms, of which the first has the kernel that is learned.
 """
 
 from __future__ import annotations
@@ -11,54 +11,52 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Kernel, KernelTerms
+from okl.kernels import Kernel, KernelTerms, Learnable
+from okl.selection.learned_kernel import LearnedKernel
 
 AUTO = "auto"
 
 
-class ToBeLearned(Kernel):
-    """Stands for a kernel that is not known yet."""
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return what was given."""
-        return repr(AUTO)
-
-    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
-        """Raise TypeError: there is no matrix."""
-        raise TypeError("This kernel has not been learned yet.")
-
-    def diagonal(self, X: Any) -> np.ndarray:
-        """Raise TypeError: there is no matrix."""
-        raise TypeError("This kernel has not been learned yet.")
-
-
 def is_auto(kernel: Any) -> bool:
-    """Tell whether a kernel is to be learned."""
+    """Tell whether a kernel is to be made of the data."""
     return isinstance(kernel, str) and kernel == AUTO
 
 
 def learns_one(kernel: Any) -> bool:
     """Tell whether a kernel is to be learned, or one in a list is."""
-    return is_auto(kernel) or (
-        isinstance(kernel, list | tuple) and any(map(is_auto, kernel))
-    )
+    if isinstance(kernel, list | tuple):
+        return any(map(learns_one, kernel))
+    return is_auto(kernel) or isinstance(kernel, Learnable)
 
 
 def marked(kernels: list[Any]) -> list[Any]:
     """Return a list of kernels as given, with a kernel in the place of ``"auto"``."""
-    return [ToBeLearned() if is_auto(kernel) else kernel for kernel in kernels]
+    return [Learnable() if is_auto(kernel) else kernel for kernel in kernels]
 
 
-def with_learned(kernel: Any, learned: Kernel) -> Any:
-    """Return a kernel to try, once the one that was to be learned is known."""
+def learnables(kernels: list[Any]) -> list[Learnable]:
+    """Return what is to be learned for kernels to try, in their order."""
+    parts: list[Any] = []
+    for kernel in kernels:
+        parts += kernel.kernels if isinstance(kernel, KernelTerms) else [kernel]
+    return [part for part in parts if isinstance(part, Learnable)]
+
+
+def with_learned(kernel: Any, found: list[tuple[Learnable, Kernel]]) -> Any:
+    """Return a kernel to try, once those that were to be learned are known."""
     if isinstance(kernel, KernelTerms):
-        return KernelTerms(
-            [learned if isinstance(k, ToBeLearned) else k for k in kernel.kernels]
-        )
-    return learned if is_auto(kernel) else kernel
+        return KernelTerms([with_learned(one, found) for one in kernel.kernels])
+    return next((learned for stood, learned in found if stood is kernel), kernel)
 
 
-def has_kernel(kernel: Any, learned: Kernel) -> bool:
-    """Tell whether a kernel is the one that was learned, or a list that has it."""
-    kernels = kernel.kernels if isinstance(kernel, KernelTerms) else [kernel]
-    return any(one is learned for one in kernels)
+def relevances_of(kernel: Any, learned: list[LearnedKernel]) -> np.ndarray | None:
+    """Return the relevances of columns that were found with a kernel, or part of it."""
+    parts = kernel.kernels if isinstance(kernel, KernelTerms) else [kernel]
+    return next(
+        (
+            one.relevances
+            for one in learned
+            if one.relevances is not None and any(one.kernel is p for p in parts)
+        ),
+        None,
+    )

@@ -1,0 +1,79 @@
+"""A kernel that a search learns from the targets before it tries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from okl.kernels.base import Kernel, Matrix, check_is_kernel
+
+
+class Learnable(Kernel):
+    """Stands for a kernel whose parameters a search learns first, by their gradient.
+
+    A candidate of `OutputKernelRegressorCV` and `OutputKernelClassifierCV`: of
+    ``kernel``, of the list ``kernels``, or of a list of terms as in ``kernel=[k,
+    Row()]``. Its continuous parameters, and alpha, are learned for independent outputs
+    as `GradientSearchCV` with ``criterion="auto"`` learns them, from the values that
+    the kernel has, on 2000 rows at most (1000 for losses that are not squared). It is
+    then a candidate like the others, for which alpha is chosen anew. ``"auto"`` is the
+    same without a kernel, which it makes of the data.
+
+    Parameters
+    ----------
+    kernel : Kernel or None, default=None
+        Where learning starts. A kernel with one width for all columns keeps one;
+        ``Gaussian(np.ones(n_features))``, or `per_feature`, has one for each.
+    parameters : mapping, iterable of str, or None, default=None
+        What is learned, and how, as in `GradientSearchCV`, by the names that they have
+        in the kernel, such as ``"gamma"`` or ``"left__gamma"``; alpha always is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from okl import OutputKernelRegressorCV
+    >>> from okl.kernels import Gaussian, Learnable
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> search = OutputKernelRegressorCV(
+    ...     structures="identity",
+    ...     kernels=["linear", Learnable(Gaussian(np.ones(2)))],
+    ... ).fit(X, np.sin(3 * X[:, 0]))
+    >>> search.kernel_.gamma[0] > 100 * search.kernel_.gamma[1]
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        parameters: Mapping[str, Any] | Iterable[str] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.parameters = parameters
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return what stands for it."""
+        return repr("auto") if self.kernel is None else super().__repr__(N_CHAR_MAX)
+
+    def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
+        """Return the same of the resolved kernel."""
+        if self.kernel is None:
+            return self
+        kernel = check_is_kernel(self.kernel, "kernel of Learnable")
+        return Learnable(kernel.resolve(X, weights), self.parameters)
+
+    def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:
+        """Raise TypeError: there is no matrix."""
+        raise self._not_learned()
+
+    def diagonal(self, X: Matrix) -> np.ndarray:
+        """Raise TypeError: there is no matrix."""
+        raise self._not_learned()
+
+    def _not_learned(self) -> TypeError:
+        return TypeError(
+            f"{self!r} has no values before a search has learned it. Pass it, by "
+            "itself or in a list, to OutputKernelRegressorCV or "
+            "OutputKernelClassifierCV; for one fit use GradientSearchCV."
+        )
