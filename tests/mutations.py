@@ -47,9 +47,15 @@ MUTATIONS = [
     ),
     Mutation(
         "certificates/bounds.py",
-        "return value - self.alpha * bound.value",
-        "return value - 0.9 * self.alpha * bound.value",
+        "value -= self.alpha * bound.value",
+        "value -= 0.9 * self.alpha * bound.value",
         "tests/claims/test_hinge.py",
+    ),
+    Mutation(
+        "structures/spectral_set.py",
+        "unscaled=bound / shortest**2",
+        "unscaled=bound / shortest",
+        "tests/structures",
     ),
     Mutation(
         "certificates/bounds.py",

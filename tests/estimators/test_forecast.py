@@ -259,3 +259,9 @@ def refusal(method, *given):
     except ValueError as error:
         return str(error)
     return None
+
+
+def test_kinks_take_longer_where_the_output_kernel_is_known():
+    search = regressor("rbf", "identity", loss="huber")
+    smooth = search.forecast(X, Y).seconds
+    assert search.set_params(loss="quantile").forecast(X, Y).seconds > 1.5 * smooth

@@ -1,6 +1,7 @@
 """Kernels of one's own, learned by a search before it tries them."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from okl import (
     OutputKernelRegressorCV,
 )
 from okl.kernels import (
+    Average,
     Columns,
     Gaussian,
     Learnable,
@@ -70,22 +72,68 @@ def test_it_is_learned_as_a_gradient_search_learns_it(kernel):
 
 def test_what_is_learned_and_how():
     pair = WIDTHS + Matern(1.0, 1.5)
+    left, right = "kernel__left__gamma", "kernel__right__length_scale"
     for ours, theirs in (
-        (["left__gamma"], ["kernel__left__gamma", "alpha"]),
-        ("left__gamma", ["kernel__left__gamma", "alpha"]),
-        ({"left__gamma": "tied"}, {"kernel__left__gamma": "tied"}),
-        ({"right__length_scale": "fixed"}, {"kernel__right__length_scale": "fixed"}),
+        ([left], [left, "alpha"]),
+        (left, [left, "alpha"]),
+        ([left, "alpha"], [left, "alpha"]),
+        ({left: "tied"}, {left: "tied"}),
+        (
+            {right: "fixed", "alpha": (1e-3, 1.0)},
+            {right: "fixed", "alpha": (1e-3, 1.0)},
+        ),
     ):
         found = regressor(kernel=Learnable(pair, ours)).fit(X, Y)
         assert_allclose(found.kernel_(X), learned(pair, theirs)(X), rtol=1e-5)
-    tied = Learnable(Gaussian(1.0) + Matern(1.0, 1.5), {"left__gamma": (0.1, 2.0)})
-    assert 0.1 <= regressor(kernel=tied).fit(X, Y).kernel_.left.gamma <= 2.0
+    between = Learnable(Gaussian(1.0), {"kernel__gamma": (0.1, 0.2)})
+    assert 0.1 <= regressor(kernel=between).fit(X, Y).kernel_.gamma <= 0.2
     both = Learnable(
         Columns(Gaussian(1.0), [0]) + Columns(Gaussian(1.0), [1]),
-        {"right__kernel__gamma": Tied("left__kernel__gamma")},
+        {"kernel__right__kernel__gamma": Tied("kernel__left__kernel__gamma")},
     )
     kernel = regressor(kernel=both).fit(X, Y).kernel_
     assert kernel.left.kernel.gamma == kernel.right.kernel.gamma
+
+
+def test_the_grid_of_alphas_reaches_below_the_noise():
+    search = regressor(kernel=Learnable(WIDTHS), alphas=20, eps=None).fit(X, Y)
+    model = OutputKernelRegressor(WIDTHS, "identity")
+    alpha = GradientSearchCV(model).fit(X, Y).best_params_["alpha"]
+    assert search.alphas_.min() == pytest.approx(0.1 * alpha, rel=1e-4)
+    assert search.alphas_.max() > alpha
+    # as far as the one that was learned with the least noise
+    several = regressor(kernels=[Learnable(WIDTHS), Learnable(Linear([0, 0, 0]))])
+    low = several.set_params(alphas=20, eps=None).fit(X, Y).alphas_.min()
+    assert low == pytest.approx(0.1 * alpha, rel=0.5)
+
+
+def test_the_smallest_alpha_is_no_edge_of_a_kernel_that_was_learned():
+    y = np.sin(2 * X[:, 0])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*is the smallest of its grid")
+        search = regressor(kernel=Learnable(Gaussian(1.0)), eps=None).fit(X, y)
+    assert search.alpha_ == search.alphas_.min()
+
+
+def test_a_forecast_counts_what_is_to_be_learned():
+    rows, targets = np.tile(X, (10, 1)), np.tile(Y, (10, 1))
+    rows = rows + np.arange(600)[:, None] / 600
+    many = Average([Columns(Gaussian(1.0), [q % 3]) for q in range(12)])
+    one, two, large = (
+        regressor(kernels=kernels).forecast(rows, targets)
+        for kernels in (
+            [Learnable(Gaussian(1.0)), "rbf"],
+            [Learnable(Gaussian(1.0)), Learnable(Gaussian(2.0))],
+            [Learnable(many), "rbf"],
+        )
+    )
+    assert one.seconds < two.seconds < large.seconds
+    assert large.memory > 2 * one.memory
+    few = regressor(kernel=Learnable(many), max_memory=20)
+    *_, search = few._planned(rows, targets, None, None, {})
+    n = len(search.learning.X)
+    assert 10 < n < 300  # whose arrays fit
+    assert search.learning.arrays * 8 * n**2 <= 20 * 2**20
 
 
 def test_the_best_of_several_is_kept():
@@ -153,7 +201,7 @@ def test_names_of_columns_missing_targets_and_tasks():
             r"Learnable\(kernel=Gau.* learned here: only 8 rows",
         ),
         (
-            Learnable(Gaussian(), ["width"]),
+            Learnable(Gaussian(), ["kernel__width"]),
             N,
             "'kernel__width', which is no continuous",
         ),

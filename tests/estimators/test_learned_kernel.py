@@ -446,7 +446,7 @@ def test_where_the_search_starts_does_not_matter(monkeypatch):
 
 def test_memory_bounds_the_rows():
     learning = learning_of(regressor(max_memory=0.1), X, Y)
-    assert kernel_learning.ARRAYS * 8 * len(learning.X) ** 2 <= 0.1 * 2**20
+    assert kernel_learning._ARRAYS * 8 * len(learning.X) ** 2 <= 0.1 * 2**20
     assert len(learning.X) < N
 
 
@@ -571,7 +571,7 @@ def test_a_forecast_learns_nothing(monkeypatch):
     monkeypatch.setattr(kernel_learning.KernelLearning, "run", fail)
     said = regressor(cv=KFold(3)).forecast(X, Y)
     assert "learned from 48 rows" in said.plan
-    assert said.memory >= kernel_learning.ARRAYS * 8 * N**2
+    assert said.memory >= kernel_learning._ARRAYS * 8 * N**2
     more = regressor(kernel=None, kernels=["auto", "rbf"]).forecast(X, Y)
     assert "one of them learned from 48 rows" in more.plan
     assert regressor(kernel="rbf", cv=KFold(3)).forecast(X, Y).seconds < said.seconds

@@ -151,6 +151,25 @@ def test_noise_of_weights_that_no_row_has_is_warned_of(weights, said):
         model.predict(NEW, return_std=True)
 
 
+def test_noise_is_that_of_the_weights_of_each_output():
+    X, Y, _ = draw(20, 2)
+    weights = np.column_stack([np.ones(20), np.full(20, 0.01)])
+    weights[0] = 0.0
+    model = OutputKernelRegressor(KERNEL, "identity", 0.1)
+    model.fit(X, Y, sample_weight=weights)
+    with pytest.warns(UserWarning, match="of 1 of the outputs were from 0.01 to 0.01"):
+        model.predict_interval(NEW)
+    task = np.arange(20) % 2
+    model.fit(X, Y[:, 0], sample_weight=weights[np.arange(20), task], task=task)
+    with pytest.warns(UserWarning, match="of 1 of the outputs were from 0.01 to 0.01"):
+        model.predict_interval(NEW)
+    weights[1:, 1] = np.where(np.arange(19) % 2, 0.01, 1.0)
+    model.fit(X, Y, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict_interval(NEW)
+
+
 @pytest.mark.parametrize("structure", ["identity", "frobenius"])
 def test_the_covariance_of_noise_is_that_of_weight_one(structure):
     rng = np.random.default_rng(0)

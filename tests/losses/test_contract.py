@@ -518,6 +518,16 @@ def test_the_best_intercept_of_quantiles_is_a_weighted_one(q):
     b = loss.best_intercept(targets, scores)
     expected = np.quantile(targets - scores, q, axis=0, method="averaged_inverted_cdf")
     assert_allclose(b, expected)
+    single = loss.best_intercept(*(np.float32([targets, scores])))
+    assert_allclose(single, expected, rtol=1e-5)
     rows = np.repeat(np.arange(20), counts[:, 0])
     b = loss.best_intercept(targets, scores, counts.astype(float))
     assert_allclose(b, loss.best_intercept(targets[rows], scores[rows]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_best_intercept_of_an_extreme_quantile_of_many_rows(dtype):
+    targets = np.random.default_rng(0).normal(size=(40_000, 1)).astype(dtype)
+    for q in (0.001, 0.999):
+        b = Quantile(q).best_intercept(targets, 0 * targets)
+        assert_allclose(b, np.quantile(targets, q, axis=0), rtol=0.02)

@@ -40,7 +40,7 @@ from okl.estimators.search.notes import notes
 from okl.estimators.search.routing import routed
 from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
-from okl.estimators.search.to_be_learned import relevances_of
+from okl.estimators.search.to_be_learned import learned_parts
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
@@ -266,7 +266,7 @@ class CrossValidated(OutputKernelModel):
         context = self._init_callback_context(max_subtasks=search.n_steps + 1)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         step = steps_of(self, context)
-        search, learned = search.learn(step)
+        search = search.learn(step)
         trial, results = search.run(self.random_state, step)
         self.cv_results_ = results.table()
         self.scores_, self.alphas_ = trial.scores, trial.alphas
@@ -276,9 +276,9 @@ class CrossValidated(OutputKernelModel):
                 "and that every fold has rows to score."
             )
         self.__dict__.pop("feature_relevances_", None)  # of an earlier fit
-        relevances = relevances_of(trial.kernel, learned)
-        if relevances is not None:
-            self.feature_relevances_ = relevances
+        for one in learned_parts(trial.kernel, search.learned):
+            if one.relevances is not None:
+                self.feature_relevances_ = one.relevances
         overall = float(trial.alphas[trial.chosen])
         self.best_score_, self.alpha_ = trial.score, trial.alpha(overall)
         self._keep_temperature(trial)

@@ -219,7 +219,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             return self._scores(X, task)
         process = self._gaussian_process()
         if include_noise:
-            warn_of_weights(process.weights, 3)
+            warn_of_weights(process.weights, process.tasks, 3)
         if task is not None and (given is not None or return_cov):
             raise ValueError(
                 "return_cov and given are about all tasks of a row; leave task out."

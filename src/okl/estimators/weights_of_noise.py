@@ -11,22 +11,40 @@ import warnings
 
 import numpy as np
 
+from okl.coding.tasks import Tasks
+
 # By which factor all weights may be above one, or below, without a word.
 _FAR = 2.0
 
 
-def warn_of_weights(weights: np.ndarray | None, depth: int) -> None:
-    """Warn where noise of weight one is that of no target seen, ``depth`` calls up."""
+def warn_of_weights(
+    weights: np.ndarray | None, tasks: Tasks | None, depth: int
+) -> None:
+    """Warn where noise of weight one is that of no target seen, ``depth`` calls up.
+
+    Parameters
+    ----------
+    weights : array (n_samples, n_outputs) or (n_samples, 1), or None
+    tasks : Tasks or None
+        The task of each row, in long form.
+    depth : int
+    """
     if weights is None:
         return
-    counted = weights[weights > 0]
-    low, high = float(counted.min()), float(counted.max())
-    if low > _FAR or high < 1 / _FAR:
+    groups = (
+        weights.T if tasks is None else [weights[rows] for _, rows in tasks.groups()]
+    )
+    seen = [group[group > 0] for group in groups]
+    ends = [(group.min(), group.max()) for group in seen if group.size]
+    far = [(low, high) for low, high in ends if low > _FAR or high < 1 / _FAR]
+    if far:
+        low, high = far[0]
+        which = "" if len(far) == len(ends) else f" of {len(far)} of the outputs"
         warnings.warn(
-            "The noise is that of a target of weight one, and weights in fit were from "
-            f"{low:.3g} to {high:.3g}: intervals and standard deviations with noise "
-            "are not those of targets like these. Fit with weights around one, and "
-            "alpha divided by as much as they are.",
+            f"The noise is that of a target of weight one, and weights in fit{which} "
+            f"were from {low:.3g} to {high:.3g}: intervals and standard deviations "
+            "with noise are not those of targets like these. Fit with weights around "
+            "one, and alpha divided by as much as they are.",
             UserWarning,
             stacklevel=depth + 1,
         )

@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.utils import gen_batches
 
 from okl.kernels.base import Kernel, Matrix
-
-# What two values of a kernel at one row may differ by, relatively.
-_ROUNDING = 1e-8
 
 
 class CallableKernel(Kernel):
@@ -67,18 +65,17 @@ class CallableKernel(Kernel):
                 "function of CallableKernel must take (X, Z) and return a matrix, got "
                 f"{self.function!r}."
             )
-        self._refuse_white_noise(X)
+        self._refuse_white_noise()
         return super().resolve(X, weights)
 
-    def _refuse_white_noise(self, X: Matrix) -> None:
-        if not self._is_gaussian_process(X):
+    def _refuse_white_noise(self) -> None:
+        if not hasattr(self.function, "get_params"):
             return
-        rows = np.asarray(X)[:1]
-        same, new = self(rows)[0, 0], self(rows, rows)[0, 0]
-        if abs(same - new) > _ROUNDING * abs(same):
+        parts = [self.function, *self.function.get_params(deep=True).values()]
+        if any(isinstance(part, WhiteKernel) for part in parts):
             raise ValueError(
-                f"The kernel {self.function!r} has white noise: between rows and "
-                "themselves it is larger than between rows and others like them. Leave "
+                f"The kernel {self.function!r} has white noise, which is between rows "
+                "and themselves, and not between rows and new ones like them. Leave "
                 "WhiteKernel out. Noise is what alpha is for: for one kernel and "
                 "structure='identity' alpha plus the noise level gives the same "
                 "predictions. Noise that outputs share is kernel=[k, Row()]."

@@ -27,20 +27,23 @@ class Learnable(Kernel):
         Where learning starts. A kernel with one width for all columns keeps one;
         ``Gaussian(np.ones(n_features))``, or `per_feature`, has one for each.
     parameters : mapping, iterable of str, or None, default=None
-        What is learned, and how, as in `GradientSearchCV`, by the names that they have
-        in the kernel, such as ``"gamma"`` or ``"left__gamma"``; alpha always is.
+        What is learned, and how, as in `GradientSearchCV`: by names such as
+        ``"kernel__gamma"`` or ``"kernel__left__gamma"``, and ``"alpha"``, which is
+        learned in any case unless a mapping fixes it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from okl import OutputKernelRegressorCV
     >>> from okl.kernels import Gaussian, Learnable
-    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=60)
     >>> search = OutputKernelRegressorCV(
     ...     structures="identity",
     ...     kernels=["linear", Learnable(Gaussian(np.ones(2)))],
-    ... ).fit(X, np.sin(3 * X[:, 0]))
-    >>> search.kernel_.gamma[0] > 100 * search.kernel_.gamma[1]
+    ... ).fit(X, y)
+    >>> bool(search.kernel_.gamma[0] > 10 * search.kernel_.gamma[1])
     True
     """
 
@@ -54,11 +57,17 @@ class Learnable(Kernel):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return what stands for it."""
-        return repr("auto") if self.kernel is None else super().__repr__(N_CHAR_MAX)
+        plain = self.kernel is None and self.parameters is None
+        return repr("auto") if plain else super().__repr__(N_CHAR_MAX)
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
         """Return the same of the resolved kernel."""
         if self.kernel is None:
+            if self.parameters is not None:
+                raise ValueError(
+                    f"parameters of Learnable, {self.parameters!r}, are those of a "
+                    "kernel that is named: pass it, or leave them out."
+                )
             return self
         kernel = check_is_kernel(self.kernel, "kernel of Learnable")
         return Learnable(kernel.resolve(X, weights), self.parameters)

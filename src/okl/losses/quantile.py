@@ -8,6 +8,9 @@ from typing import ClassVar
 from okl.losses.envelope import Proximal
 from okl.numerics.arrays import Array, epsilon, namespace
 
+# Of a part of the sum of all weights, in machine epsilons.
+_ROUNDING = 8.0
+
 
 class Quantile(Proximal):
     r"""The loss whose best constant is a quantile, the pinball loss.
@@ -78,10 +81,11 @@ class Quantile(Proximal):
             counts = xp.take_along_axis(weights * counts, order, axis=0)
         below = xp.cumulative_sum(counts, axis=0)
         wanted = float(self.quantile) * below[-1:, :]
-        rounding = epsilon(errors) * errors.shape[0] * below[-1:, :]
+        rounding = _ROUNDING * epsilon(errors) * below[-1:, :]
+        above = below > wanted + rounding
         first = xp.argmax(xp.astype(below >= wanted - rounding, xp.int64), axis=0)
-        last = xp.argmax(xp.astype(below > wanted + rounding, xp.int64), axis=0)
-        ends = xp.stack([first, last])
+        last = xp.argmax(xp.astype(above, xp.int64), axis=0)
+        ends = xp.stack([first, xp.where(xp.any(above, axis=0), last, first)])
         return xp.mean(xp.take_along_axis(errors, ends, axis=0), axis=0)
 
     def proximal_slopes(

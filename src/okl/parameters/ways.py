@@ -6,7 +6,7 @@ is said where learning is asked for, in a mapping from names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,8 @@ def is_learned(name: str, parameters: Any) -> bool:
     if parameters is None or isinstance(parameters, Mapping):
         way = (parameters or {}).get(name)
         return not isinstance(way, str) or way != "fixed"
+    if not isinstance(parameters, Collection):  # an iterator can be read once
+        return True
     return name in ([parameters] if isinstance(parameters, str) else parameters)
 
 

@@ -21,7 +21,6 @@ from sklearn.base import clone
 
 from okl.kernels import Kernel, Learnable
 from okl.operators import Dense
-from okl.parameters import Tied
 from okl.problems import Formulation, Observed
 from okl.selection.criteria import choose_criterion
 from okl.selection.kernel_of_folds import Folds, kernel_of_folds
@@ -74,6 +73,7 @@ def learn_kernel(
     fit_intercept: bool,
     row_weights: np.ndarray | None = None,
     constant: float | None = None,
+    budget: float = float("inf"),
 ) -> LearnedKernel:
     """Learn a kernel for all outputs.
 
@@ -93,10 +93,12 @@ def learn_kernel(
     constant : float, optional
         What the kernel has added, for intercepts that are not free; not of a kernel
         that was named.
+    budget : float, default=infinity
+        The bytes that arrays of the size of the kernel matrix may take.
     """
     if learnable is not None and learnable.kernel is not None:
         rows = StandardRows(X, observed, fit_intercept, row_weights)
-        return _of_named(learnable, rows, folds)
+        return _of_named(learnable, rows, folds, budget)
     centred = fit_intercept or constant is not None
     columns = StandardColumns.of(X, row_weights, centred=centred)
     Z = columns.rows(X)
@@ -116,7 +118,9 @@ def learn_kernel(
     )
 
 
-def _of_named(learnable: Learnable, rows: StandardRows, folds: Folds) -> LearnedKernel:
+def _of_named(
+    learnable: Learnable, rows: StandardRows, folds: Folds, budget: float
+) -> LearnedKernel:
     """Learn the parameters of a kernel that was named, and alpha."""
     X, observed, free = rows.Z, rows.observed, rows.fit_intercept
     criterion = choose_criterion(
@@ -135,8 +139,9 @@ def _of_named(learnable: Learnable, rows: StandardRows, folds: Folds) -> Learned
         1.0,
         criterion,
         fit_intercept=free,
-        parameters=_within_model(learnable.parameters),
+        parameters=_with_alpha(learnable.parameters),
         row_weights=rows.row_weights,
+        budget=budget,
     )
     values = {
         name.removeprefix(_PREFIX): value
@@ -147,18 +152,12 @@ def _of_named(learnable: Learnable, rows: StandardRows, folds: Folds) -> Learned
     return LearnedKernel(kernel, None, found.alpha / _largest_alpha(rows, kernel))
 
 
-def _within_model(parameters: Any) -> Any:
-    """Return how alpha and parameters of a kernel are learned, by names of a model."""
-    if parameters is None:
-        return None
-    if isinstance(parameters, Mapping):
-        return {_PREFIX + name: _tied(way) for name, way in parameters.items()}
-    names = [parameters] if isinstance(parameters, str) else parameters
-    return [*(_PREFIX + name for name in names), "alpha"]
-
-
-def _tied(way: Any) -> Any:
-    return Tied(_PREFIX + way.to) if isinstance(way, Tied) else way
+def _with_alpha(parameters: Any) -> Any:
+    """Return parameters with alpha among them, where only some are named."""
+    if parameters is None or isinstance(parameters, Mapping):
+        return parameters
+    names = [parameters] if isinstance(parameters, str) else list(parameters)
+    return names if "alpha" in names else [*names, "alpha"]
 
 
 def _largest_alpha(rows: StandardRows, kernel: Kernel) -> float:

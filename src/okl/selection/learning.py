@@ -272,14 +272,19 @@ def _check_objective(objective: Objective, n_outputs: int) -> None:
         )
 
 
+def n_arrays(kernels: Iterable[Kernel]) -> int:
+    """Return how many arrays of the size of K learning these kernels holds."""
+    return _OF_CRITERION + _OF_KERNEL * sum(map(n_parts, kernels))
+
+
+def n_parts(kernel: Kernel) -> int:
+    """Return of how many kernels one is made, itself counted."""
+    parts = (kernel, *kernel.get_params(deep=True).values())
+    return sum(isinstance(value, Kernel) for value in parts)
+
+
 def _require_memory(model: Model, n_samples: int, budget: float) -> None:
-    parts = [
-        value
-        for one in model.kernels
-        for value in (one, *one.get_params(deep=True).values())
-    ]
-    n_kernels = sum(isinstance(value, Kernel) for value in parts)
-    needed = (_OF_CRITERION + _OF_KERNEL * n_kernels) * 8 * n_samples**2
+    needed = n_arrays(model.kernels) * 8 * n_samples**2
 
     def purpose() -> str:
         return f"Learning the hyperparameters of {model.kernel} on {n_samples} rows"

@@ -111,6 +111,14 @@ def has_learnable(kernel: Any, kernels: Any) -> bool:
     return not is_short_list(kernels) and any(map(learns_one, kernels))
 
 
+def named_kernels(kernel: Any, kernels: Any) -> list[Kernel]:
+    """Return the kernels of the user's own that are to be learned."""
+    every = kernel if kernels is None else kernels
+    every = every if isinstance(every, list | tuple) else [every]
+    found = [one.kernel for one in every if isinstance(one, Learnable)]
+    return [one for one in found if isinstance(one, Kernel)]
+
+
 def is_open(kernel: Any, kernels: Any) -> bool:
     """Tell whether no kernel was named, so that the short list may be left."""
     if kernels is None:

@@ -27,7 +27,9 @@ from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.to_be_learned import learnables
 from okl.estimators.search.trials import Experiment
+from okl.kernels import Learnable
 from okl.operators import RowBlocks
+from okl.selection.learning import n_parts
 from okl.selection.likeliest_kernel import (
     ROWS_PER_WIDTH,
     SOME_ROWS,
@@ -54,6 +56,8 @@ _INSIDE = 400.0
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
 _FACTORISED, _DIFFERENTIATED, _DISTANCES = 0.5, 1500.0, 6.0
 _EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
+# Of how many parts a kernel of one's own is that takes as long as that.
+_PARTS = 8.0
 # Seconds of a block of rows of a matrix that is not stored, however few they are.
 _BLOCK = 4e-5
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
@@ -90,7 +94,8 @@ class Forecast:
         sizes = sorted(
             n_columns(kernel, second.X, decomposes=decomposes) for kernel in kernels
         )
-        seconds = _of_learning(search.learning) * len(learnables(kernels))
+        seconds = _of_learning(search.learning)
+        seconds *= sum(_parts(one) for one in learnables(kernels)) / _PARTS
         if search.has_first_stage:
             few, alphas = min(n, FIRST_ROWS), grid_length(first)
             sizes_there = [min(size, few) for size in sizes]
@@ -177,6 +182,11 @@ def _of_trial(
     of_folds = n_folds * (_unit() * work + each * n_alphas)
     at_once = min(effective_n_jobs(experiment.n_jobs), n_folds)
     return _unit() * (kernel_matrix + of_all_rows) + of_folds / at_once
+
+
+def _parts(learnable: Learnable) -> float:
+    """Return how many parts count for a kernel that is learned."""
+    return _PARTS if learnable.kernel is None else n_parts(learnable.kernel)
 
 
 def _of_learning(learning: KernelLearning | None) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
 
-from okl.estimators.search.kernel_learning import ARRAYS, KernelLearning
+from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import Search
 from okl.estimators.search.trials import Experiment
 from okl.kernels import Kernel, KernelTerms, PerOutput, entries_at_peak
@@ -77,7 +77,7 @@ def _of_learning(learning: KernelLearning | None) -> float:
     if learning is None:
         return 0.0
     n, d = learning.X.shape
-    return _FLOAT * n * (ARRAYS * n + _COPIES * d)
+    return _FLOAT * n * (learning.arrays * n + _COPIES * d)
 
 
 def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> float:

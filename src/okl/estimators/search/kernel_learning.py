@@ -8,6 +8,7 @@ takes a factorisation of its own, or where memory is short.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,9 +29,10 @@ from okl.estimators.search.learnable_targets import (
     with_targets,
 )
 from okl.estimators.targets import TrainingTargets
-from okl.kernels import Learnable
+from okl.kernels import Kernel, Learnable
 from okl.problems import Observed
 from okl.selection.learned_kernel import LearnedKernel, learn_kernel
+from okl.selection.learning import n_arrays
 from okl.selection.standard_columns import StandardColumns
 
 # Rows that a kernel is learned from, with the squared loss and by fits to folds.
@@ -38,8 +40,8 @@ MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
 # Rows with targets that there must be.
 _FEWEST = 10
 _CONSTANT = "all columns are constant"
-# Arrays of the size of the kernel matrix that learning holds.
-ARRAYS = 16
+# Arrays of the size of the kernel matrix that learning holds, of one that is made.
+_ARRAYS = 16
 _FLOAT = 8  # bytes
 
 
@@ -65,6 +67,10 @@ class KernelLearning:
         The part of all rows that count that they are.
     constant : float or None
         What the kernel has added, for intercepts that are not free.
+    arrays : int
+        Arrays of the size of the kernel matrix that learning holds at most.
+    budget : float
+        Bytes that they may take.
     """
 
     X: np.ndarray
@@ -74,6 +80,8 @@ class KernelLearning:
     row_weights: np.ndarray | None
     share: float
     constant: float | None = None
+    arrays: int = _ARRAYS
+    budget: float = float("inf")
 
     @classmethod
     def of(
@@ -86,6 +94,7 @@ class KernelLearning:
         constant: float | None,
         random_state: Any,
         budget: float,
+        named: Sequence[Kernel] = (),
     ) -> KernelLearning:
         """Return what there is to learn from.
 
@@ -100,6 +109,8 @@ class KernelLearning:
         random_state : int, RandomState or None
         budget : float
             Bytes that may be taken.
+        named : sequence of Kernel
+            Those that are learned from where they are.
 
         Raises
         ------
@@ -113,7 +124,8 @@ class KernelLearning:
             raise NothingToLearnError("rows are sparse")
         if "smooth" not in observed.loss.capabilities:
             raise NothingToLearnError(f"the loss {observed.loss} is not smooth")
-        rows = _drawn(observed, budget, random_state)
+        arrays = max([_ARRAYS, *(n_arrays([kernel]) for kernel in named)])
+        rows = _drawn(observed, budget, arrays, random_state)
         if len(rows) < min(_FEWEST, len(observed.counted())):
             raise NothingToLearnError(
                 f"memory is short: there is room for {len(rows)} rows, and it takes "
@@ -153,6 +165,8 @@ class KernelLearning:
             None if weights is None else weights[kept],
             len(rows) / len(observed.counted()) * len(kept) / n_distinct,
             constant,
+            arrays,
+            budget,
         )
         varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
         if not varies.n_varying:
@@ -175,15 +189,18 @@ class KernelLearning:
             fit_intercept=self.fit_intercept,
             row_weights=self.row_weights,
             constant=self.constant,
+            budget=self.budget,
         )
         # the eigenvalues of K grow with the number of rows
         return replace(found, smallest=found.smallest * self.share)
 
 
-def _drawn(observed: Observed, budget: float, random_state: Any) -> np.ndarray:
+def _drawn(
+    observed: Observed, budget: float, arrays: int, random_state: Any
+) -> np.ndarray:
     """Return the numbers of some of the rows that count, sorted."""
     rows = observed.counted()
-    most = np.sqrt(budget / (_FLOAT * ARRAYS))
+    most = np.sqrt(budget / (_FLOAT * arrays))
     if "quadratic" in observed.loss.capabilities:
         most = min(most, MOST_ROWS * _saved(observed))
     else:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from okl.estimators.search.candidates import candidates, has_learnable
+from okl.estimators.search.candidates import candidates, has_learnable, named_kernels
 from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_rows
@@ -56,6 +56,7 @@ class KernelsToTry(NamedTuple):
                     constant=model._constant,
                     random_state=model.random_state,
                     budget=budget,
+                    named=named_kernels(*given),
                 )
             except NothingToLearnError as error:
                 named = _named(*given)

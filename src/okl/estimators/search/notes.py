@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from okl.estimators.fold_notes import notes_of_classes, notes_of_outputs
 from okl.estimators.search.stages import Search
+from okl.estimators.search.to_be_learned import learned_parts
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.kernels import KernelTerms
@@ -55,7 +56,9 @@ def notes(
             "alphas tried; other kernels might.",
         )
     else:
-        yield from _edge(trial, low_enough=_low_enough(model))
+        # the grid ends where a kernel that was learned says it may
+        learned = learned_parts(trial.kernel, search.learned)
+        yield from _edge(trial, low_enough=model.eps is None and bool(learned))
     yield from _unseen(model, search.second, y)
     if search.unlearned:
         yield (
@@ -63,11 +66,6 @@ def notes(
             f"No kernel was learned: {search.unlearned}. The short list was tried "
             "instead, which kernels='short_list' asks for.",
         )
-
-
-def _low_enough(model: Any) -> bool:
-    """Tell whether the grid ends where a kernel that was learned says it may."""
-    return model.eps is None and hasattr(model, "feature_relevances_")
 
 
 def _edge(trial: Trial, *, low_enough: bool) -> Iterator[tuple[type[Warning], str]]:

@@ -58,6 +58,8 @@ class Search:
         What kernels are learned from, if any are.
     unlearned : str or None
         Why none is, where one was asked for.
+    learned : sequence of LearnedKernel
+        Those that were.
     """
 
     kernels: list[Any]
@@ -68,6 +70,7 @@ class Search:
     beyond: Callable[[Any, Sequence[Any]], Any] | None = None
     learning: KernelLearning | None = None
     unlearned: str | None = None
+    learned: Sequence[LearnedKernel] = ()
 
     @property
     def has_first_stage(self) -> bool:
@@ -99,7 +102,7 @@ class Search:
         before += len(learnables(self.kernels))
         return before + self.n_finalists * self.second.n_steps
 
-    def learn(self, step: Step) -> tuple[Search, list[LearnedKernel]]:
+    def learn(self, step: Step) -> Search:
         """Learn the kernels that are to be learned; return the search with them.
 
         Alphas that are counted, not given, then reach from the largest that matters to
@@ -107,7 +110,7 @@ class Search:
         were asked to.
         """
         if self.learning is None:
-            return self, []
+            return self
         found: list[LearnedKernel] = []
         to_learn = learnables(self.kernels)
         for one in to_learn:
@@ -117,14 +120,14 @@ class Search:
         below = _BELOW_TEMPERED if self.second.tempered else _BELOW
         given, eps = self.second.eps, below * min(one.smallest for one in found)
         eps = eps if given is None else min(given, eps)
-        search = replace(
+        return replace(
             self,
             kernels=[with_learned(kernel, kernels) for kernel in self.kernels],
             first=replace(self.first, eps=eps),
             second=replace(self.second, eps=eps),
             learning=None,
+            learned=found,
         )
-        return search, found
 
     def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:
         """Return the trial of the best kernel, and the scores of all candidates."""

@@ -7,9 +7,8 @@ two terms, of which the first has the kernel that is learned.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from okl.kernels import Kernel, KernelTerms, Learnable
 from okl.selection.learned_kernel import LearnedKernel
@@ -49,14 +48,7 @@ def with_learned(kernel: Any, found: list[tuple[Learnable, Kernel]]) -> Any:
     return next((learned for stood, learned in found if stood is kernel), kernel)
 
 
-def relevances_of(kernel: Any, learned: list[LearnedKernel]) -> np.ndarray | None:
-    """Return the relevances of columns that were found with a kernel, or part of it."""
+def learned_parts(kernel: Any, learned: Sequence[LearnedKernel]) -> list[LearnedKernel]:
+    """Return which of the kernels that were learned one is, or is a list of."""
     parts = kernel.kernels if isinstance(kernel, KernelTerms) else [kernel]
-    return next(
-        (
-            one.relevances
-            for one in learned
-            if one.relevances is not None and any(one.kernel is p for p in parts)
-        ),
-        None,
-    )
+    return [one for one in learned if any(one.kernel is part for part in parts)]
