@@ -697,3 +697,10 @@ def test_an_alpha_in_an_array_without_dimensions_is_a_number():
         assert_allclose(model.dual_coef_, expected.dual_coef_)
     with pytest.raises(ValueError, match="alpha must be a finite number > 0"):
         OutputKernelRegressor(alpha=np.array(-1.0)).fit(X, Y)
+
+
+def test_a_column_of_classes_has_no_missing_numbers():
+    y = changed(np.arange(10) % 2.0, 3, np.nan)
+    for labels in (y, y[:, None], pd.Series(y), pd.DataFrame({"sick": y})):
+        with pytest.raises(ValueError, match=r"row 3 of y is missing \(Input y conta"):
+            OutputKernelClassifier().fit(X, labels)

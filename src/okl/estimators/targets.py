@@ -205,6 +205,11 @@ def check_classes(y: Any) -> None:
         row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
         raise _missing_class(row, "masked")
     refuse_masked(y, "y")
+    values = y.to_numpy() if hasattr(y, "to_numpy") else y
+    if isinstance(values, np.ndarray) and values.ndim and values.dtype.kind == "f":
+        missing = np.isnan(values).reshape(len(values), -1)
+        if missing.shape[1] == 1 and missing.any():
+            raise _missing_class(int(missing.argmax()), "Input y contains NaN")
     dtype = getattr(y, "dtype", None)
     plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
     if plain or getattr(y, "ndim", 1) != 1:
