@@ -225,3 +225,12 @@ def test_a_loss_without_a_gradient_and_single_fits():
             model.fit(X, Y)
     with pytest.raises(TypeError, match="no values before a search has learned it"):
         OutputKernelClassifier(Learnable(Gaussian())).fit(X, LABELS)
+
+
+def test_without_a_kernel_it_is_made_of_the_data():
+    one = regressor(kernel=Learnable()).fit(X, Y)
+    other = regressor(kernel="auto").fit(X, Y)
+    assert_allclose(one.predict(X), other.predict(X))
+    for given in ({"kernel": Learnable()}, {"kernels": ["linear", Learnable()]}):
+        with pytest.warns(UserWarning, match="No kernel was learned: only 8 rows"):
+            regressor(**given).fit(X[:8], Y[:8])

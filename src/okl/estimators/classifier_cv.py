@@ -149,7 +149,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         The structures to try. None is ``"identity"`` where each row has one class, as
         relations between classes that are all observed hardly help and take several
         times as long, and ``"frobenius"`` for label indicators and with ``task``. Where
-        the kernel for tasks is learned (not from sparse rows) it is `Mean` with gamma
+        no kernel for tasks is named (and rows are not sparse) it is `Mean` with gamma
         1, 10 and 100, and ``"frobenius"``, and these draw intercepts together as well,
         which few rows tell badly: ``kernel_`` has a constant, ``intercept_`` is zero.
     scoring : str or callable, default=None
@@ -162,7 +162,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelClassifier`. With ``task`` an intercept is free, unless it is
         a part of the kernel, for the structure to draw together: as it is by default
         (see ``structures``), and with ``"shared"`` for structures that are named, where
-        the kernel is learned.
+        no kernel is.
     class_weight, tol, max_iter, max_memory
         As there.
 

@@ -46,8 +46,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         without ``kernels``, is one that is learned from the targets first. A list is
         that of a model of several kernels, of which one may be ``"auto"``.
     structures : str, Structure or list of them, default=None
-        The structures to try. None is ``"frobenius"``, and with ``task``, where the
-        kernel is learned (not from sparse rows), `Mean` with gamma 1, 10 and 100 as
+        The structures to try. None is ``"frobenius"``, and with ``task``, where no
+        kernel is named (and rows are not sparse), `Mean` with gamma 1, 10 and 100 as
         well. With a list of kernels each of them stands for all kernels, or is a list
         with one for each: ``[["identity", "frobenius"]]``.
     kernels : list of str, Kernel or callable, or "short_list", default=None
@@ -121,10 +121,10 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     best_score_ : float
         The largest mean over folds.
     feature_relevances_ : array (n_features,)
-        Where the kernel chosen was learned: how much predictions change along each
-        column, the mean squared derivative times the variance of the column, summed
-        over outputs in units of their spread; these numbers sum to one. They are those
-        of independent outputs on the rows that the kernel was learned from.
+        Where the kernel chosen is that of ``"auto"``: how much predictions change along
+        each column, the mean squared derivative times the variance of the column,
+        summed over outputs in units of their spread; these numbers sum to one. They are
+        those of independent outputs on the rows that the kernel was learned from.
     cv_results_ : dict of arrays
         One entry for each kernel, structure and alpha that was tried, in the form of
         `sklearn.model_selection.GridSearchCV`: ``stage`` (1 or 2), ``param_kernel``,

@@ -18,8 +18,9 @@ class Learnable(Kernel):
     Row()]``. Its continuous parameters, and alpha, are learned for independent outputs
     as `GradientSearchCV` with ``criterion="auto"`` learns them, from the values that
     the kernel has, on 2000 rows at most (1000 for losses that are not squared). It is
-    then a candidate like the others, for which alpha is chosen anew. ``"auto"`` is the
-    same without a kernel, which it makes of the data.
+    then a candidate like the others, for which alpha is chosen anew. Where nothing can
+    be learned (sparse rows, a loss that is not smooth, fewer than ten rows that differ)
+    it is an error. Without a kernel it is ``"auto"``, which makes one of the data.
 
     Parameters
     ----------

@@ -195,8 +195,9 @@ def _of_learning(learning: KernelLearning | None) -> float:
         return 0.0
     (n, m), weights = learning.observed.targets.shape, learning.observed.weights
     if learning.folds:
-        products = len(learning.folds) * _OF_FOLD * _KNOWN * n**2 * max(m, _FEW)
-        return _EVALUATIONS_OF_FOLDS * _unit() * products * _PRODUCT
+        n_fits = _EVALUATIONS_OF_FOLDS * len(learning.folds) * _OF_FOLD
+        products = _KNOWN * n**2 * max(m, _FEW) * _PRODUCT
+        return n_fits * (_unit() * products + _KNOWN_FIT)
     d, sizes = learning.X.shape[1], np.array([n])
     evaluations = _evaluations(n, d)
     if not learning.observed.complete and weights is not None:

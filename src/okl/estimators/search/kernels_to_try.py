@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 
 from okl.estimators.search.candidates import candidates, has_learnable, named_kernels
 from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
+from okl.estimators.search.to_be_learned import is_auto
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_rows
 from okl.kernels import Constant, Learnable
@@ -86,4 +87,5 @@ def _named(kernel: Any, kernels: Any) -> str | None:
     if isinstance(kernel, list | tuple):
         return f"'auto', or a Learnable, in kernel={kernel!r}"
     every = [kernel] if kernels is None else kernels
-    return next((repr(one) for one in every if isinstance(one, Learnable)), None)
+    named = [one for one in every if isinstance(one, Learnable) and not is_auto(one)]
+    return repr(named[0]) if named else None

@@ -18,6 +18,8 @@ AUTO = "auto"
 
 def is_auto(kernel: Any) -> bool:
     """Tell whether a kernel is to be made of the data."""
+    if isinstance(kernel, Learnable):
+        return kernel.kernel is None and kernel.parameters is None
     return isinstance(kernel, str) and kernel == AUTO
 
 
