@@ -206,9 +206,9 @@ def check_classes(y: Any) -> None:
         raise _missing_class(row, "masked")
     refuse_masked(y, "y")
     values = y.to_numpy() if hasattr(y, "to_numpy") else y
-    if isinstance(values, np.ndarray) and values.ndim and values.dtype.kind == "f":
-        missing = np.isnan(values).reshape(len(values), -1)
-        if missing.shape[1] == 1 and missing.any():
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.ndim:
+        missing = np.isnan(values)
+        if values.size == len(values) and missing.any():
             raise _missing_class(int(missing.argmax()), "Input y contains NaN")
     dtype = getattr(y, "dtype", None)
     plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
