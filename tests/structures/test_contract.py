@@ -154,6 +154,9 @@ def test_dual_bound_is_a_bound(structure):
             assert structure.conjugate(too_long.T @ S @ too_long) > bound.value
         if bound.mixing is not None:
             choices.append(bound.mixing)
+        if bound.directions is not None and np.isfinite(bound.unscaled):
+            # no larger than what S itself needs
+            assert_allclose(bound.unscaled, structure.conjugate(S), rtol=1e-9)
         for scaling, largest in choices:
             scaled = scaling.T @ S @ scaling
             if isinstance(structure, Sparse):
