@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import LeaveOneGroupOut
 
 from okl.losses import Squared
 from okl.operators import Dense
@@ -22,6 +23,15 @@ def gaussian(X, Z=None, gamma=0.5):
     """Return exp(-gamma ||x - z||^2), without the library."""
     Z = X if Z is None else Z
     return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(-1))
+
+
+def classes_of_sites(noise):
+    """Draw two classes at six sites, at one of which they are noise; a fold each."""
+    rng = np.random.default_rng(1)
+    X, sites = rng.normal(size=(240, 2)), np.repeat(np.arange(6), 40)
+    y = (np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) > 0).astype(int)
+    y[sites == noise] = rng.integers(0, 2, 40)
+    return X, y, list(LeaveOneGroupOut().split(X, y, sites))
 
 
 def draw(n=12, m=4, seed=0, n_features=3):

@@ -617,6 +617,9 @@ def test_an_alpha_for_each_output_that_is_not_learned():
         search = gradient(parameters=parameters, alpha_per_output=True)
         with pytest.raises(ValueError, match="Name 'alpha' too, or leave alpha_per"):
             search.fit(X, Y)
+    names = iter(["alpha", "kernel__gamma"])  # which can be read once
+    search = gradient(parameters=names, alpha_per_output=True).fit(X, Y)
+    assert np.shape(search.best_params_["alpha"]) == (3,)
 
 
 @pytest.mark.parametrize("cv", [LeaveOneOut(), RepeatedStratifiedKFold(n_repeats=2)])
@@ -672,7 +675,7 @@ def test_a_table_is_not_filled_in_by_another_loss():
     ],
 )
 def test_negative_weights_are_refused_by_scores_too(score, true, predicted):
-    with pytest.raises(ValueError, match="must not be negative, got -1"):
+    with pytest.raises(ValueError, match="has a negative entry, -1; weights"):
         score(true, predicted, sample_weight=np.r_[-1.0, np.ones(9)])
 
 

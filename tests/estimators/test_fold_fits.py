@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.model_selection import KFold, LeaveOneGroupOut
+from sklearn.model_selection import KFold
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.estimators.search.fold_fits import still_needed
 from okl.selection.held_out import FoldScores, end_of_path
+from tests.samples import classes_of_sites
 
 GRID = 10.0 ** -np.arange(6)
 
@@ -75,12 +76,7 @@ def test_scores_of_further_alphas_join_the_others():
 @pytest.mark.parametrize("search", ["staged", "compare"])
 @pytest.mark.parametrize("place", [0, 5])
 def test_a_fold_unlike_the_others_ends_no_path(search, place):
-    rng = np.random.default_rng(1)
-    X, sites = rng.normal(size=(240, 2)), np.repeat(np.arange(6), 40)
-    y = (np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) > 0).astype(int)
-    noise = sites == place
-    y[noise] = rng.integers(0, 2, noise.sum())
-    cv = list(LeaveOneGroupOut().split(X, y, sites))
+    X, y, cv = classes_of_sites(place)
     alphas = np.geomspace(30, 1e-4, 10)
     found, full = (
         OutputKernelClassifierCV("rbf", alphas=alphas, search=way, cv=cv, tol=1e-7)

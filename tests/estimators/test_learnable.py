@@ -227,6 +227,15 @@ def test_a_loss_without_a_gradient_and_single_fits():
         OutputKernelClassifier(Learnable(Gaussian())).fit(X, LABELS)
 
 
+def test_a_kernel_that_is_the_same_for_all_rows_tells_nothing():
+    rows = np.column_stack([X, np.full(N, 1.5)])
+    constant = Learnable(Columns(Linear(), [3]))
+    found = regressor(kernel=constant).fit(rows, Y)
+    assert_allclose(found.predict(rows), np.tile(Y.mean(axis=0), (N, 1)))
+    best = regressor(kernels=[constant, "rbf"]).fit(rows, Y)
+    assert isinstance(best.kernel_, Gaussian)
+
+
 def test_without_a_kernel_it_is_made_of_the_data():
     one = regressor(kernel=Learnable()).fit(X, Y)
     other = regressor(kernel="auto").fit(X, Y)

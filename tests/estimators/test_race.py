@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import LeaveOneGroupOut
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.datasets import make_text_tree
@@ -17,6 +16,7 @@ from okl.estimators.search.trials import Experiment
 from okl.kernels import Gaussian, Linear
 from okl.structures import Identity, Tree
 from tests.covering import later
+from tests.samples import classes_of_sites
 
 ALPHAS = np.geomspace(10, 1e-3, 5)
 
@@ -189,12 +189,7 @@ def test_kernels_race(order):
 @pytest.mark.parametrize("place", [0, 5])
 def test_a_fold_unlike_the_others_does_not_end_the_race_of_kernels(place):
     """The best alpha of the first kernel may be one that it was fitted at later."""
-    rng = np.random.default_rng(1)
-    X, sites = rng.normal(size=(240, 2)), np.repeat(np.arange(6), 40)
-    y = (np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) > 0).astype(int)
-    noise = sites == place
-    y[noise] = rng.integers(0, 2, noise.sum())
-    cv = list(LeaveOneGroupOut().split(X, y, sites))
+    X, y, cv = classes_of_sites(place)
     original, rivals = Experiment.run, []
 
     def run(self, kernel, structures, step, rival=None):

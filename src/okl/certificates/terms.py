@@ -185,7 +185,13 @@ class StructureTerms(Structure):
                 # a smaller S has a tighter bound, that of the other kind has not
                 bound = structure.dual_bound(factor**2 * matrix[q, ...], term)
             total += bound.value
-        return DualBound(total, factor, unscaled=sum(b.at_once for b in bounds))
+        if factor == 1:
+            return DualBound(total)
+        scaled = [b.factor < 1 or b.directions is not None for b in bounds]
+        whole = [
+            b.unscaled if s else b.value for s, b in zip(scaled, bounds, strict=True)
+        ]
+        return DualBound(total, factor, unscaled=sum(whole))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the best L_q for P_q = F_q'K_q^+F_q, for each term."""

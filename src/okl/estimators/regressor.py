@@ -126,8 +126,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         As used.
     X_fit_ : array or sparse matrix (n_samples, n_features) or None
         The training rows; None for a precomputed kernel. They are those that were
-        given, not a copy, where these were an array of floating-point numbers: to
-        change that afterwards changes the model.
+        given, not a copy, where these were an array of float64: to change that
+        afterwards changes the model.
     output_names_ : array (n_outputs,)
         The column names of y, if it was a DataFrame; in long form the ids of the tasks.
     n_features_in_, feature_names_in_

@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from okl.coding.labels import Kind
 from okl.estimators.frames import refuse_dates
 from okl.numerics.missing import refuse_masked
-from okl.numerics.validation import check_magnitude
+from okl.numerics.validation import check_magnitude, refuse_negative_weights
 
 
 def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -56,11 +56,7 @@ def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | 
         raise ValueError(
             f"sample_weight must have the shape {allowed}; got {weights.shape}."
         )
-    if np.any(weights < 0):
-        raise ValueError(
-            f"sample_weight has a negative entry, {weights.min():.3g}; weights must be "
-            ">= 0, zero for what was not observed."
-        )
+    refuse_negative_weights(weights)
     if not np.any(weights > 0):
         raise ValueError(
             "sample_weight is zero everywhere: at least one weight must not be zero."

@@ -44,7 +44,6 @@ def roc_auc_score(
         If shapes differ, there are more than two classes, or no label indicator was
         observed both present and absent.
     """
-    refuse_negative_weights(sample_weight)
     if np.ndim(y_true) == 2:
         needs = "observed labels that differ"
         return averaged(
@@ -57,6 +56,7 @@ def roc_auc_score(
             "scoring='roc_auc_ovr' of scikit-learn and a loss with probabilities, "
             "'logistic' or 'softmax'."
         )
+    refuse_negative_weights(sample_weight)
     return float(metrics.roc_auc_score(y_true, y_score, sample_weight=sample_weight))
 
 
@@ -97,8 +97,8 @@ def log_loss(
     ValueError
         If shapes differ, or no label was observed.
     """
-    refuse_negative_weights(sample_weight)
     if np.ndim(y_true) < 2:
+        refuse_negative_weights(sample_weight)
         loss = metrics.log_loss(
             y_true, y_proba, sample_weight=sample_weight, labels=labels
         )

@@ -95,7 +95,10 @@ def refuse_negative_weights(sample_weight: Any) -> None:
     if sample_weight is not None and np.size(sample_weight):
         smallest = np.min(sample_weight)
         if smallest < 0:
-            raise ValueError(f"sample_weight must not be negative, got {smallest:.3g}.")
+            raise ValueError(
+                f"sample_weight has a negative entry, {smallest:.3g}; weights must be "
+                ">= 0, zero for what was not observed."
+            )
 
 
 def check_alpha(value: Any) -> float:

@@ -149,7 +149,9 @@ def _of_named(
         if name.startswith(_PREFIX)
     }
     kernel = clone(learnable.kernel).set_params(**values)
-    return LearnedKernel(kernel, None, found.alpha / _largest_alpha(rows, kernel))
+    # a kernel that is the same for all rows leaves no alpha that matters
+    largest = max(_largest_alpha(rows, kernel), found.alpha)
+    return LearnedKernel(kernel, None, found.alpha / largest)
 
 
 def _with_alpha(parameters: Any) -> Any:

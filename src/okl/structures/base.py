@@ -50,7 +50,7 @@ class DualBound(NamedTuple):
         What may be tighter, where outputs may be mixed: at CT, T (m, m), R* is at most
         that value.
     unscaled : float
-        Where C is scaled: what R* is at most at C itself.
+        Where C is to be scaled: what R* is at most if it is not.
     """
 
     value: float
@@ -58,12 +58,6 @@ class DualBound(NamedTuple):
     directions: tuple[Array, Array] | None = None
     mixing: tuple[Array, float] | None = None
     unscaled: float = float("inf")
-
-    @property
-    def at_once(self) -> float:
-        """What R* is at most at C itself."""
-        scales = self.factor != 1 or self.directions is not None
-        return self.unscaled if scales else self.value
 
 
 def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
