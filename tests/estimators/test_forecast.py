@@ -265,3 +265,10 @@ def test_kinks_take_longer_where_the_output_kernel_is_known():
     search = regressor("rbf", "identity", loss="huber")
     smooth = search.forecast(X, Y).seconds
     assert search.set_params(loss="quantile").forecast(X, Y).seconds > 1.5 * smooth
+
+
+def test_a_kernel_of_classes_takes_fits_however_few_the_rows():
+    rows, y = X[:30], np.arange(30) % 2
+    given = OutputKernelClassifierCV("rbf", "identity", alphas=3).forecast(rows, y)
+    learned = OutputKernelClassifierCV("auto", "identity", alphas=3).forecast(rows, y)
+    assert learned.seconds - given.seconds > 0.5  # hundreds of fits

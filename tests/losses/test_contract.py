@@ -531,3 +531,16 @@ def test_the_best_intercept_of_an_extreme_quantile_of_many_rows(dtype):
     for q in (0.001, 0.999):
         b = Quantile(q).best_intercept(targets, 0 * targets)
         assert_allclose(b, np.quantile(targets, q, axis=0), rtol=0.02)
+
+
+@pytest.mark.parametrize(("n", "weight", "k"), [(10, 0.1, 3), (6, 0.3, 3)])
+def test_the_best_intercept_between_two_errors_is_in_the_middle_of_them(n, weight, k):
+    # the sum of k weights is in floating point above, or below, that part of all
+    targets, weights = np.arange(n, dtype=float)[:, None], np.full((n, 1), weight)
+    b = Quantile(k / n).best_intercept(targets, 0 * targets, weights)
+    assert_allclose(b, k - 0.5)
+
+
+def test_the_best_intercept_of_a_quantile_next_to_one_is_the_largest_error():
+    targets = np.arange(10, dtype=np.float32)[:, None]
+    assert_allclose(Quantile(1 - 1e-7).best_intercept(targets, 0 * targets), 9.0)
