@@ -122,7 +122,8 @@ def one_each() -> OneEach:
 
 def fixed_kernel(Y: np.ndarray) -> OutputKernelRegressorCV:
     """Return independent outputs with one Gaussian kernel for all sets, not fitted."""
-    return search(scorer(Y)).set_params(structures="identity", kernel="rbf")
+    gaussian = {"kernel": "rbf", "kernels": None}
+    return search(scorer(Y)).set_params(structures="identity", **gaussian)
 
 
 def measured(X: np.ndarray, Y: np.ndarray) -> Result:

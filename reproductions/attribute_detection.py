@@ -18,7 +18,7 @@ out of 8 values down to 1e-4 of alpha_max; relative duality gap 1e-4. Columns wi
 loss in their name have the squared loss, on labels -1 and 1.
 
 Trivial rivals, a model per label each: scikit-learn's `LogisticRegression` as it is;
-**one each**, with a kernel (of the seven that the searches try by themselves) and an
+**one each**, with a kernel (of the seven of the short list of the searches) and an
 alpha of its own, chosen by leaving rows out one by one; and the same score for all
 rows, whose average precision is the share of positive rows.
 """
@@ -97,9 +97,7 @@ def models(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
     )
     families = candidates(Y.shape[1])
     found = best_of_each(search, {name: families[name] for name in NAMES}, X, Y)
-    logistic = OutputKernelClassifierCV(**search.get_params()).set_params(
-        loss="logistic"
-    )
+    logistic = clone(search).set_params(loss="logistic")
     again = best_of_each(
         logistic, {name: families[name] for name in WITH_LOGISTIC}, X, Y
     )
@@ -122,7 +120,8 @@ def rivals(X: np.ndarray, Y: np.ndarray, kernel: str) -> dict[str, Any]:
         scoring=mean_average_precision,
         tol=1e-4,
     )
-    own = clone(search).set_params(kernel=None, cv=None, scoring="average_precision")
+    one_by_one = {"kernel": None, "kernels": "short_list", "cv": None}
+    own = clone(search).set_params(**one_by_one, scoring="average_precision")
     same = SimpleNamespace(decision_function=lambda Z: np.zeros((len(Z), Y.shape[1])))
     logistic = OneEach(LogisticRegression(max_iter=1000))
     each = (search, logistic, OneEach(own))

@@ -47,7 +47,9 @@ def best_of_each(
     )
     single = SINGLE[type(search)]
     given = search.get_params(deep=False)
-    names = set(single().get_params(deep=False)) - {"kernel", "structure", "alpha"}
+    # a temperature is chosen by the search, and moves no prediction but probabilities
+    chosen = {"kernel", "structure", "alpha", "temperature"}
+    names = set(single().get_params(deep=False)) - chosen
     shared = {name: given[name] for name in names if name in given}
     models, first = {}, 0
     for name, family in candidates.items():
