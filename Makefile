@@ -9,10 +9,10 @@ USER := $(VENV)/.user
 DEVELOPER := $(VENV)/.developer
 
 # Workers, and processes that tests start, would compile the tests and okl each anew.
-test test-all test-slow test-cpus: export PYTHONDONTWRITEBYTECODE =
+test test-all test-slow test-cpus test-oldest: export PYTHONDONTWRITEBYTECODE =
 
 .NOTPARALLEL:
-.PHONY: demo test test-all test-slow test-cpus wheel-check lint types bench reproduce docs clean
+.PHONY: demo test test-all test-slow test-cpus test-oldest wheel-check lint types bench reproduce docs clean
 
 demo: $(USER)
 	$(BIN)/okl demo --out okl-demo
@@ -33,7 +33,12 @@ test-slow: $(DEVELOPER)
 test-cpus: $(DEVELOPER)
 	$(BIN)/python -m tests.processors
 
-# Build a wheel, and use it where nothing is installed but what it requires.
+# The fast tests with the oldest versions of other libraries that pyproject.toml allows.
+test-oldest: $(DEVELOPER)
+	$(BIN)/python -m tests.oldest
+
+# Build a wheel, and use it where nothing is installed but what it requires, as old as
+# may be.
 wheel-check: $(DEVELOPER)
 	$(BIN)/python -m tests.wheel
 

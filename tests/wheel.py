@@ -4,6 +4,8 @@
 
 It is built, installed into a fresh environment, and used from a folder that is not the
 checkout: what was left out of the wheel, or is imported without being required, fails.
+What it requires is there in the oldest versions that are allowed, and every loss and
+every structure is fitted: what asks for a newer one fails too.
 """
 
 import os
@@ -13,7 +15,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+from tests.oldest import CHECKOUT, oldest
 
 USE = """
 import importlib.util, sys
@@ -32,14 +34,23 @@ assert not here, f"not required, yet installed: {here}"
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 Y = np.column_stack([np.sin(X[:, 0]), X[:, 1], X[:, 1] - X[:, 2]])
-for structure in ("identity", "frobenius", "low_rank"):
-    model = okl.OutputKernelRegressor(structure=structure, alpha=0.1).fit(X, Y)
-    assert model.certificate_.status == "optimal", model.certificate_
-    assert model.score(X, Y) > 0.8
+holes = Y.copy()
+holes[::7, 1] = np.nan
+learned = "frobenius", "low_rank", "trace_ball", "sparse"
+cluster = okl.structures.Cluster(n_clusters=2)
+for structure in ("identity", "mean", *learned, cluster):
+    for loss in ("squared", "huber", okl.losses.Quantile(0.3)):
+        for targets in (Y, holes):
+            model = okl.OutputKernelRegressor(
+                structure=structure, loss=loss, alpha=0.1
+            ).fit(X, targets)
+            assert model.certificate_.status == "optimal", model.certificate_
+            assert model.predict(X).shape == Y.shape
 okl.OutputKernelRegressorCV(structures=["identity", "frobenius"], cv=2).fit(X, Y)
-for loss in ("squared", "logistic", "hinge"):
+for loss in ("squared", "logistic", "softmax", "hinge", "squared_hinge"):
     model = okl.OutputKernelClassifier(loss=loss).fit(X, X[:, 0] > 0)
     assert model.score(X, X[:, 0] > 0) > 0.9
+okl.OutputKernelClassifierCV().fit(X, X[:, 0] > 0).predict_proba(X)
 
 try:
     okl.plotting.OutputKernelDisplay(np.eye(2)).plot()
@@ -74,7 +85,9 @@ def main():
         fresh = Path(folder) / "fresh"
         venv.create(fresh, with_pip=True)
         python = fresh / "bin" / "python"
-        run(python, *pip, "install", wheel, folder=folder)
+        held = Path(folder) / "oldest.txt"
+        held.write_text(oldest())
+        run(python, *pip, "install", "--constraint", held, wheel, folder=folder)
         run(python, *pip, "check", folder=folder)
         run(python, "-I", "-c", USE, folder=folder)
         command = (fresh / "bin" / "okl", "demo")

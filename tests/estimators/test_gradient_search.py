@@ -510,7 +510,7 @@ def test_a_fold_without_a_class_or_an_output_names_it():
         pytest.warns(UserWarning, match=r"of the classes 'c' \(fold \d\)"),
     ):
         GradientSearchCV(alone, ["alpha"]).fit(X, labels)
-    Y = pd.DataFrame(X[:, :2], columns=["height", "weight"])
+    Y = pd.DataFrame(X[:, :2].copy(), columns=["height", "weight"])
     Y.iloc[8:, 1] = np.nan
     folds = [(np.arange(8, 40), np.arange(8)), (np.arange(8), np.arange(8, 40))]
     for criterion in ("folds_error", "folds_likelihood"):
