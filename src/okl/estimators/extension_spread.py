@@ -23,12 +23,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
 from okl.numerics.arrays import symmetric
+from okl.numerics.memory import blocks_of_rows
 
 # What a row left out leaves of itself, relative to the largest: below, it is alone.
 _LEAST = 1e-9
@@ -67,8 +66,7 @@ class NewOutputSpread:
         found = np.empty(X.shape[0])
         m = len(self.kept.scale)
         width = 8 * (4 * self.rows.shape[0] + 4 * m**2)
-        at_once = max(1, int(get_config()["working_memory"] * 2**20) // width)
-        for some in gen_batches(X.shape[0], at_once):
+        for some in blocks_of_rows(X.shape[0], width):
             found[some] = self._variance(X[some])
         return self.factor * np.clip(found, 0.0, None)
 

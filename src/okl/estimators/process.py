@@ -12,14 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
-from okl.numerics.memory import require_memory
+from okl.numerics.memory import blocks_of_rows, require_memory
 from okl.posterior import (
     Calibration,
     ConditionedRows,
@@ -216,8 +214,7 @@ class Process:
         mean, std = np.empty_like(given), np.empty_like(given)
         # the covariance, that of a pattern, and what they are made of
         size = 8 * 6 * given.shape[1] ** 2
-        at_once = max(1, int(get_config()["working_memory"] * 2**20) // size)
-        for rows in gen_batches(len(given), at_once):
+        for rows in blocks_of_rows(len(given), size):
             found = self.conditioned(X[rows], given[rows], include_noise=include_noise)
             mean[rows] = found.mean
             std[rows] = np.sqrt(np.einsum("ijj->ij", found.covariance))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from sklearn import get_config
+from sklearn.utils import gen_batches
 
 from okl.numerics.validation import check_positive
 
@@ -79,6 +81,16 @@ def require_memory(n_bytes: int, purpose: str | Callable[[], str], remedy: str) 
             f"{purpose} needs about {_readable(n_bytes)}, but only {_readable(free)} "
             f"are free. {remedy}"
         )
+
+
+def working_memory() -> int:
+    """Return the bytes of scikit-learn's ``working_memory``."""
+    return int(get_config()["working_memory"] * 2**20)
+
+
+def blocks_of_rows(n_rows: int, row_bytes: int) -> Iterator[slice]:
+    """Cut rows that take so many bytes each into blocks that fit into it."""
+    return gen_batches(n_rows, max(1, working_memory() // max(1, row_bytes)))
 
 
 def check_max_memory(max_memory: float | None) -> None:

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.kernels import Kernel, KernelTerms, PerOutput
+from okl.numerics.memory import blocks_of_rows, working_memory
 from okl.operators.by_task import (
     ByTask,
     DenseByTask,
@@ -56,7 +55,7 @@ def multiply_rows(
     if features is not None and _by_features(features, dual_coef):
         return kernel.features(X) @ (features.T @ dual_coef)
     result = np.empty((X.shape[0], dual_coef.shape[1]))
-    for rows in _blocks(X.shape[0], training.shape[0]):
+    for rows in blocks_of_rows(X.shape[0], _FLOAT * training.shape[0]):
         result[rows] = kernel(X[rows], training) @ dual_coef
     return result
 
@@ -106,18 +105,9 @@ def _by_task(
             features, there = CentredRows(features), CentredRows(there)
         yield slice(None), kind(features, theta.tasks, (there, tasks))
         return
-    for rows in _blocks(X.shape[0], len(theta.column)):
+    for rows in blocks_of_rows(X.shape[0], _FLOAT * len(theta.column)):
         block = X[rows] if precomputed else kernel(X[rows], training)
         yield rows, DenseByTask(block.T, theta.tasks, tasks.restrict(rows))
-
-
-def _budget() -> int:
-    return int(get_config()["working_memory"] * 2**20)
-
-
-def _blocks(n_rows: int, n_training: int) -> Iterator[slice]:
-    """Cut rows into blocks whose kernel values fit."""
-    return gen_batches(n_rows, max(1, _budget() // (_FLOAT * max(n_training, 1))))
 
 
 def _by_features(features: Any, dual_coef: Any) -> bool:
@@ -129,4 +119,5 @@ def _by_features(features: Any, dual_coef: Any) -> bool:
     n_samples, n_features = features.shape
     if n_features <= n_samples:
         return True
-    return issparse(features) and _FLOAT * n_features * dual_coef.shape[1] <= _budget()
+    size = _FLOAT * n_features * dual_coef.shape[1]
+    return issparse(features) and size <= working_memory()

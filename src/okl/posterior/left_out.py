@@ -24,10 +24,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.coding.tasks import COLUMNS, Tasks
+from okl.numerics.memory import blocks_of_rows
 from okl.posterior.base import Posterior
 
 # What a target may keep of its own residual, relative to it: below, the row left out
@@ -181,8 +180,7 @@ def _related(
         return left @ V.T + of_rest, (own - other) @ share.T + other
     left, variances = np.empty_like(residuals), np.empty_like(residuals)
     m = residuals.shape[1]
-    at_once = max(1, int(get_config()["working_memory"] * 2**20) // (8 * 6 * m**2))
-    for rows in gen_batches(len(residuals), at_once):
+    for rows in blocks_of_rows(len(residuals), 8 * 6 * m**2):
         left[rows], S = covariances_left_out(
             posterior, X[rows], told[rows], residuals[rows]
         )

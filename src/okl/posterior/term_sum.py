@@ -20,12 +20,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.coding.tasks import Tasks
 from okl.kernels import Kernel, square_matrix
-from okl.numerics.memory import require_memory
+from okl.numerics.memory import blocks_of_rows, require_memory
 from okl.output_kernels import OutputKernel
 from okl.posterior.base import Posterior
 from okl.posterior.observed_targets import ObservedTargets
@@ -112,8 +110,7 @@ class TermSumPosterior(Posterior):
         m, blocks = self._n_outputs, self._blocks
         width = max(len(block.rows) * len(block.outputs) for block in blocks)
         width = 3 * width + self.rows.shape[0] * len(self.kernels) + 2 * m**2
-        budget = int(get_config()["working_memory"] * 2**20)
-        for rows in gen_batches(X.shape[0], max(1, budget // (8 * width))):
+        for rows in blocks_of_rows(X.shape[0], 8 * width):
             similar = [kernel(X[rows], self.rows) for kernel in self.kernels]
             own = [kernel.diagonal(X[rows]) for kernel in self.kernels]
             found = np.zeros((len(own[0]), m, m))

@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
-from sklearn.utils import gen_batches
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.kernels import Kernel
-from okl.numerics.memory import require_memory
+from okl.numerics.memory import blocks_of_rows, require_memory
 from okl.output_kernels import OutputKernel
 from okl.posterior.base import Posterior
 from okl.posterior.coordinates import Coordinates, coordinates_of
@@ -165,13 +163,12 @@ class PredictiveVariance(Posterior):
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield rows of X, phi and k(x, x), in blocks that fit."""
         coordinates = self._coordinates
-        budget = int(get_config()["working_memory"] * 2**20)
         # k(x, x_i), phi, and what becomes of both
         width = self.rows.shape[0] + 3 * len(coordinates.eigenvalues) + n_columns
         known = None
         if X is self.rows and len(self._prepared[1]) == X.shape[0]:
             known = coordinates.training()  # without a product with the kernel matrix
-        for rows in gen_batches(X.shape[0], max(1, budget // (8 * width))):
+        for rows in blocks_of_rows(X.shape[0], 8 * width):
             if known is None:
                 yield rows, *coordinates(X[rows])
             else:
