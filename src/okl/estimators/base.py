@@ -65,6 +65,8 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     kernel: Any
     loss: Any
     fit_intercept: Any
+    alpha: Any
+    alpha_: Any
     # what kernels have added in the place of free intercepts; None where these are free
     _constant: float | None = None
     _task: ClassVar[str]  # what the loss must be for
@@ -113,6 +115,11 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         It is what ``fit_intercept`` is of an estimator with the kernel of this one.
         """
         return bool(self.fit_intercept) and self._constant is None
+
+    @property
+    def _alpha_of_fit(self) -> Any:
+        """The alpha that was chosen, or the one that was given."""
+        return self.alpha_ if hasattr(self, "alpha_") else self.alpha
 
     @property
     def _names_of_outputs(self) -> np.ndarray | None:

@@ -93,8 +93,7 @@ def certify_model(
     X, _, targets = seen._enter(X, y, loss, sample_weight, task)
     observed = targets.observed
     _check_same(model, seen, X, observed.n_outputs)
-    chosen = "alpha_" if "alpha_" in vars(model) else "alpha"
-    alphas = OutputAlphas.of(getattr(model, chosen), observed)
+    alphas = OutputAlphas.of(model._alpha_of_fit, observed)
     observed = alphas.weighted(observed)
     tasks, Y, weights = observed.tasks, observed.targets, observed.weights
     dual_point = getattr(model, "dual_point_", None)

@@ -58,7 +58,7 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
     again = OutputKernelRegressor(
         model.kernel_,
         model.structure_,
-        model.alpha_ if hasattr(model, "alpha_") else model.alpha,
+        model._alpha_of_fit,
         fit_intercept=model.fit_intercept,
         normalize_y=model.normalize_y,
         tol=model.tol,

@@ -85,8 +85,7 @@ class KeptFit:
         factor = estimator.output_kernel_factor_ / scale[:, None]
         axes, sizes, _ = np.linalg.svd(factor, full_matrices=False)
         used = sizes > np.finfo(np.float64).eps * len(scale) * sizes.max(initial=0.0)
-        chosen = "alpha_" if "alpha_" in vars(estimator) else "alpha"
-        alphas = getattr(estimator, chosen)
+        alphas = estimator._alpha_of_fit
         return cls(
             estimator, axes[:, used], sizes[used] ** 2, scale, alphas, of_penalty
         )
