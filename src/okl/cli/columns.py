@@ -19,8 +19,8 @@ from pandas.api import types
 
 from okl.cli.errors import UserError, listing
 from okl.cli.text_columns import strays
+from okl.numerics.validation import LARGEST_WITH_SQUARE
 
-_LARGEST = 1e150
 Kind = Literal["number", "boolean", "text"]
 _CALLED = {"number": "numbers", "boolean": "True and False", "text": "text"}
 
@@ -85,7 +85,7 @@ def check_complete(
         if kind_of(table[name]) == "number":
             numbers = table[name].to_numpy(np.float64, na_value=np.nan)
             absent |= np.isinf(numbers)
-            if (np.abs(numbers) > _LARGEST).any():
+            if (np.abs(numbers) > LARGEST_WITH_SQUARE).any():
                 large.append(name)
         if absent.any():
             incomplete.append(f"{name} ({int(absent.sum())})")
@@ -97,8 +97,8 @@ def check_complete(
         )
     if large:
         raise UserError(
-            f"the columns {listing(large)} have numbers beyond {_LARGEST:g}, whose "
-            "squares overflow; choose another unit."
+            f"the columns {listing(large)} have numbers beyond "
+            f"{LARGEST_WITH_SQUARE:g}, whose squares overflow; choose another unit."
         )
 
 

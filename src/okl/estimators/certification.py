@@ -23,12 +23,9 @@ from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.arrays import symmetric
-from okl.numerics.validation import check_magnitude
+from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 from okl.output_kernels import OutputKernelTerms, SpectralKernel, TermCoefficients
 from okl.problems import OutputAlphas
-
-# Units of targets up to this size, and down to one over it, have squares.
-_LARGEST = 1e150
 
 
 @wraps(certify_arrays)
@@ -174,7 +171,7 @@ def _of_several(
 def _products(units: Units) -> np.ndarray:
     """Return those of the units of all pairs of outputs."""
     what, remedy = "y has a standard deviation up to", "Rescale the targets."
-    check_magnitude(units.scale, what, remedy, largest_size=_LARGEST)
+    check_magnitude(units.scale, what, remedy, largest_size=LARGEST_WITH_SQUARE)
     return np.outer(units.scale, units.scale)
 
 

@@ -25,11 +25,13 @@ from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import titled, validated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor_cv import OutputKernelRegressorCV
-from okl.numerics.validation import check_choice, check_count, check_magnitude
+from okl.numerics.validation import (
+    LARGEST_WITH_SQUARE,
+    check_choice,
+    check_count,
+    check_magnitude,
+)
 from okl.posterior import RowDistribution
-
-# Entries up to this size have variances.
-_LARGEST = 1e150
 
 
 class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -98,7 +100,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
         ends, what = np.concatenate([low, high]), "The table has entries up to"
-        check_magnitude(ends, what, "Rescale it.", largest_size=_LARGEST)
+        check_magnitude(ends, what, "Rescale it.", largest_size=LARGEST_WITH_SQUARE)
         self._constants = np.where(low == high, low, np.nan)
         way = self.transform_y
         if way == "auto" and X is not None:

@@ -13,10 +13,7 @@ from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
 from okl.estimators.units import Units
 from okl.numerics.missing import refuse_masked
-from okl.numerics.validation import check_magnitude
-
-# Targets up to this size, and down to one over it, have variances.
-_LARGEST = 1e150
+from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 
 
 class NewTargets(NamedTuple):
@@ -76,7 +73,7 @@ class NewTargets(NamedTuple):
         check_consistent_length(X, y)
         targets, weights = observed_targets(y, sample_weight, names=names)
         what, remedy = "y has entries up to", "Rescale the targets."
-        check_magnitude(targets, what, remedy, largest_size=_LARGEST)
+        check_magnitude(targets, what, remedy, largest_size=LARGEST_WITH_SQUARE)
         n_outputs = targets.shape[1]
         alphas = np.asarray(kept.alpha if alpha is None else alpha, float)
         if alphas.ndim and alphas.shape != (n_outputs,):

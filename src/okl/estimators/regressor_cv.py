@@ -17,11 +17,8 @@ from okl.estimators.search.candidates import (
 from okl.estimators.search.held_out_regressor import HeldOutRegressor
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Loss
-from okl.numerics.validation import check_magnitude
+from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 from okl.structures import Frobenius, Structure
-
-# Targets that are not larger, and no smaller than one over it, have squares.
-_LARGEST = 1e150
 
 
 class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
@@ -235,7 +232,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         """Check what was given to fit, in the units that it is judged in as well."""
         X, y, targets = super()._enter(X, y, loss, sample_weight, task)
         known, what = y[~np.isnan(y)], "y has entries up to"
-        check_magnitude(known, what, "Rescale the targets.", largest_size=_LARGEST)
+        remedy = "Rescale the targets."
+        check_magnitude(known, what, remedy, largest_size=LARGEST_WITH_SQUARE)
         self._open_tasks = has_open_tasks(self, X, targets)
         return X, y, targets
 

@@ -21,6 +21,8 @@ from okl.numerics.arrays import Array, eigh, is_numpy, namespace
 _GRAM_TOLERANCE = 1e-5
 # Between one over it and it a number has powers and quotients in double precision.
 _LARGEST = 1e50
+# Between one over it and it a number has a square.
+LARGEST_WITH_SQUARE = 1e150
 # Negative eigenvalues below this (relative) are rounding and need no projection.
 _ROUNDING = 1e-12
 

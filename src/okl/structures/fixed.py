@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from okl.numerics.arrays import Array
-from okl.numerics.validation import check_magnitude
+from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 from okl.output_kernels import OutputKernel
 from okl.structures.diagonal import Diagonal
 from okl.structures.given import Given
 
-# Entries up to this size, and down to one over it, have squares.
-_LARGEST = 1e150
 _TOLERANCE = 1e-10  # of the largest entry: what rounding leaves in a PSD matrix
 
 
@@ -45,7 +43,7 @@ class Fixed(Given):
             )
         scale = np.max(np.abs(matrix))
         what, remedy = "The output kernel has entries up to", "Scale it."
-        check_magnitude(matrix, what, remedy, largest_size=_LARGEST)
+        check_magnitude(matrix, what, remedy, largest_size=LARGEST_WITH_SQUARE)
         if np.max(np.abs(matrix - matrix.T)) > _TOLERANCE * scale:
             raise ValueError(
                 "The output kernel is not symmetric; pass (L + L.T) / 2 if that is "
