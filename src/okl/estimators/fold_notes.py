@@ -7,15 +7,15 @@ A fold without any row that counts is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from okl.problems import Observed
+from okl.selection.folds import Folds
 from okl.trees.names import listed, plain
 
-Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 # Names, or fold numbers, that are listed.
 _MOST = 5
 

@@ -20,7 +20,6 @@ search for it does not pay on most sets (docs/reproductions/class_peers.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -28,6 +27,7 @@ import numpy as np
 from okl.kernels import Kernel
 from okl.problems import Observed
 from okl.selection.criteria import FoldsLikelihood
+from okl.selection.folds import Folds
 from okl.selection.learning import Learned
 from okl.selection.linear_plus import (
     MOST_DISTANCES,
@@ -38,8 +38,6 @@ from okl.selection.linear_plus import (
     with_widths,
 )
 from okl.selection.standard_rows import StandardRows
-
-Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
 # Iterations of a search at most, whose criterion is as exact as fits that end at a
 # tolerance are. Fewer tell whether widths pay.

@@ -23,7 +23,8 @@ from okl.kernels import Kernel, Learnable
 from okl.operators import Dense
 from okl.problems import Formulation, Observed
 from okl.selection.criteria import choose_criterion
-from okl.selection.kernel_of_folds import Folds, kernel_of_folds
+from okl.selection.folds import Folds
+from okl.selection.kernel_of_folds import kernel_of_folds
 from okl.selection.learning import learn
 from okl.selection.likeliest_kernel import likeliest_kernel
 from okl.selection.linear_plus import scaled
@@ -127,7 +128,7 @@ def _of_named(
         "auto",
         observed,
         Identity(),
-        list(folds),
+        folds,
         n_features=X.shape[1],
         fit_intercept=free,
     )

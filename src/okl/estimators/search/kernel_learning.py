@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 
 from okl.estimators.search.learnable_targets import (
     Distinct,
-    Folds,
     as_matrix,
     folds_of,
     learnable_in_all,
@@ -31,6 +30,7 @@ from okl.estimators.search.learnable_targets import (
 from okl.estimators.targets import TrainingTargets
 from okl.kernels import Kernel, Learnable
 from okl.problems import Observed
+from okl.selection.folds import Folds
 from okl.selection.learned_kernel import LearnedKernel, learn_kernel
 from okl.selection.learning import n_arrays
 from okl.selection.standard_columns import StandardColumns

@@ -20,12 +20,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from okl.losses import Logistic, Softmax
 from okl.problems import Observed
-from okl.selection.folds import N_FOLDS
+from okl.selection.folds import N_FOLDS, Folds
 
 # Rows in which an output must have been observed.
 _FEWEST = 5
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
 def with_likelihood(observed: Observed) -> Observed:

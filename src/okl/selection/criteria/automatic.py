@@ -7,10 +7,6 @@ closely, and rows left out do better. All else is judged by the likelihood of fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from okl.problems import Observed
 from okl.selection.criteria.base import Criterion
 from okl.selection.criteria.closed_form import ClosedFormCriterion
@@ -20,9 +16,8 @@ from okl.selection.criteria.folds_likelihood import FoldsLikelihood
 from okl.selection.criteria.leave_one_out_error import LeaveOneOutError
 from okl.selection.criteria.leave_one_out_likelihood import LeaveOneOutLikelihood
 from okl.selection.criteria.restricted_likelihood import RestrictedLikelihood
+from okl.selection.folds import Folds
 from okl.structures import Structure
-
-Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
 _WITHOUT_FOLDS: dict[str, type[ClosedFormCriterion]] = {
     "restricted_likelihood": RestrictedLikelihood,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from okl.problems import Observed
+from okl.selection.folds import Folds
 
 # What outputs, or classes, are called; None for their numbers.
 Names = Sequence[Any] | np.ndarray | None
@@ -15,7 +16,7 @@ Names = Sequence[Any] | np.ndarray | None
 
 def check_folds(
     observed: Observed,
-    folds: list[tuple[np.ndarray, np.ndarray]],
+    folds: Folds,
     *,
     fit_intercept: bool,
     names: Names = None,

@@ -22,6 +22,7 @@ from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative, Inverse
 from okl.selection.criteria.fold_checks import Names, check_outputs
 from okl.selection.criteria.projected_inverse import Part
+from okl.selection.folds import Folds
 
 
 class FoldsError(ClosedFormCriterion):
@@ -41,7 +42,7 @@ class FoldsError(ClosedFormCriterion):
     def __init__(
         self,
         observed: Observed,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        folds: Folds,
         *,
         fit_intercept: bool,
         names: Names = None,
@@ -147,7 +148,7 @@ class _HeldOut(NamedTuple):
 
 
 def _check_folds(
-    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    folds: Folds,
     weights: np.ndarray,
     names: Names,
 ) -> list[np.ndarray]:

@@ -52,6 +52,7 @@ from okl.selection.criteria.base import (
 from okl.selection.criteria.fold_checks import Names, check_folds
 from okl.selection.criteria.fold_fit import FoldFit, FoldStart
 from okl.selection.criteria.fold_term import FoldPart, HeldOutTerm, summed
+from okl.selection.folds import Folds
 from okl.structures import Structure
 
 
@@ -82,7 +83,7 @@ class FoldsLikelihood(Criterion):
     def __init__(
         self,
         observed: Observed,
-        folds: Sequence[tuple[np.ndarray, np.ndarray]],
+        folds: Folds,
         *,
         fit_intercept: bool,
         tol: float = 1e-8,
