@@ -58,13 +58,3 @@ def test_every_name_makes_a_criterion_that_can_be_evaluated(name):
     criterion = chosen(Squared(), Identity(), spec=name)
     _, _, K = draw(N, 3)
     assert np.isfinite(criterion.evaluate(Dense(K), 1.0, Identity()).value)
-    assert choose_criterion(
-        criterion, None, None, None, n_features=1, fit_intercept=True
-    ) is (criterion)
-
-
-def test_an_unknown_name():
-    with pytest.raises(
-        ValueError, match=r"Unknown criterion 'aic'. Known names: 'auto'"
-    ):
-        chosen(Squared(), Identity(), spec="aic")

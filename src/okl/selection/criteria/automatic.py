@@ -34,7 +34,7 @@ _ROWS_PER_FEATURE = 5
 
 
 def choose_criterion(
-    spec: str | Criterion,
+    spec: str,
     observed: Observed,
     structure: Structure,
     folds: Folds,
@@ -48,8 +48,8 @@ def choose_criterion(
 
     Parameters
     ----------
-    spec : str or Criterion
-        One of `NAMES`, or a criterion.
+    spec : str
+        One of `NAMES`.
     observed : Observed
         Targets, normalised.
     structure : Structure
@@ -67,13 +67,8 @@ def choose_criterion(
     Raises
     ------
     ValueError
-        For an unknown name, or one that does not fit.
+        For one that does not fit.
     """
-    if isinstance(spec, Criterion):
-        return spec
-    if spec not in NAMES:
-        known = ", ".join(map(repr, NAMES))
-        raise ValueError(f"Unknown criterion {spec!r}. Known names: {known}.")
     name = spec
     if spec == "auto":
         name = "folds_likelihood"
