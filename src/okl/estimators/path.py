@@ -19,7 +19,6 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms, kernel_and_structure
 from okl.estimators.training import Training, check_kernel_per_output
 from okl.numerics.memory import memory_budget
-from okl.numerics.validation import check_fit_parameters
 from okl.problems import Formulation
 from okl.selection.path import alpha_grid, check_alphas
 from okl.solvers import Solution, solve_path
@@ -136,7 +135,6 @@ def output_kernel_path(
     >>> [model.rank_ for model in path][0]
     0
     """
-    check_fit_parameters(tol, max_iter)
     check_alphas(alphas, eps)
     estimator = OutputKernelRegressor(
         kernel,
