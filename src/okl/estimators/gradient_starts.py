@@ -78,11 +78,11 @@ class Starts:
         """
         end = None if self.max_time is None else time() + self.max_time
         with step("search", None):
-            found: list[Learned] = [self._first(watch)]
+            found = [self._learn(self.max_time, watch=watch)]
         if n_restarts == 0:  # joblib warns of workers who are asked for nothing
             return found
         seeds = random_state.randint(np.iinfo(np.int32).max, size=n_restarts)
-        jobs = (delayed(_again)(self, int(seed), end) for seed in seeds)
+        jobs = (delayed(self._again)(int(seed), end) for seed in seeds)
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs)
         for _ in range(n_restarts):
             with step("restart"):
@@ -90,10 +90,7 @@ class Starts:
             found += [] if again is None else [again]
         return found
 
-    def _first(self, watch: Watch) -> Learned:
-        return self._learn(self.max_time, watch=watch)
-
-    def again(self, seed: int, end: float | None) -> Learned | None:
+    def _again(self, seed: int, end: float | None) -> Learned | None:
         """Search from a draw, until some time of the clock."""
         left = None if end is None else end - time()
         if left is not None and left <= 0:
@@ -115,10 +112,6 @@ class Starts:
             **self.options,
             **options,
         )
-
-
-def _again(starts: Starts, seed: int, end: float | None) -> Learned | None:
-    return starts.again(seed, end)
 
 
 def starts_of(
