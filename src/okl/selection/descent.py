@@ -54,7 +54,9 @@ class Descent:
         self._watch = watch
         self._evaluations, self._products = 0, 0
         self.trace: list[Record] = []
-        self._best = self._last = self._first(first)
+        # of the start, where nothing may fail
+        self._best = self._last = self._evaluate(first)
+        self._record(self._best)
 
     @property
     def best(self) -> Point:
@@ -126,13 +128,6 @@ class Descent:
                 "maxls": _LINE_SEARCH,
             },
         )
-
-    def _first(self, theta: np.ndarray) -> Point:
-        """Evaluate the start, where nothing may fail."""
-        point = self._evaluate(theta)
-        self._best = self._last = point
-        self._record(point)
-        return point
 
     def _value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         if np.array_equal(theta, self._last.theta):
