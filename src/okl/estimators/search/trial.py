@@ -94,14 +94,8 @@ class Trial:
     @property
     def chosen(self) -> tuple[int, int]:
         """Structure of the best mean score, and its alpha; there must be one."""
-        row, _ = self._highest
+        row = int(np.nanargmax(self.means)) // self.means.shape[1]
         return row, self.columns[row]
-
-    @property
-    def _highest(self) -> tuple[int, int]:
-        """Structure and alpha of the best mean score."""
-        row, column = np.unravel_index(np.nanargmax(self.means), self.means.shape)
-        return int(row), int(column)
 
     @property
     def score(self) -> float:
