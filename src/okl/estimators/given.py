@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from okl.numerics.missing import refuse_masked
 
 
 def given_targets(
-    given: Any, n_samples: int, n_outputs: int, names: Sequence[Any] | None
+    given: Any, n_samples: int, n_outputs: int, names: np.ndarray | None
 ) -> np.ndarray:
     """Return what is given as an array (n_samples, n_outputs), NaN where it is not.
 
@@ -23,7 +22,7 @@ def given_targets(
         A DataFrame may have some of the outputs, in any order, if they have names.
     n_samples, n_outputs : int
         What is expected.
-    names : sequence or None
+    names : array (n_outputs,) or None
         Those of the outputs.
 
     Raises

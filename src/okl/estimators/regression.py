@@ -53,7 +53,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             y = column_or_1d(y, warn=True)
         set_output_names(self, names)
         y, tasks = enter_long_form(self, y, task)
-        outputs = getattr(self, "output_names_", None)
+        outputs = self._names_of_outputs
         targets, weights = observed_targets(y, sample_weight, tasks, outputs)
         units = None
         if normalize:
@@ -210,12 +210,11 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         ``kernel=[k, Row()]`` those of noise are from rows left out as well, unless L_2
         was given: one that was learned is too flat. See `okl.posterior.calibration`.
         """
-        asked = sum([bool(return_std), bool(return_cov)])
-        if asked == 2:
+        if return_std and return_cov:
             raise ValueError("Ask for one of return_std and return_cov, not for both.")
-        others = "return_std=True or return_cov=True"
-        check_noise_counts(include_noise, asked > 0, others)
-        if given is None and not asked:
+        spread = bool(return_std or return_cov)
+        check_noise_counts(include_noise, spread, "return_std=True or return_cov=True")
+        if given is None and not spread:
             return self._scores(X, task)
         process = self._gaussian_process()
         if include_noise:
@@ -228,8 +227,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         rows = self._validate_rows(X, reset=False)
         shape = (-1, *self._theta.shape[1:])
         if given is not None:
-            names = getattr(self, "output_names_", None)
-            m = len(self._units.scale)
+            m, names = len(self._units.scale), self._names_of_outputs
             known = given_targets(given, rows.shape[0], m, names)
             if return_cov:
                 found = process.conditioned(rows, known, include_noise=include_noise)
