@@ -1,7 +1,9 @@
 """What classifiers answer when errors differ in what they cost."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -160,6 +162,22 @@ def test_levels_and_nodes_that_are_not_there(in_tree):
             in_tree.predict_proba("no rows", **ask)
     with pytest.raises(ValueError, match=r"min_probability.*got 0"):
         in_tree.predict_node("no rows", 0)
+
+
+def test_a_tree_of_tasks_or_labels_is_none_of_classes():
+    high = np.where(X[:, 0] > np.median(X[:, 0]), "high", "low")
+    tree = ClassTree.from_paths(["soft/setosa", "hard/versicolor", "hard/virginica"])
+    model = OutputKernelClassifier("linear", Tree(tree), loss="logistic")
+    model.fit(X, high, task=Y)
+    accuracy = np.mean(model.predict(X, task=Y) == high)
+    assert model.score(X, high, task=Y) == accuracy
+    labels = pd.DataFrame({path: path.split("/")[1] == Y for path in tree.classes_})
+    several = clone(model).fit(X, labels)
+    for one in (model, several):
+        with pytest.raises(ValueError, match="level=1 needs a tree of the classes, "):
+            one.predict_proba("no rows", level=1)
+        with pytest.raises(ValueError, match=r"predict_node.* of which each row has"):
+            one.predict_node("no rows")
 
 
 def test_a_tree_may_be_one_of_several_terms():

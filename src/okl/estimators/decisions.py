@@ -26,7 +26,10 @@ def known_tree(model: Any) -> ClassTree | None:
     """Return the tree of classes that a fitted model knows, None if none.
 
     Where it chose among structures, that of one that it did not choose is one as well.
+    A tree of labels, or tasks, is none: a row has several of these.
     """
+    if model._coder.kind == "multilabel" or model._has_tasks:
+        return None
     trees = (structure.class_tree for structure in _structures(model))
     return next((tree for tree in trees if tree is not None), None)
 
@@ -49,9 +52,10 @@ def tree_of(model: Any, what: str) -> ClassTree:
     tree = known_tree(model)
     if tree is None:
         raise ValueError(
-            f"{what} needs a tree of the classes, and {model.structure_!r} has none: "
-            "fit with structure=okl.structures.Tree(class_tree), or pass probabilities "
-            "and a tree to the functions of okl.decisions."
+            f"{what} needs a tree of the classes, of which each row has one, and "
+            f"{model.structure_!r} has none: fit to one class a row with "
+            "structure=okl.structures.Tree(class_tree), or pass probabilities and a "
+            "tree to the functions of okl.decisions."
         )
     return tree
 
@@ -63,7 +67,7 @@ def reached(model: Any, labels: Any, predicted: np.ndarray) -> tuple[Any, Any]:
     a label that is an inner node is right.
     """
     tree = known_tree(model)
-    if tree is None or model._coder.kind == "multilabel":
+    if tree is None:
         return labels, predicted
     check_consistent_length(labels, predicted)
     true, found = tree.node_numbers(column_or_1d(labels)), tree.node_numbers(predicted)
