@@ -233,6 +233,35 @@ def test_the_first_stage_looks_at_some_rows_only(monkeypatch):
         assert np.all(np.isfinite(scores))
 
 
+def test_the_first_stage_looks_at_rows_that_count(monkeypatch):
+    X, Y, _ = draw(60, 2)
+    search = {"structures": "identity", "kernels": KERNELS, "alphas": ALPHAS}
+    Y[12:] = np.nan
+    few = quiet(OutputKernelRegressorCV(**search), X[:12], Y[:12])
+    monkeypatch.setattr(stages, "FIRST_ROWS", 20)
+    model = quiet(OutputKernelRegressorCV(**search, cv=None), X, Y)
+    assert model.kernel_.get_params() == few.kernel_.get_params()
+    first = model.cv_results_["stage"] == 1
+    scores = model.cv_results_["mean_test_score"]
+    assert_allclose(scores[first], few.cv_results_["mean_test_score"][first])
+
+
+def test_the_first_stage_keeps_all_rows_where_it_would_hold_none_out(monkeypatch):
+    monkeypatch.setattr(stages, "FIRST_ROWS", 20)
+    X, Y, _ = draw(60, 2)
+    rows = np.arange(60)
+    search = OutputKernelRegressorCV(
+        structures="frobenius",
+        kernels=KERNELS,
+        alphas=ALPHAS,
+        cv=[(rows[:-2], rows[-2:])],
+        scoring="neg_mean_squared_error",
+    )
+    for seed in range(5):
+        quiet(search.set_params(random_state=seed), X, Y)
+        assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
+
+
 def test_other_losses_take_fewer_alphas_first():
     X, Y, _ = draw(24, 2)
     y = (Y[:, 0] > np.median(Y[:, 0])).astype(int)

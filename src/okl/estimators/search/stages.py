@@ -151,10 +151,12 @@ class Search:
     ) -> Sequence[Any]:
         """Return the best kernels for independent outputs, in the order given."""
         experiment = self.first
-        n_samples = experiment.X.shape[0]
-        if n_samples > FIRST_ROWS:
-            drawn = check_random_state(random_state).permutation(n_samples)[:FIRST_ROWS]
-            experiment = experiment.on_rows(np.sort(drawn))
+        if experiment.X.shape[0] > FIRST_ROWS:
+            counted = experiment.targets.observed.counted()
+            drawn = check_random_state(random_state).permutation(counted)[:FIRST_ROWS]
+            some = experiment.on_rows(np.sort(drawn))
+            if some.folds is None or some.folds:  # else none of these is held out
+                experiment = some
         alphas = experiment.alphas
         if experiment.folds is not None and isinstance(alphas, int | np.integer):
             experiment = replace(experiment, alphas=min(int(alphas), FIRST_ALPHAS))
