@@ -388,6 +388,9 @@ def test_intervals_cover_what_is_not_normal():
     assert np.all(low[:, 0] < high[:, 0])
     with pytest.raises(ValueError, match="coverage must be between 0 and 1, got 95"):
         model.predict_interval(X, 95)
+    for wrong in ("0.9", [0.5, 0.9], None):
+        with pytest.raises(ValueError, match="coverage must be between 0 and 1, got"):
+            model.predict_interval(X, wrong)
 
 
 def test_a_quantile_is_that_of_the_rows_and_of_all_outputs_where_they_are_few():

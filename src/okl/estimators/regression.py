@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -270,7 +271,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         ValueError, MemoryError
             As `predict` for standard deviations, and for a coverage out of range.
         """
-        if not 0.0 < coverage < 1.0:
+        if not isinstance(coverage, Real) or not 0.0 < float(coverage) < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
         options = {"return_std": True, "include_noise": True, "given": given}
         mean, std = self.predict(X, task=task, **options)
