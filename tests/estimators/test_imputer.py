@@ -184,6 +184,16 @@ def test_a_long_table_is_judged_by_some_rows():
     assert not OutputKernelImputer().fit(apart).transformer_.by_power.any()
 
 
+def test_the_regressor_is_fitted_again_as_it_was():
+    X, Y = with_inputs(20)
+    again = clone(INDEPENDENT).set_params(solver="newton_cg", tol=1e-5, max_iter=99)
+    model = OutputKernelImputer(again).fit(holes(Y), X=X)
+    learned = ("kernel", "structure", "alpha")
+    found = model.estimator_.get_params(deep=False)
+    given = again.get_params(deep=False)
+    assert {**found, **dict.fromkeys(learned)} == {**given, **dict.fromkeys(learned)}
+
+
 def test_new_rows_are_predicted_given_what_is_known():
     X, whole = with_inputs()
     table = holes(whole)

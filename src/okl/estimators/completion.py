@@ -61,6 +61,7 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         model._alpha_of_fit,
         fit_intercept=model.fit_intercept,
         normalize_y=model.normalize_y,
+        solver=getattr(model, "solver", "auto"),
         tol=model.tol,
         max_iter=model.max_iter,
         max_memory=model.max_memory,
