@@ -170,6 +170,8 @@ def test_pickling():
     path = output_kernel_path(X, Y, alphas=3)
     copy = pickle.loads(pickle.dumps(path))
     assert_array_equal(copy[1].predict(X), path[1].predict(X))
+    assert path in {path}
+    assert copy != path
 
 
 def test_what_is_kept_is_small():

@@ -24,7 +24,7 @@ from okl.selection.path import alpha_grid, check_alphas
 from okl.solvers import Solution, solve_path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputKernelPath(Sequence[OutputKernelRegressor]):
     """Models at decreasing alphas; indexing builds the fitted regressor.
 
