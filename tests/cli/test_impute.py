@@ -90,6 +90,17 @@ def test_the_table_is_not_overwritten(okl, holes, tmp_path):
     assert "would overwrite what is read" in result.stderr
 
 
+def test_row_numbers_that_explain_are_told_of(okl, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=30), "y": rng.normal(size=30)})
+    table["y"] = table["y"].mask(rng.random(30) < 0.3)
+    source = tmp_path / "table.csv"
+    table.to_csv(source)
+    arguments = ("impute", source, "--target", "y", "--out", tmp_path / "filled.csv")
+    assert "numbers the rows, as pandas writes them" in okl(*arguments).stderr
+    assert "numbers the rows" not in okl(*arguments, "--no-inputs").stderr
+
+
 def test_other_cells_are_written_as_they_were(okl, holes, tmp_path):
     table, _ = holes
     table = table.assign(town=np.char.mod("%04d", np.arange(120)), flag="TRUE")

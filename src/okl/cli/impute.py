@@ -13,6 +13,7 @@ from okl.cli.added_columns import with_deviations
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.preprocessing import encoder_for
+from okl.cli.row_numbers import warn_of_row_numbers
 from okl.cli.staging import staged_file
 from okl.cli.tables import format_of, read_cells, read_table, write_table
 from okl.cli.targets import check_observed, choose_targets
@@ -126,4 +127,5 @@ def _encoded(features: pd.DataFrame) -> object:
             "aside."
         ) from None
     warn_of_many_values(texts)
+    warn_of_row_numbers(features)
     return encoder_for(kinds).fit_transform(known)
