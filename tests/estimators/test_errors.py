@@ -630,6 +630,14 @@ def test_nothing_is_said_of_classes_that_folds_have_or_cannot_have(cv):
         OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], cv=cv).fit(rows, y)
 
 
+def test_a_score_that_a_fold_cannot_have():
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.where(np.arange(30) < 3, 2, np.arange(30) % 2)
+    search = OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], scoring="roc_auc_ovr")
+    with pytest.raises(ValueError, match=r"\d held-out rows .*Number of.* hold some"):
+        search.fit(rows, y)
+
+
 def test_a_class_with_many_rows_that_some_folds_do_not_test():
     rows, y = np.repeat(X, 2, axis=0), np.arange(20) % 2
     groups = np.where(y == 0, 0, np.arange(20) % 3)

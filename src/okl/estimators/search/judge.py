@@ -101,7 +101,14 @@ class Judge:
         metadata = {
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
-        return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
+        try:
+            return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
+        except ValueError as error:
+            raise ValueError(
+                f"The score of {len(test)} held-out rows cannot be told ({error}). Use "
+                "fewer folds, folds that hold some of each class or output, or another "
+                "scoring."
+            ) from error
 
     def known(self, scoring: Any) -> Judge:
         """Return a judge who scores rows, where the mean of that is ``scoring``."""
