@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
-from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.metrics import accuracy_score, make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -331,6 +331,22 @@ def test_groups():
             clone(model).fit(X, Y, colour=groups)
     with pytest.raises(ValueError, match="groups"):
         clone(model).fit(X, Y)
+
+
+def test_weights_of_classes_reach_a_scorer_that_asks_for_them():
+    X, _, _ = draw(24, 3)
+    y = (np.arange(24) % 3 > 0).astype(int)
+    scorer = make_scorer(accuracy_score)
+    model = OutputKernelClassifierCV(
+        Gaussian(0.5), alphas=ALPHAS, cv=KFold(3), scoring=scorer, search="full"
+    ).set_params(class_weight="balanced")
+    weighted = clone(model).fit(X, y).scores_
+    with sklearn.config_context(enable_metadata_routing=True):
+        plain = clone(model).fit(X, y).scores_
+        asking = scorer.set_score_request(sample_weight=True)
+        asked = clone(model).set_params(scoring=asking).fit(X, y).scores_
+    assert_array_equal(asked, weighted)
+    assert not np.array_equal(plain, weighted)
 
 
 def test_weights_reach_the_scorer():

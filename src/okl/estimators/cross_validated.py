@@ -212,7 +212,8 @@ class CrossValidated(OutputKernelModel):
         check_scorer(self, scorer, y)
         tasks = observed.tasks
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
-        splitting, scoring = routed(self, params, scorer, targets.score_weights, ids)
+        weights = targets.score_weights, sample_weight is not None
+        splitting, scoring = routed(self, params, scorer, *weights, ids)
         stand_in = self._stand_in(y, observed.loss)
         judge = Judge(scorer, stand_in, y, scoring, tasks, targets.units)
         one_out = Experiment(
@@ -244,8 +245,7 @@ class CrossValidated(OutputKernelModel):
                 metadata=splitting,
             )
             check_rows(observed, folds)
-            judge = one_out.judge.of_folds(folds)
-            second = replace(one_out, folds=folds, judge=judge)
+            second = replace(one_out, folds=folds, judge=one_out.judge.of_folds(folds))
             first = one_out if in_closed_form else second
         search = Search(
             kernels,

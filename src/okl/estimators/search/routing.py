@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 
 from okl.estimators.base import FIT_DEPTH
 
@@ -18,6 +18,7 @@ def routed(
     params: dict[str, Any],
     scorer: Any,
     weights: np.ndarray | None,
+    given: bool,
     ids: dict[str, np.ndarray],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the metadata of the splitter and of the scorer.
@@ -34,6 +35,9 @@ def routed(
     scorer : callable
     weights : array or None
         Of the rows, or of each target, in the scores.
+    given : bool
+        Whether fit was given some, not weights of classes alone: with metadata routing
+        a scorer has to say whether it takes what is given.
     ids : dict
         The tasks of the rows, under the name of the parameter; empty without.
 
@@ -58,8 +62,10 @@ def routed(
         return process_routing(
             estimator, "fit", **params, **ids
         ).splitter.split, of_scores
-    given = process_routing(estimator, "fit", **params, **ids, **_for_rows(of_scores))
-    return given.splitter.split, given.scorer.score
+    if not (given or _asks_for_weights(scorer)):
+        of_scores = {}
+    found = process_routing(estimator, "fit", **params, **ids, **_for_rows(of_scores))
+    return found.splitter.split, found.scorer.score
 
 
 def of_splitter(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -89,6 +95,11 @@ def _check_known(params: dict[str, Any]) -> None:
 def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return one weight a row: scikit-learn's scores know no others."""
     return {name: w if w.ndim == 1 else w.mean(axis=1) for name, w in metadata.items()}
+
+
+def _asks_for_weights(scorer: Any) -> bool:
+    """Tell whether a scorer has requested weights, with metadata routing."""
+    return bool(get_routing_for_object(scorer).consumes("score", ["sample_weight"]))
 
 
 def _takes_weights(scorer: Any) -> bool:
