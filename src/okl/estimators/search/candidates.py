@@ -209,12 +209,15 @@ def candidates(
     ValueError, TypeError
         If a kernel does not fit the columns of X; the message says which.
     """
-    learned: list[Any] = [Learnable()] if learns else short_list(X, weights)
+
+    def of_auto() -> list[Any]:
+        return [Learnable()] if learns else short_list(X, weights)
+
     if is_short_list(kernels):
         return short_list(X, weights)
     if kernels is None:
         if kernel is None or is_auto(kernel):
-            return learned
+            return of_auto()
         if is_precomputed(kernel):
             return [kernel]
         if isinstance(kernel, list | tuple):
@@ -223,7 +226,7 @@ def candidates(
     resolved: list[Any] = []
     for number, candidate in enumerate(kernels):
         if is_auto(candidate):
-            resolved += learned
+            resolved += of_auto()
             continue
         with _naming(number, candidate):
             numbered = number_columns(as_input_kernel(candidate), names)
