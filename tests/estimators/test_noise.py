@@ -388,6 +388,11 @@ def test_intervals_cover_what_is_not_normal():
     assert np.all(low[:, 0] < high[:, 0])
     with pytest.raises(ValueError, match="coverage must be between 0 and 1, got 95"):
         model.predict_interval(X, 95)
+    for flag in ("return_std", "return_cov"):
+        with pytest.raises(ValueError, match=f"{flag} must be True or False, got"):
+            model.predict(X, **{flag: np.arange(len(X)) % 2})
+    with pytest.raises(ValueError, match="include_noise must be True or False, got"):
+        model.predict(X, return_std=True, include_noise="yes")
     for wrong in ("0.9", [0.5, 0.9], None):
         with pytest.raises(ValueError, match="coverage must be between 0 and 1, got"):
             model.predict_interval(X, wrong)

@@ -11,15 +11,30 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
+from okl.numerics.validation import check_flag
 
-def check_noise_counts(include_noise: bool, asked: bool, by: str) -> None:
-    """Raise ValueError for noise that would count for nothing that is asked for."""
+
+def spread_asked(include_noise: Any, **flags: Any) -> bool:
+    """Return whether one of these flags asks how sure predictions are.
+
+    Raises
+    ------
+    ValueError
+        For what is no flag, several of them, and noise that would count for nothing.
+    """
+    for name, flag in {**flags, "include_noise": include_noise}.items():
+        check_flag(flag, name)
+    if sum(flags.values()) > 1:
+        raise ValueError(f"Ask for one of {' and '.join(flags)}, not for both.")
+    asked = any(flags.values())
     if include_noise and not asked:
+        by = " or ".join(f"{name}=True" for name in flags)
         raise ValueError(
             "include_noise=True is about how sure predictions are, which was not asked "
             f"for; predictions themselves have no noise. Pass {by} too, or leave "
             "include_noise out."
         )
+    return asked
 
 
 def checks_its_arguments(method: Callable[..., Any]) -> Callable[..., Any]:

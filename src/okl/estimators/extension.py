@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.certificates import Certificate
 from okl.estimators.base import warn_unless_certified
-from okl.estimators.calls import check_noise_counts
+from okl.estimators.calls import spread_asked
 from okl.estimators.extension_certificates import (
     NewOutputs,
     certificate_of_new,
@@ -217,7 +217,7 @@ class OutputKernelExtension(
         std : array of the same shape
             Only if ``return_std``.
         """
-        check_noise_counts(include_noise, return_std, "return_std=True")
+        spread_asked(include_noise, return_std=return_std)
         check_is_fitted(self)
         X = self._kept.rows(X)
         prediction = self._predicted(X)

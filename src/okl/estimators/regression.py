@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from okl.estimators.base import OutputKernelModel
-from okl.estimators.calls import check_noise_counts, checks_its_arguments
+from okl.estimators.calls import checks_its_arguments, spread_asked
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.process import NoProcessError, Process
@@ -211,10 +211,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         ``kernel=[k, Row()]`` those of noise are from rows left out as well, unless L_2
         was given: one that was learned is too flat. See `okl.posterior.calibration`.
         """
-        if return_std and return_cov:
-            raise ValueError("Ask for one of return_std and return_cov, not for both.")
-        spread = bool(return_std or return_cov)
-        check_noise_counts(include_noise, spread, "return_std=True or return_cov=True")
+        flags = {"return_std": return_std, "return_cov": return_cov}
+        spread = spread_asked(include_noise, **flags)
         if given is None and not spread:
             return self._scores(X, task)
         process = self._gaussian_process()
