@@ -283,6 +283,12 @@ def test_one_task_a_row(method):
     assert found.covariance.draws.shape == (8, 3, 3)
     np.testing.assert_array_equal(np.sign(found.correlation.estimate[0]), [1, -1, -1])
     assert found.stable.all()
+    again = output_kernel_stability(
+        LINEAR, X, y, task=pd.DataFrame({"id": task}), method=method, n_resamples=8
+    )
+    np.testing.assert_array_equal(again.stable, found.stable)
+    with pytest.raises(ValueError, match=r"task must have one id .* shape \(90, 3\)"):
+        output_kernel_stability(LINEAR, X, y, task=X)
 
 
 def test_classes_and_labels():

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from okl.estimators.long_form import checked_ids
 from okl.estimators.weights import checked_weights
 from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.held import check_learned, with_hyperparameters_held
@@ -144,7 +145,7 @@ def output_kernel_stability(
         )
     y = y.toarray() if issparse(y) else y
     check_consistent_length(X, y, sample_weight, task, groups)
-    task = None if task is None else np.asarray(task)
+    task = None if task is None else checked_ids(task, y)
     weights = None
     if sample_weight is not None:
         weights = checked_weights(sample_weight, np.shape(y))
