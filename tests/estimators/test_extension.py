@@ -323,6 +323,11 @@ def test_errors_name_the_culprit():
     extension = extend(model).fit(X, NEW)
     with pytest.raises(ValueError, match=r"y_new has the shape \(5, 2\); .* \(24, 2\)"):
         extension.joint_certificate(OLD, NEW[:5])
+    hidden = np.ma.masked_array(NEW, NEW > 0)
+    with pytest.raises(ValueError, match="y_new is a masked array"):
+        extension.joint_certificate(OLD, hidden)
+    with pytest.raises(ValueError, match="y contains infinity"):
+        extension.joint_certificate(np.where(OLD > 0, np.inf, OLD), NEW)
 
 
 def test_a_penalty_says_what_it_is_made_of():

@@ -17,17 +17,13 @@ from scipy.sparse import issparse
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from okl.certificates import Certificate
 from okl.coding.tasks import Tasks
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.components import ComponentParameters
-from okl.estimators.frames import refuse_dates, refuse_text, validated
+from okl.estimators.frames import checked_numbers, refuse_text, validated
 from okl.estimators.learned_arrays import LearnedArrays
 from okl.estimators.long_form import codes_of
 from okl.estimators.targets import TrainingTargets
@@ -35,7 +31,6 @@ from okl.estimators.training import Training, is_precomputed
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms
 from okl.losses import LOSSES, Loss, as_loss
-from okl.numerics.missing import refuse_masked
 from okl.problems import Formulation
 from okl.solvers import Solution
 from okl.structures import Structure
@@ -142,19 +137,10 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         if y is None:
             # scikit-learn's own message
             self._validate_rows(X, reset=True, y=y)
-        refuse_masked(y, "y")
-        refuse_dates(y, "y")
         refuse_text(y)
         X = self._validate_rows(X, reset=True)
-        y = check_array(
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite="allow-nan",
-            copy=True,  # uncertainty is computed later, from the targets of the fit
-            input_name="y",
-        )
+        # a copy: uncertainty is computed later, from the targets of the fit
+        y = checked_numbers(y, "y", accept_sparse="csr", copy=True)
         if issparse(y):
             y = y.toarray()
         check_consistent_length(X, y)

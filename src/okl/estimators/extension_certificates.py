@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from okl.certificates import Certificate
 from okl.certificates.bounds import rounding_reference
 from okl.certificates.certification import certify
+from okl.estimators.frames import checked_numbers
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
 from okl.estimators.rows import same_rows
@@ -195,7 +196,7 @@ def joint_certificate(
 
 def _targets(y: Any, shape: tuple[int, int], name: str) -> np.ndarray:
     """Return targets as a matrix, which must be of the shape of those of a fit."""
-    found = np.asarray(y, dtype=np.float64)
+    found = checked_numbers(y, name)
     found = found[:, None] if found.ndim == 1 else found
     if found.shape != shape:
         raise ValueError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from okl.numerics.missing import is_missing, refuse_masked
 
@@ -38,6 +38,22 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         raise
     refuse_dates(X, "X")
     return found
+
+
+def checked_numbers(values: Any, name: str, **how: Any) -> Any:
+    """Return what `sklearn.utils.validation.check_array` does, in float64.
+
+    Of one or two dimensions; NaN, which stands for what is missing, is let through.
+
+    Raises
+    ------
+    ValueError
+        As that does, with this name; and for dates and masked entries.
+    """
+    refuse_masked(values, name)
+    refuse_dates(values, name)
+    how = {"ensure_2d": False, "ensure_all_finite": "allow-nan"} | how
+    return check_array(values, dtype=np.float64, input_name=name, **how)
 
 
 def _columns(X: Any) -> list[tuple[str, Any, Any]]:

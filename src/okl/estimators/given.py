@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
-from okl.estimators.frames import refuse_dates
-from okl.numerics.missing import refuse_masked
+from okl.estimators.frames import checked_numbers
 
 
 def given_targets(
@@ -38,16 +36,8 @@ def given_targets(
             raise ValueError(
                 f"given has the column {twice!r} more than once; give each output once."
             )
-    refuse_masked(given, "given")
-    refuse_dates(given, "given")
-    values = check_array(
-        given,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_all_finite="allow-nan",
-        ensure_min_features=0,
-        ensure_min_samples=0,
-        input_name="given",
+    values = checked_numbers(
+        given, "given", ensure_min_features=0, ensure_min_samples=0
     )
     if columns is not None and names is not None and values.ndim == 2:
         values = _in_order([str(c) for c in columns], values, [str(n) for n in names])

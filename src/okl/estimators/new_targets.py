@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
-from okl.estimators.frames import refuse_dates
+from okl.estimators.frames import checked_numbers
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
 from okl.estimators.units import Units
-from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 
 
@@ -61,15 +60,7 @@ class NewTargets(NamedTuple):
         X = kept.rows(X)
         if y is None:
             raise ValueError("y is None; give the targets of the new outputs.")
-        refuse_masked(y, "y")
-        refuse_dates(y, "y")
-        y = check_array(
-            y,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-        )
+        y = checked_numbers(y, "y")
         check_consistent_length(X, y)
         targets, weights = observed_targets(y, sample_weight, names=names)
         what, remedy = "y has entries up to", "Rescale the targets."

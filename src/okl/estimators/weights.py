@@ -12,12 +12,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
 from okl.coding.labels import Kind
-from okl.estimators.frames import refuse_dates
-from okl.numerics.missing import refuse_masked
+from okl.estimators.frames import checked_numbers
 from okl.numerics.validation import check_magnitude, refuse_negative_weights
 
 
@@ -41,15 +39,9 @@ def checked_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray | 
     n_samples = shape[0]
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, float(sample_weight))
-    refuse_masked(sample_weight, "sample_weight")
-    refuse_dates(sample_weight, "sample_weight")
     # a copy: uncertainty is computed later, from the weights of the fit
-    weights = check_array(
-        sample_weight,
-        dtype=np.float64,
-        ensure_2d=False,
-        copy=True,
-        input_name="sample_weight",
+    weights = checked_numbers(
+        sample_weight, "sample_weight", ensure_all_finite=True, copy=True
     )
     if weights.shape not in ((n_samples,), shape):
         allowed = " or ".join(map(str, dict.fromkeys(((n_samples,), shape))))
