@@ -529,6 +529,15 @@ def test_held_out_scores_are_those_of_the_folds_of_the_search(related, n_empty):
         np.testing.assert_allclose(scores, candidate.scores, rtol=5e-3)
 
 
+def test_folds_that_nobody_could_draw_again_are_those_of_the_search(related):
+    data = take_apart(related, ["y_a", "y_b"], None)
+    X = data.features[["height", "width"]].to_numpy()
+    settings = parse_settings(["rbf"], [], ["alphas=[1.0]", "random_state=None"])
+    search = prepare(data, settings, None)
+    folds = search.cv
+    assert search_structures(data, X, search).folds is folds is not None
+
+
 def test_one_output_keeps_independent_outputs(related):
     table = related[["height", "width"]].assign(tall=related["y_a"] > 0)
     data = take_apart(table, ["tall"], None)
