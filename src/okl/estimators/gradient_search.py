@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from okl.estimators.best_estimator import ByBestEstimator
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.gradient_starts import starts_of, trace_table, warn_of_end
+from okl.estimators.search.steps import steps_of
 from okl.estimators.single_fit import SingleFit
 from okl.numerics.validation import (
     check_choice,
@@ -27,7 +28,7 @@ from okl.numerics.validation import (
 from okl.parameters import is_learned
 from okl.selection.criteria import NAMES
 from okl.selection.folds import splitter_of
-from okl.selection.learning import Learned, Record
+from okl.selection.learning import Learned
 
 # From the code that warns to the user's: over `fit` and what is around it.
 _DEPTH = 4
@@ -233,28 +234,13 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         self._check_parameters()
         context = self._init_callback_context(max_subtasks=self.n_restarts + 2)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-
-        @contextmanager
-        def step(name: str, n_subtasks: int | None = 0) -> Iterator[None]:
-            task = context.subcontext(task_name=name, max_subtasks=n_subtasks)
-            task.call_on_fit_task_begin(estimator=self)
-            running.append(task)
-            yield
-            running.pop()
-            task.call_on_fit_task_end(estimator=self)
-
-        def watch(iteration: int, record: Record) -> None:
-            task = running[-1].subcontext(task_name="iteration")
-            task.call_on_fit_task_begin(estimator=self)
-            task.call_on_fit_task_end(estimator=self)
-
-        running: list[Any] = []
+        step = steps_of(self, context)
         random_state = check_random_state(self.random_state)
         with _kept_warnings() as before:
             starts = starts_of(self, X, y, sample_weight, task, params)
         for category, text in before:
             warnings.warn(text, category, stacklevel=_DEPTH)
-        found = starts.run(self.n_restarts, random_state, watch, step)
+        found = starts.run(self.n_restarts, random_state, step)
         self.criterion_ = type(starts.criterion).__name__
         self._keep(found)
         with step("refit"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import time
 from typing import Any
@@ -18,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from okl.estimators.fold_notes import notes_of_classes
 from okl.estimators.known_classes import structures_for
 from okl.estimators.search.routing import of_splitter
+from okl.estimators.search.steps import Step
 from okl.estimators.terms import check_terms, kernel_and_structure, starting_model
 from okl.estimators.training import check_kernel_per_output, check_rows
 from okl.kernels import Kernel
@@ -25,10 +25,8 @@ from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
 from okl.selection.folds import split
-from okl.selection.learning import Learned, Watch, check_n_samples, learn
+from okl.selection.learning import Learned, Record, check_n_samples, learn
 from okl.selection.model import Model
-
-Step = Callable[..., AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,7 @@ class Starts:
     max_time: float | None
     n_jobs: int | None
 
-    def run(
-        self, n_restarts: int, random_state: Any, watch: Watch, step: Step
-    ) -> list[Learned]:
+    def run(self, n_restarts: int, random_state: Any, step: Step) -> list[Learned]:
         """Search from the given values, then from some draws.
 
         A draw where the criterion cannot be evaluated, or for which no time is left,
@@ -70,14 +66,17 @@ class Starts:
         n_restarts : int
         random_state : RandomState
             Of the draws.
-        watch : callable
-            Called with each record of the first search.
         step : callable
-            ``step(name, n_subtasks)`` is a context around each search; that of the
-            first one has subtasks, as many as there are iterations.
+            As `steps_of` returns it, for each search. The iterations of the first one
+            are steps of that.
         """
         end = None if self.max_time is None else time() + self.max_time
-        with step("search", None):
+        with step("search", None) as within:
+
+            def watch(iteration: int, record: Record) -> None:
+                with within("iteration"):
+                    pass
+
             found = [self._learn(self.max_time, watch=watch)]
         if n_restarts == 0:  # joblib warns of workers who are asked for nothing
             return found

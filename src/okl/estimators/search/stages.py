@@ -22,9 +22,10 @@ from sklearn.utils import check_random_state
 
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
+from okl.estimators.search.steps import Step
 from okl.estimators.search.to_be_learned import learnables, with_learned
 from okl.estimators.search.trial import Trial
-from okl.estimators.search.trials import Experiment, Step
+from okl.estimators.search.trials import Experiment
 from okl.selection.learned_kernel import LearnedKernel
 from okl.structures import Identity, Structure
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from okl.estimators.search.trials import Step
+# Of a piece of work, from its name: what is told when it begins and ends.
+Step = Callable[..., AbstractContextManager[Any]]
 
 
 def steps_of(estimator: Any, context: Any) -> Step:
-    """Return what tells the callbacks of a fit when a named step begins and ends."""
+    """Return what tells the callbacks of a fit when a named step begins and ends.
+
+    ``step(name, n_steps)`` is a context in which there are steps of its own, so many,
+    or None if that is not known.
+    """
 
     @contextmanager
-    def step(name: str) -> Iterator[None]:
-        task = context.subcontext(task_name=name)
+    def step(name: str, n_steps: int | None = 0) -> Iterator[Step]:
+        task = context.subcontext(task_name=name, max_subtasks=n_steps)
         task.call_on_fit_task_begin(estimator=estimator)
-        yield
+        yield steps_of(estimator, task)
         task.call_on_fit_task_end(estimator=estimator)
 
     return step

@@ -6,8 +6,7 @@ and the options, is an `Experiment`; what comes out for one kernel is a `Trial`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +23,7 @@ from okl.estimators.search.alphas_of_outputs import (
 from okl.estimators.search.fold_fits import FoldFits
 from okl.estimators.search.judge import Judge
 from okl.estimators.search.race import PartScores, can_race, in_the_race
+from okl.estimators.search.steps import Step
 from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
@@ -44,9 +44,6 @@ from okl.structures import Identity, Structure
 
 # Arrays of the size of a kernel matrix that exist while it is decomposed.
 _DECOMPOSED = 3
-
-# Of a piece of work, from its name: what is told when it begins and ends.
-Step = Callable[[str], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
