@@ -15,11 +15,7 @@ from okl.optimization.regions import Region
 from okl.parameters.component import Component
 from okl.problems import Problem, Weighting
 from okl.solvers.request import Request
-from okl.solvers.requirements import (
-    lacking_loss,
-    lacking_region,
-    lacking_structure,
-)
+from okl.solvers.requirements import LOSSES, REGIONS, STRUCTURES, lacking
 from okl.solvers.solution import Solution
 
 # What a solver needs that does not take the weights of a problem.
@@ -27,9 +23,7 @@ _WEIGHTINGS = {
     False: "targets without weights and none missing",
     True: "weights of zero and one only",
 }
-
-
-# What a solver needs that does not take the number of kernels of a problem.
+# And that does not take the number of its kernels.
 _NUMBERS = {False: "several kernels", True: "one kernel"}
 
 
@@ -82,14 +76,14 @@ class Solver(Component, ABC):
     def missing(self, problem: Problem) -> list[str]:
         """Return what a problem lacks, each in words that follow 'it needs'."""
         structure = problem.structure
-        lacking = self.structure_requires - structure.capabilities
+        unknown = sorted(self.structure_requires - structure.capabilities)
+        words = [STRUCTURES[name] for name in unknown]
         region = structure.region(problem.n_outputs)
-        elsewhere = self.regions and not isinstance(region, self.regions)
-        return (
-            self.missing_for_given(problem)
-            + [lacking_structure(name, structure) for name in sorted(lacking)]
-            + ([lacking_region(self.regions, structure)] if elsewhere else [])
-        )
+        if self.regions and not isinstance(region, self.regions):
+            kinds = "; or ".join(REGIONS[cls] for cls in self.regions)
+            words.append(f"a structure with {kinds}")
+        missing = [lacking(one, "structure", structure) for one in words]
+        return self.missing_for_given(problem) + missing
 
     def missing_for_given(self, problem: Problem) -> list[str]:
         """Return what a problem lacks if L is given, whatever its structure."""
@@ -98,7 +92,7 @@ class Solver(Component, ABC):
         weighted = quadratic and problem.weighting not in self.weightings
         several = problem.operator.several
         return (
-            [lacking_loss(name, problem.loss) for name in sorted(loss)]
+            [lacking(LOSSES[name], "loss", problem.loss) for name in sorted(loss)]
             + [_WEIGHTINGS["missing" in self.weightings]] * weighted
             + ["one kernel for all outputs"]
             * (self.needs_one_kernel and not problem.operator.shared)

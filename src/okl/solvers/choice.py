@@ -8,7 +8,7 @@ from okl.solvers.base import Solver
 from okl.solvers.kinks.augmented_lagrangian import AugmentedLagrangian
 from okl.solvers.smooth_loss import CURVED, CURVED_IN_FEW
 from okl.solvers.squared_loss import SQUARED_LOSS
-from okl.solvers.table import Choice, candidates, first_that_fits, rendered
+from okl.solvers.table import Choice, candidates, first_that_fits
 
 CHOICE = (
     *SQUARED_LOSS,
@@ -27,7 +27,14 @@ SOLVERS: Names[Solver] = Names(
 
 def choice_table() -> str:
     """Return the table that ``solver="auto"`` walks, in Markdown."""
-    return rendered(CHOICE)
+    lines = ["| judged, observed | L given | L learned, in order |", "|---|---|---|"]
+    for row in CHOICE:
+        cells = (
+            ", ".join(f"`{cls.name}`" for cls in solvers)
+            for solvers in (row.given, row.learned)
+        )
+        lines.append(f"| {' | '.join((row.judged, *cells))} |")
+    return "\n".join(lines) + "\n"
 
 
 def as_solver(spec: str | Solver) -> Solver | None:

@@ -31,24 +31,9 @@ REGIONS: dict[type[Region | None], str] = {
 }
 
 
-def lacking_loss(capability: str, loss: Component) -> str:
-    """Return what a loss without a capability is not, in words after 'it needs'."""
-    return f"{LOSSES[capability]}, and the loss is {_kind(loss)}"
+def lacking(words: str, kind: str, component: Component) -> str:
+    """Return what a component is not, in words after 'it needs'.
 
-
-def lacking_structure(capability: str, structure: Component) -> str:
-    """Return what a structure without a capability is not, likewise."""
-    return f"{STRUCTURES[capability]}, and the structure is {_kind(structure)}"
-
-
-def lacking_region(
-    regions: tuple[type[Region | None], ...], structure: Component
-) -> str:
-    """Return what a structure with a region of another kind is not, likewise."""
-    kinds = "; or ".join(REGIONS[cls] for cls in regions)
-    return f"a structure with {kinds}, and the structure is {_kind(structure)}"
-
-
-def _kind(component: Component) -> str:
-    """Return its class: a repr may print arrays, and every fit walks the table."""
-    return type(component).__name__
+    It is named by its class: a repr may print arrays, and every fit walks the table.
+    """
+    return f"{words}, and the {kind} is {type(component).__name__}"

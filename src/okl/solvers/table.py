@@ -49,15 +49,3 @@ def candidates(table: Sequence[Choice], problem: Problem) -> list[type[Solver]]:
     given = "known" in problem.structure.capabilities
     solvers = (cls for row in table for cls in (row.given if given else row.learned))
     return [cls for cls in solvers if not cls().missing(problem)]
-
-
-def rendered(table: Sequence[Choice]) -> str:
-    """Return the table in Markdown."""
-    lines = ["| judged, observed | L given | L learned, in order |", "|---|---|---|"]
-    for row in table:
-        cells = (
-            ", ".join(f"`{cls.name}`" for cls in solvers)
-            for solvers in (row.given, row.learned)
-        )
-        lines.append(f"| {' | '.join((row.judged, *cells))} |")
-    return "\n".join(lines) + "\n"
