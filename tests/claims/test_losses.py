@@ -149,7 +149,7 @@ def test_no_bound_is_below_that_of_no_model(loss, structure):
         solution.output_kernel,
         alpha,
         tol=1e-6,
-        intercept=0.0 if solution.intercept is None else solution.intercept,
+        intercept=solution.intercept,
         dual_point=solution.dual_point,
     )
     value, _ = reference.conic_optimum(K, Y, alpha, structure, True, loss)

@@ -232,7 +232,7 @@ def test_a_quadratic_loss_takes_one_step(structure, intercept, operator):
         kernel,
         0.01,
         tol=1e-10,
-        intercept=point.intercept if intercept else 0.0,
+        intercept=point.intercept,
     )
     assert certificate.relative_gap < 1e-10
 

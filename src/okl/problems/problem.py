@@ -167,7 +167,7 @@ class Problem(TargetsLoss):
         *,
         tol: float,
         rank_limited: bool = False,
-        intercept: Array | float = 0.0,
+        intercept: Array | None = None,
         dual_point: Array | None = None,
         predictions: Array | None = None,
     ) -> Certificate:
@@ -178,6 +178,7 @@ class Problem(TargetsLoss):
         """
         if predictions is None:
             predictions = self.entries.predictions(theta)
+        seen = self.centered and intercept is not None
         primal, dual = bounds(
             self.entries,
             self.targets,
@@ -188,7 +189,7 @@ class Problem(TargetsLoss):
             structure=self.structure,
             loss=self.loss,
             weights=self.weights,
-            intercept=self.entries.spread(intercept) if self.centered else 0.0,
+            intercept=self.entries.spread(intercept) if seen else 0.0,
             free_intercept=self.centered,
             dual_point=dual_point,
         )

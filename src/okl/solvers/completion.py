@@ -125,12 +125,9 @@ def _expected(
     problem: Problem, solution: Solution, candidates: Array, alpha: float, tol: float
 ) -> _Model:
     """Take the E step at a solution."""
-    entries = problem.entries
-    predictions = entries.predictions(solution.dual_coef)
-    intercept: Any = 0.0 if solution.intercept is None else solution.intercept
-    scores = predictions
+    scores = predictions = problem.entries.predictions(solution.dual_coef)
     if solution.intercept is not None:
-        scores = predictions + entries.spread(solution.intercept)
+        scores = predictions + problem.entries.spread(solution.intercept)
     targets, value = problem.loss.expected(candidates, scores, problem.weights)
     penalty = solution.certificate.primal - problem.loss_at(scores)
     own = replace(problem, targets=targets)
@@ -139,7 +136,7 @@ def _expected(
         solution.output_kernel,
         alpha,
         tol=tol,
-        intercept=intercept,
+        intercept=solution.intercept,
         predictions=predictions,
     )
     return _Model(solution, value + penalty, own, certificate)

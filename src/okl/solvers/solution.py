@@ -56,10 +56,8 @@ class Solution:
         L.
     certificate : Certificate
         What this very model proves.
-    n_iter : int
-        Iterations; 1 for a closed form.
     history : list of Record
-        What the solver knew after each iteration.
+        What the solver knew after each iteration, of which a closed form has one.
     start : object
         Where the same solver may start at another alpha.
     intercept : array (n_outputs,) or None
@@ -73,17 +71,20 @@ class Solution:
     dual_coef: Array
     output_kernel: OutputKernel
     certificate: Certificate
-    n_iter: int
     history: list[Record]
     start: Any
     intercept: Array | None = None
     dual_point: Array | None = None
     hessian: Any = None
 
-    def found_by(self, history: History, start: Any) -> Solution:
+    @property
+    def n_iter(self) -> int:
+        """The number of iterations."""
+        return len(self.history)
+
+    def found_by(self, history: list[Record], start: Any) -> Solution:
         """Return it as the end of some iterations, with where others may start."""
-        records = history.records
-        return replace(self, n_iter=len(records), history=records, start=start)
+        return replace(self, history=history, start=start)
 
     def is_limited(self, problem: Problem) -> bool:
         """Tell whether an L that is learned has the largest rank that is allowed."""
@@ -121,7 +122,7 @@ def certified(
         request.alpha,
         tol=request.tol,
         rank_limited=rank_limited,
-        intercept=0.0 if intercept is None else intercept,
+        intercept=intercept,
         dual_point=dual_point,
         predictions=predictions,
     )
@@ -132,7 +133,6 @@ def certified(
         dual_coef,
         output_kernel,
         certificate,
-        len(history.records),
         history.records,
         start,
         intercept,

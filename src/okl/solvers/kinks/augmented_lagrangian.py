@@ -192,7 +192,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     if exact is not None and is_as_good_as(exact, best, tol, bounded=bounded):
         best = exact
         monitor.add(best.certificate.primal, best.certificate.dual)
-    return best.found_by(monitor.history, start)
+    return best.found_by(monitor.history.records, start)
 
 
 class _OneTerm(NamedTuple):

@@ -49,4 +49,4 @@ def in_long_form(
             for point in (multipliers, best.dual_point)
         ]
         model = min(models, key=gap_of)
-    return replace(model, n_iter=found.n_iter, history=found.history, start=found.start)
+    return model.found_by(found.history, found.start)

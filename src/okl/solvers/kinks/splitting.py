@@ -108,7 +108,7 @@ def split(
         if exact.certificate.status == "optimal":
             return _more_exact(exact, here, history)
     if model is not None and len(history.records) >= request.max_iter:
-        return model.found_by(history, here)
+        return model.found_by(history.records, here)
     return point
 
 
@@ -122,7 +122,7 @@ def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
 def _more_exact(model: Solution, here: Split, history: History) -> Solution:
     """Return a model that is not in the history yet."""
     history.add(model.certificate.primal, model.certificate.dual)
-    return model.found_by(history, here)
+    return model.found_by(history.records, here)
 
 
 def _looks(

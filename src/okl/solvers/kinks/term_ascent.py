@@ -96,7 +96,7 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         here = there
     best, terms = monitor.best
     end = TermStart(terms.dual, terms.response.output_kernel)
-    return best.found_by(monitor.history, end)
+    return best.found_by(monitor.history.records, end)
 
 
 class _Round(NamedTuple):

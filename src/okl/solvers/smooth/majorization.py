@@ -19,7 +19,6 @@ small and steps in a factor take the place of rounds.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from okl.problems import Problem
@@ -28,7 +27,7 @@ from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
 from okl.solvers.smooth.factor_penalties import factor_penalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
-from okl.solvers.solution import Solution
+from okl.solvers.solution import Solution, certified
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # Steps in L find the answers to a change of each entry: where there is a factor as
@@ -94,7 +93,7 @@ class Majorization(Solver):
             further = factor_newton.factor_newton(prepared, request)
             history = found.history + further.history
             best = min(found, further, key=lambda one: one.certificate.relative_gap)
-            return replace(best, n_iter=len(history), history=history)
+            return best.found_by(history, best.start)
         return (factor_newton.factor_newton if in_factor else rounds)(prepared, request)
 
 
@@ -116,17 +115,12 @@ def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> So
     dual = problem.entries.tasks.own(prepared.matrix.dual_of(found.start.inside))
     start = column.inside_of(dual, kernel, alpha)
     best = column.best_predictor(kernel, Request(alpha, _BEST, STEPS, start))
-    certificate = problem.certificate(
+    model = certified(
+        problem,
         best.dual_coef,
         kernel,
-        alpha,
-        tol=request.tol,
+        request,
         rank_limited=found.certificate.status == "rank_limited",
-        intercept=0.0 if best.intercept is None else best.intercept,
-    )
-    return replace(
-        found,
-        dual_coef=best.dual_coef,
-        certificate=certificate,
         intercept=best.intercept,
     )
+    return model.found_by(found.history, found.start)

@@ -92,7 +92,7 @@ def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution
         closer = 1.0 if monitor.nears else _CLOSER * closer
         share = max(min(closer * _SHARE * monitor.smallest, _MOST), _CLOSEST * tol)
     best: Solution = monitor.best
-    return best.found_by(monitor.history, best.start)
+    return best.found_by(monitor.history.records, best.start)
 
 
 class _Start(NamedTuple):
