@@ -21,9 +21,6 @@ from typing import ClassVar, NamedTuple
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.optimization.crossing import increasing_root
-from okl.output_kernels import OutputKernel
-from okl.problems import Problem
-from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.approximation import Prepared
@@ -39,24 +36,17 @@ _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
 _FLAT, _NONE = 1e-3, 1e-9
 
 
-class SemismoothNewton(Solver):
-    """Newton's method on the entries where the loss has curvature."""
+class SemismoothNewton(NewtonCG):
+    """Newton's method on the entries where the loss has curvature.
+
+    Parameters
+    ----------
+    columns : int, default=100
+        Rank of the approximation of K that preconditions conjugate gradients.
+    """
 
     name: ClassVar[str | None] = "semismooth_newton"
     loss_requires: ClassVar[frozenset[str]] = frozenset({"smooth", "active"})
-    structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
-    needs_one_kernel: ClassVar[bool] = False
-    complete_rows: ClassVar[bool] = False
-    several_kernels: ClassVar[bool | None] = None
-    workspace_matrices: ClassVar[int] = 0
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Choose the columns of K for the preconditioner of conjugate gradients."""
-        return NewtonCG().prepare(problem)
-
-    def prepare_for(self, problem: Problem, known: OutputKernel) -> Prepared:
-        """Prepare to find the best f for some L, one that a structure learns."""
-        return NewtonCG().prepare_for(problem, known)
 
     def solve(self, prepared: Prepared, request: Request) -> Solution:
         """Iterate from C of a neighbouring alpha, or from zero."""

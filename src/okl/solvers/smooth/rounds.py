@@ -140,7 +140,7 @@ class PreparedRounds(NamedTuple):
 
     def inside_of(self, dual: Array, kernel: OutputKernel, alpha: float) -> Any:
         """Return where the best f for an L may start, of dual variables for it."""
-        if not isinstance(self.solver, NewtonCG):
+        if isinstance(self.solver, Imputation | SemismoothNewton):
             return dual
         return NewtonStart(Neighbours().joined(alpha, dual), kernel)
 
