@@ -58,7 +58,7 @@ class Monitor:
     """
 
     def __init__(
-        self, reference: float, *, tol: float, max_iter: int, stagnation: int = 20
+        self, reference: float, tol: float, max_iter: int, *, stagnation: int = 20
     ) -> None:
         self.history = History(reference)
         self.best: Any = None

@@ -81,7 +81,7 @@ class Adjoint:
             0.0,
             observed.weights,
         )
-        approximation = Approximation(joint, _COLUMNS, problem.centered)
+        approximation = Approximation(problem, joint, _COLUMNS)
         prepared = Prepared(problem, kernel, joint, approximation)
         return cls(prepared, problem.curvature(fit.scores), fit.alpha)
 

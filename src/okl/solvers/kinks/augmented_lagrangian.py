@@ -146,9 +146,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     known = "known" in problem.structure.capabilities
     smooth_solver, _ = _smooth(problem)
     growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
-    monitor = Monitor(
-        problem.reference, tol=0.0, max_iter=max_iter, stagnation=_STAGNATION
-    )
+    monitor = Monitor(problem.reference, 0.0, max_iter, stagnation=_STAGNATION)
     if start is None:
         start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
     exact, finished = None, 0

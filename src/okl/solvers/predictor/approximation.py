@@ -36,11 +36,7 @@ class FeatureAxes(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A problem with an L that is held fixed.
-
-    The joint operator maps dual variables to predictions, and what is known of K
-    without products preconditions.
-    """
+    """A problem with an L that is held fixed, and J."""
 
     problem: Problem
     kernel: OutputKernel
@@ -51,13 +47,7 @@ class Prepared(NamedTuple):
     def of(cls, problem: Problem, kernel: OutputKernel, rank: int) -> Prepared:
         """Prepare for an L, with so many columns of K for the preconditioner."""
         joint = problem.entries.joint(kernel)
-        counted = None
-        if problem.weights is not None:
-            xp = namespace(problem.weights)
-            weighted = xp.any(problem.weights > 0, axis=1, keepdims=True)
-            counted = xp.astype(weighted, problem.weights.dtype)
-        approximation = Approximation(joint, rank, problem.centered, counted)
-        return cls(problem, kernel, joint, approximation)
+        return cls(problem, kernel, joint, Approximation(problem, joint, rank))
 
     def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
         """Return the same K with another L.
@@ -74,10 +64,9 @@ class Prepared(NamedTuple):
 class Approximation:
     """What is known of K without products, made when it is needed."""
 
+    problem: Problem  # whatever its loss and structure
     joint: JointOperator  # K with any L
     rank: int  # of the approximation of K
-    centered: bool  # whether there is a free intercept
-    counted: Array | None = None  # as that of `FeatureAxes`, None for ones
 
     @cached_property
     def columns(self) -> NystroemFactor:
@@ -87,7 +76,7 @@ class Approximation:
         to 1.7 times the products.
         """
         columns = self.joint.low_rank(self.rank)
-        if not self.centered or isinstance(self.joint, JointSum):
+        if not self.problem.centered or isinstance(self.joint, JointSum):
             return columns
         largest = _largest(self.joint.output_kernel.diagonal()) or 1.0
         height = _largest(self.joint.diagonal) / largest
@@ -99,12 +88,13 @@ class Approximation:
         features = self.joint.features
         if features is None or not 0 < features.shape[1] <= features.shape[0]:
             return None
-        xp = namespace(features)
-        counted = self.counted
-        if counted is None:
-            counted = xp.ones_like(features[:, :1])
+        xp, weights = namespace(features), self.problem.weights
+        counted = xp.ones_like(features[:, :1])
+        if weights is not None:
+            seen = xp.any(weights > 0, axis=1, keepdims=True)
+            counted = xp.astype(seen, features.dtype)
         mean = counted.T @ features / xp.sum(counted)
-        mean = mean if self.centered else 0.0 * mean
+        mean = mean if self.problem.centered else 0.0 * mean
         part = counted * (features - mean)
         squares, axes = eigh(part.T @ part)
         rounding = epsilon(squares) * squares.shape[0] * xp.max(squares)

@@ -11,9 +11,7 @@ a symmetric system of which every product is one with K, all outputs at once (Se
 would divide by zero; there W is zero for all purposes, and the step is r / alpha
 (appendix A has another remedy).
 
-*The intercept* is minimised over at every F; the loss is then a function of F alone
-whose second derivative is V Pi V', Pi the projection on what V maps to columns that sum
-to zero. Nothing else changes, and dual variables stay balanced.
+*The intercept* is minimised over at every F, and dual variables stay balanced.
 
 *Products with K are all that costs.* J V g is added up along the iterations of
 conjugate gradients, so that the line search needs none; the gap costs one, J a. What
@@ -31,6 +29,7 @@ from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_start import (
     ROUGH,
@@ -40,7 +39,7 @@ from okl.solvers.predictor.newton_start import (
     leave_zero,
     zero_point,
 )
-from okl.solvers.predictor.newton_step import NewtonSteps, system_at
+from okl.solvers.predictor.newton_step import NewtonSteps
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
@@ -116,7 +115,9 @@ class NewtonCG(Solver):
             history=monitor.history,
             start=end,
             intercept=point.intercept,
-            hessian=system_at(prepared, point, alpha),
+            hessian=HessianSystem(
+                prepared, problem.curvature(point.scores), alpha, None
+            ),
         )
 
 
@@ -125,13 +126,14 @@ def _iterate(
 ) -> tuple[NewtonPoint, Monitor, bool]:
     """Return where steps from a point lead, what was seen, and if they were easy."""
     alpha, tol, max_iter, start = request
-    monitor = Monitor(
-        prepared.problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
-    )
+    problem = prepared.problem
+    monitor = Monitor(problem.reference, tol, max_iter, stagnation=_STAGNATION)
     steps = NewtonSteps(prepared, request)
     while True:
         point = point._replace(image=point.image_by(prepared.joint))
-        gap = monitor.add(point.objective, _dual_value(prepared, point, alpha))
+        norm = inner(point.gradient, point.image)  # the dual value is that at a
+        dual = problem.dual_loss(point.gradient) - norm / (2 * alpha)
+        gap = monitor.add(point.objective, dual)
         if monitor.done:
             break
         moved = None
@@ -139,21 +141,10 @@ def _iterate(
             moved = leave_zero(prepared, point, steps, gap)
         if moved is None:
             moved = steps.take(point, gap)
-        if moved is None or _is_rounding(moved, point):
+        if moved is None:
+            break
+        # steps that are not seen are taken on trust, as long as they get smaller
+        if not moved.is_seen and moved.promise > _SMALLER * point.promise:
             break
         point = moved
     return point, monitor, steps.easy
-
-
-def _is_rounding(point: NewtonPoint, last: NewtonPoint) -> bool:
-    """Tell whether a step was no shorter than the one before, and neither is seen.
-
-    Below rounding steps are taken on trust, as long as they get smaller.
-    """
-    return not point.is_seen and point.promise > _SMALLER * last.promise
-
-
-def _dual_value(prepared: Prepared, point: NewtonPoint, alpha: float) -> float:
-    """Return the dual value at alpha C = a."""
-    norm = inner(point.gradient, point.image_by(prepared.joint))
-    return prepared.problem.dual_loss(point.gradient) - norm / (2 * alpha)

@@ -15,7 +15,6 @@ from functools import partial
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
-from okl.operators import NystroemFactor
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.newton_point import (
@@ -59,42 +58,27 @@ _WELL = 0.4  # the part of its promise that a step keeps where it helps; at best
 _CLOSE = 0.5  # below this gap it would only take more steps
 
 
-def system_at(
-    prepared: Prepared,
-    point: NewtonPoint,
-    alpha: float,
-    columns: NystroemFactor | None = None,
-    curvature: Curvature | None = None,
-) -> HessianSystem:
-    """Return the equations of a step, with the second derivative there or another."""
-    if curvature is None:
-        curvature = prepared.problem.curvature(point.scores)
-    return HessianSystem(prepared, curvature, alpha, columns)
-
-
 class NewtonSteps:
     """The steps of one fit, which remember what the last ones needed.
 
     If it starts from one that was not easy they have columns of K from the first on.
+
+    Attributes
+    ----------
+    easy : bool
+        Whether another fit may try without columns of K. Not where with them not many
+        more products were enough than had been too few without.
     """
 
     def __init__(self, prepared: Prepared, request: Request) -> None:
         self._prepared, self._alpha, self._request = prepared, request.alpha, request
-        self._again = request.start is None or request.start.easy
-        self._easy = self._again and prepared.approximation.rank > 0
+        self.easy = request.start is None or request.start.easy
+        self._easy = self.easy and prepared.approximation.rank > 0
         self._few = 0
         self._share = _DAMPED
         self._closer = 1.0
         self._last: tuple[float, float] | None = None
         self._held = 0.0
-
-    @property
-    def easy(self) -> bool:
-        """Whether another fit may try without columns of K.
-
-        Not where with them not many more were enough than had been too few without.
-        """
-        return self._again
 
     def hold(self) -> None:
         """Keep the next steps near: a number times half their squared norm is added.
@@ -107,11 +91,7 @@ class NewtonSteps:
     def take(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, None where no step lowers the objective.
 
-        Parameters
-        ----------
-        point : NewtonPoint
-        gap : float
-            The relative gap there: a step need not be much closer.
+        A step need not be much closer than the relative gap at the last.
         """
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
@@ -127,7 +107,9 @@ class NewtonSteps:
         if self._held == _HELD * self._alpha and gap < _CLOSE:
             self._held = 0.0
         while self._held:
-            moved = self._quick(point, aim) or self._once(point, aim)
+            moved = self._quick(point, aim) or _newton(
+                self._system(point), point, self._alpha, aim, once=True
+            )
             self._hold_after(point, moved)
             if moved is not None:
                 return moved
@@ -135,7 +117,7 @@ class NewtonSteps:
         if moved is not None:
             return moved
         moved = self._damped(point, aim)
-        self._again = moved is None or moved.products > _WORSE * self._few
+        self.easy = moved is None or moved.products > _WORSE * self._few
         return moved
 
     def _was_idle(self, point: NewtonPoint, gap: float) -> bool:
@@ -158,12 +140,8 @@ class NewtonSteps:
         self._easy = moved is not None
         if moved is not None and moved.products == most:
             # steps to come are harder, so that this was the last one
-            self._easy = self._again = False
+            self._easy = self.easy = False
         return moved
-
-    def _once(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
-        """Return the next point if the first step that is tried leads to one."""
-        return _newton(self._system(point), point, self._alpha, gap, once=True)
 
     def _damped(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, with a second derivative as high as it must be.
@@ -190,10 +168,11 @@ class NewtonSteps:
         self, point: NewtonPoint, curvature: Curvature | None = None
     ) -> HessianSystem:
         """Return the equations of the next step, with columns of K."""
-        of = self._prepared.approximation
+        if curvature is None:
+            curvature = self._prepared.problem.curvature(point.scores)
+        of, alpha = self._prepared.approximation, self._alpha + self._held
         columns = of.columns if of.rank else None
-        alpha = self._alpha + self._held
-        return system_at(self._prepared, point, alpha, columns, curvature)
+        return HessianSystem(self._prepared, curvature, alpha, columns)
 
     def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
         """Hold the next step less, or no longer, after one to this point."""
@@ -248,15 +227,9 @@ def _newton(
 
 
 class _Equations:
-    """(alpha I + V' J V) g = V^+ r by conjugate gradients.
+    """(alpha I + V' J V) g = V^+ r by conjugate gradients, J V g added up beside g.
 
-    J V g is added up beside g.
-
-    Parameters
-    ----------
-    system : HessianSystem
-    residual : array (n_samples, n_outputs)
-        r, what alpha C lacks.
+    The residual (n_samples, n_outputs) is r, what alpha C lacks.
     """
 
     def __init__(self, system: HessianSystem, residual: Array) -> None:

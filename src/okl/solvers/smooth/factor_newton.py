@@ -93,9 +93,7 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
 
 
 def _monitor(problem: Problem, tol: float, max_iter: int) -> Monitor:
-    return Monitor(
-        problem.reference, tol=tol, max_iter=max_iter, stagnation=_STAGNATION
-    )
+    return Monitor(problem.reference, tol, max_iter, stagnation=_STAGNATION)
 
 
 def _iterate(

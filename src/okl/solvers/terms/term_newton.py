@@ -46,8 +46,6 @@ from okl.structures import Structure
 _SHARE, _MOST, _CLOSER = 1e-2, 1e-3, 1e-2
 # Arrays (n_outputs, n_outputs) for each kernel.
 _MATRICES = 12
-# Rounds without progress after which rounding is in the way.
-_STAGNATION = 20
 # How much the second derivative is damped at first, and how it changes after a round
 # that went all the way, and after one that did not.
 _DAMPED, _LOWER, _HIGHER = 0.1, 0.1, 10.0
@@ -90,7 +88,7 @@ class TermNewton(Solver):
         ones = namespace(targets).ones((n_outputs,), dtype=targets.dtype)
         any_kernel = OutputKernelTerms((SpectralKernel(ones),) * len(operator.terms))
         joint = inside.entries.joint(any_kernel)
-        approximation = Approximation(joint, rank, inside.centered)
+        approximation = Approximation(inside, joint, rank)
         return PreparedTerms(problem, approximation, inside, rotated)
 
     def solve(self, prepared: PreparedTerms, request: Request) -> Solution:
@@ -104,12 +102,7 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
     """Minimise models of the loss, from a neighbouring alpha's optimum or from zero."""
     alpha, tol, max_iter, start = request
     problem = prepared.inside
-    monitor = Monitor(
-        problem.reference,
-        tol=SAFETY * tol,
-        max_iter=max_iter,
-        stagnation=_STAGNATION,
-    )
+    monitor = Monitor(problem.reference, SAFETY * tol, max_iter)
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
     # where L_q has an inverse in its penalty, no function costs something all the same
