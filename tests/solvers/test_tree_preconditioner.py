@@ -10,17 +10,14 @@ from okl.losses import Logistic, Softmax
 from okl.operators import Features, counted_products
 from okl.operators.joint import Kronecker
 from okl.operators.low_rank import NystroemFactor
-from okl.output_kernels import TreeKernel
+from okl.output_kernels import SpectralKernel, TreeKernel
 from okl.solvers import NewtonCG
 from okl.solvers.predictor import (
     low_rank_preconditioner,
     newton_step,
     preconditioner_form,
 )
-from okl.solvers.predictor.tree_preconditioner import (
-    side_by_side,
-    tree_preconditioner,
-)
+from okl.solvers.predictor.tree_preconditioner import nodes_of, tree_preconditioner
 from okl.structures import Identity, Tree
 
 N, K = 30, 4
@@ -68,7 +65,7 @@ def test_with_the_softmax_it_is_symmetric_and_never_too_large(seed):
 
 def test_classes_side_by_side_are_a_tree_whose_root_has_no_variance():
     variances = np.array([0.5, 1.0, 3.0])
-    levels, own = side_by_side(variances)
+    levels, own = nodes_of(SpectralKernel(variances))
     assert_allclose(TreeKernel(levels, own).matrix(), np.diag(variances))
 
 

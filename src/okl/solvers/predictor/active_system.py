@@ -83,7 +83,8 @@ class ActiveSystem:
         Its columns have the given sums if there is an intercept, and entries to take
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
-        size, most = self._n_equations, _MILD if self._is_mild else DIRECT
+        mild = self._steepest <= _ALPHAS * self.alpha  # conjugate gradients are quick
+        size, most = self._n_equations, _MILD if mild else DIRECT
         if size > most or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
@@ -167,11 +168,6 @@ class ActiveSystem:
         """The largest entry of the curvature times the diagonal of J."""
         xp = namespace(self.curvature.diagonal)
         return float(xp.max(self.curvature.diagonal * self.prepared.joint.diagonal))
-
-    @cached_property
-    def _is_mild(self) -> bool:
-        """Whether conjugate gradients take few steps."""
-        return self._steepest <= _ALPHAS * self.alpha
 
     @property
     def _all_fit(self) -> bool:

@@ -48,7 +48,7 @@ class Imputation(Solver):
 
     def prepare(self, problem: Problem) -> PreparedImputation:
         """Decompose K and L."""
-        known = problem.structure.known(problem.targets)
+        known = problem.known()
         assert known is not None
         return self.prepare_for(problem, known.spectral())
 
@@ -56,7 +56,20 @@ class Imputation(Solver):
         self, problem: Problem, known: SpectralKernel
     ) -> PreparedImputation:
         """Prepare to find the best f for some L, one that a structure learns."""
-        return PreparedImputation.of(problem, known)
+        xp = namespace(problem.targets)
+        observed = xp.ones_like(problem.targets)
+        if problem.weights is not None:
+            observed = observed * problem.weights
+        counts = xp.sum(observed, axis=0)
+        spectrum = problem.entries.joint(known).spectrum()
+        return PreparedImputation(
+            problem,
+            known,
+            observed,
+            xp.where(counts > 0, counts, xp.ones_like(counts)),
+            spectrum.inputs.vectors.T @ observed,
+            spectrum,
+        )
 
     def solve(self, prepared: PreparedImputation, request: Request) -> Solution:
         """Iterate from the imputed targets of a neighbouring alpha, or from zero."""
@@ -84,39 +97,15 @@ class PreparedImputation(NamedTuple):
 
     problem: Problem  # with weights of zero and one
     known: SpectralKernel  # L
-    observed: (
-        Array  # (n_samples, n_outputs): one for a target, zero where it is missing
-    )
+    observed: Array  # (n_samples, n_outputs): one for a target, zero for a missing one
     counts: Array  # (n_outputs,): how many targets an output has, at least one
     column_sums: Array  # U' times what is observed (k, n_outputs)
     spectrum: JointSpectrum  # of K (x) L, for the predictions of all targets
-
-    @classmethod
-    def of(cls, problem: Problem, known: SpectralKernel) -> PreparedImputation:
-        """Count what was observed, and rotate it."""
-        xp = namespace(problem.targets)
-        observed = xp.ones_like(problem.targets)
-        if problem.weights is not None:
-            observed = observed * problem.weights
-        counts = xp.sum(observed, axis=0)
-        spectrum = problem.entries.joint(known).spectrum()
-        return cls(
-            problem,
-            known,
-            observed,
-            xp.where(counts > 0, counts, xp.ones_like(counts)),
-            spectrum.inputs.vectors.T @ observed,
-            spectrum,
-        )
 
     def under(self, problem: Problem, kernel: SpectralKernel) -> PreparedImputation:
         """Return the same with another loss or another L."""
         spectrum = problem.entries.joint(kernel).spectrum()
         return self._replace(problem=problem, known=kernel, spectrum=spectrum)
-
-    def observed_means(self, rows: Array) -> Array:
-        """Return the mean of the observed entries of each output (n_outputs,)."""
-        return namespace(rows).sum(self.observed * rows, axis=0) / self.counts
 
     def residuals(self, alpha: float) -> Callable[[Array], Array]:
         """Return what makes of complete targets the residuals of the best f."""
@@ -192,7 +181,7 @@ def _bounds(
     implied = observed * dual
     rotated = alpha * scaled + imputed
     if prepared.problem.centered:
-        shift = prepared.observed_means(dual)
+        shift = namespace(implied).sum(implied, axis=0) / prepared.counts
         implied = implied - observed * shift
         rotated = rotated - prepared.spectrum.outputs.coordinates(
             prepared.column_sums * shift

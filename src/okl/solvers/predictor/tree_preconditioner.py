@@ -36,14 +36,6 @@ FREE = 1e6
 _ARRAYS = 1
 
 
-def side_by_side(variances: Array) -> tuple[Levels, Array]:
-    """Return the tree of classes that share nothing: under a root without variance."""
-    xp, m = namespace(variances), variances.shape[0]
-    parents = np.concatenate([[-1], np.zeros(m, dtype=np.intp)])
-    levels = Levels(parents, np.arange(1, m + 1))
-    return levels, xp.concat([0 * variances[:1], variances])
-
-
 def tree_preconditioner(
     columns: NystroemFactor,
     curvature: Curvature,
@@ -70,9 +62,18 @@ def tree_preconditioner(
 
 
 def nodes_of(kernel: OutputKernel) -> tuple[Levels, Array]:
-    """Return the tree of L, and the variances of its nodes, L of a tree or diagonal."""
+    """Return the tree of L, and the variances of its nodes.
+
+    Classes that share nothing are side by side under a root without variance.
+    """
     nodes = kernel.nodes if kernel.couples else None
-    return side_by_side(kernel.diagonal()) if nodes is None else nodes
+    if nodes is not None:
+        return nodes
+    variances = kernel.diagonal()
+    xp, m = namespace(variances), variances.shape[0]
+    parents = np.concatenate([[-1], np.zeros(m, dtype=np.intp)])
+    levels = Levels(parents, np.arange(1, m + 1))
+    return levels, xp.concat([0 * variances[:1], variances])
 
 
 def eliminated(
