@@ -38,10 +38,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
+from okl.certificates.terms import StructureTerms
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, namespace
-from okl.problems import Problem
+from okl.operators import OperatorTerms
+from okl.problems import Problem, TermMatrix
 from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import (
@@ -59,7 +61,6 @@ from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
-from okl.solvers.terms.one_term import as_one_term, of_one_term
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_newton import PreparedTerms
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
@@ -102,7 +103,7 @@ class AugmentedLagrangian(Solver):
         if is_written_out(problem, most=_FEW_OUTPUTS):
             return WrittenOut(problem, self.prepare(written_out(problem)))
         if _is_one_term(problem):
-            return _OneTerm(problem, self.prepare(as_one_term(problem)))
+            return _OneTerm.of(problem, self)
         solver, smooth = _smooth(problem)
         return solver.prepare(smooth)._replace(problem=problem)
 
@@ -123,7 +124,9 @@ class AugmentedLagrangian(Solver):
                 start = _Start(ended, None) if near else None
                 request = request._replace(start=start)
         if isinstance(prepared, _OneTerm):
-            return of_one_term(term_ascent(prepared.inside, request))
+            one: Any = term_ascent(prepared.inside, request)
+            (theta,), (kernel,) = one.dual_coef.parts, one.output_kernel.terms
+            return replace(one, dual_coef=theta, output_kernel=kernel)
         learned = "known" not in problem.structure.capabilities
         if problem.operator.several and learned:
             if "response" in problem.structure.capabilities:
@@ -157,11 +160,10 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     solved = direct is not None and direct.certificate.status == "optimal"
     parameter, share = _FIRST, _MOST
     while not solved:
-        envelope = _envelope(problem, start.multipliers, parameter)
-        smooth = prepared._replace(problem=replace(problem, loss=envelope))
+        smooth = _moved(problem, start.multipliers, parameter)
         inside = Request(alpha, share, _STEPS, start.inside)
-        solution = smooth_solver.solve(smooth, inside)
-        model = of_envelope(envelope, problem, solution, request)
+        solution = smooth_solver.solve(prepared._replace(problem=smooth), inside)
+        model = of_envelope(smooth, problem, solution, request)
         start = _Start(model.dual_point, solution.start)
         certificate = model.certificate
         status = solution.certificate.status
@@ -194,10 +196,21 @@ def _rounds(prepared: Any, request: Request) -> Solution:
 
 
 class _OneTerm(NamedTuple):
-    """A problem of one kernel, prepared as a sum."""
+    """A problem of one kernel, prepared as a sum that has one term only."""
 
     problem: Problem
     inside: PreparedTerms
+
+    @classmethod
+    def of(cls, problem: Problem, solver: AugmentedLagrangian) -> _OneTerm:
+        """Prepare the sum."""
+        operator: Any = problem.operator
+        inside = replace(
+            problem,
+            entries=TermMatrix(OperatorTerms((operator,))),
+            structure=StructureTerms((problem.structure,)),
+        )
+        return cls(problem, solver.prepare(inside))
 
 
 def _is_one_term(problem: Problem) -> bool:
@@ -236,12 +249,13 @@ def _of_support_vectors(problem: Problem, request: Request) -> Solution | None:
 def _smooth(problem: Problem) -> tuple[Solver, Problem]:
     """Return the first smooth problem, and what solves it and the others."""
     zero = namespace(problem.targets).zeros_like(problem.targets)
-    smooth = replace(problem, loss=_envelope(problem, zero, _FIRST))
+    smooth = _moved(problem, zero, _FIRST)
     solver = first_that_fits(SMOOTH_LOSS, smooth, n_alphas=1)
     assert solver is not None  # the last takes all that this solver takes
     return solver, smooth
 
 
-def _envelope(problem: Problem, multipliers: Array, parameter: float) -> Envelope:
+def _moved(problem: Problem, multipliers: Array, parameter: float) -> Problem:
+    """Return the smooth problem of the envelope that is moved by multipliers."""
     shift = unweighted(multipliers, problem.weights) / parameter
-    return Envelope(problem.loss, parameter, shift)
+    return replace(problem, loss=Envelope(problem.loss, parameter, shift))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 
-from okl.losses import Envelope
 from okl.numerics.arrays import Array
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
-from okl.solvers.kinks.multipliers import multipliers_at
+from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.kinks.polishing import polished
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
@@ -40,12 +38,12 @@ def with_dual_point(
 
 
 def of_envelope(
-    envelope: Envelope, problem: Problem, found: Solution, request: Request
+    smooth: Problem, problem: Problem, found: Solution, request: Request
 ) -> Solution:
-    """Return the model of a smooth problem beside its a."""
+    """Return the model of a smooth problem beside its a, minus the gradient."""
     scores = problem.entries.predictions(found.dual_coef)
-    scores, _ = replace(problem, loss=envelope).at_best_intercept(scores)
-    multipliers = multipliers_at(problem, envelope, scores)
+    scores, _ = smooth.at_best_intercept(scores)
+    multipliers = balanced(problem, smooth.downhill(scores))
     limited = found.certificate.status == "rank_limited"
     dual_coef, kernel = found.dual_coef, found.output_kernel
     return with_dual_point(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from okl.losses import Envelope
 from okl.losses.separable import weighted
 from okl.numerics.arrays import Array, namespace
 from okl.problems import Problem
@@ -14,11 +11,6 @@ def multiplier_bounds(problem: Problem) -> tuple[Array, Array]:
     """Return the least and the largest multiplier of each entry."""
     low, high = problem.loss.slope_bounds(problem.targets)
     return weighted(low, problem.weights), weighted(high, problem.weights)
-
-
-def multipliers_at(problem: Problem, envelope: Envelope, scores: Array) -> Array:
-    """Return a, minus the gradient of an envelope at scores, balanced."""
-    return balanced(problem, replace(problem, loss=envelope).downhill(scores))
 
 
 def balanced(problem: Problem, multipliers: Array) -> Array:

@@ -35,7 +35,7 @@ from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, inner, namespace
 from okl.problems import Problem
 from okl.solvers.kinks.dual_model import of_dual_point, sparse
-from okl.solvers.kinks.multipliers import balanced, multiplier_bounds, multipliers_at
+from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
@@ -140,20 +140,20 @@ class _Point(NamedTuple):
         dual, tol = terms.dual, max(min(aim, _MOST), _CLOSEST)
         for _ in range(_TIMES):
             found = semismooth_newton(prepared, Request(alpha, tol, _STEPS, dual))
-            there = self._round_at(envelope, found)
+            there = self._round_at(inside, found)
             met = found.history.records[-1]["relative_gap"] <= tol
             if found.gap <= _PROMISED * there.rise or not met:
                 break
             dual, tol = found.dual, max(_CLOSER * tol, _CLOSEST)
         return there
 
-    def _round_at(self, envelope: Envelope, found: Found) -> _Round:
-        """Return the multipliers of an envelope at the scores of a model."""
+    def _round_at(self, smooth: Problem, found: Found) -> _Round:
+        """Return the multipliers of a smooth problem at the scores of a model."""
         problem = self.problem
         scores = found.predictions
         if problem.centered:
             scores = scores + problem.entries.spread(found.intercept)
-        there = multipliers_at(problem, envelope, scores)
+        there = balanced(problem, smooth.downhill(scores))
         rise = problem.dual_loss(there) - self.of_loss
         rise -= inner(self.terms.predictions, there - self.multipliers)
         return _Round(there, rise, len(found.history.records))

@@ -16,6 +16,7 @@ lowest objective.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 from okl.certificates.terms import StructureTerms
@@ -78,8 +79,12 @@ def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution
         start = start._replace(last=found.start)
         solution = proved(found, found.dual_point)
         if found.dual_point is not None:
-            lowest = min(lowest or solution, solution, key=_primal)
-            highest = max(highest or solution, solution, key=_dual)
+            lowest = min(
+                lowest or solution, solution, key=attrgetter("certificate.primal")
+            )
+            highest = max(
+                highest or solution, solution, key=attrgetter("certificate.dual")
+            )
             solution = proved(lowest, highest.dual_point)
         monitor.add(solution.certificate.primal, solution.certificate.dual, solution)
         # where rounding ended a round the weights were too low
@@ -100,14 +105,6 @@ class _Start(NamedTuple):
 
     last: TermStart
     weights: list[float]
-
-
-def _primal(solution: Solution) -> float:
-    return solution.certificate.primal
-
-
-def _dual(solution: Solution) -> float:
-    return solution.certificate.dual
 
 
 class Centred(Structure):

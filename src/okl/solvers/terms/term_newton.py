@@ -25,15 +25,15 @@ from typing import Any, ClassVar, NamedTuple
 
 from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
+from okl.operators import DiagonalOperator, OperatorTerms, RowOperator
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
-from okl.problems import Problem, Rotated
+from okl.problems import Problem, Rotated, TargetMatrix, TermMatrix
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 from okl.solvers.terms.proximal_points import proximal_points
-from okl.solvers.terms.term_eigenbasis import in_eigenbasis
 from okl.solvers.terms.term_iterate import UNDAMPED, TermIterate
 from okl.solvers.terms.term_point import TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
@@ -81,7 +81,7 @@ class TermNewton(Solver):
             f"A fit of {len(operator.terms)} kernels to {n_outputs} outputs",
             "Use one kernel, or fewer outputs at a time.",
         )
-        inside, rotated = in_eigenbasis(problem) or (problem, None)
+        inside, rotated = _in_eigenbasis(problem) or (problem, None)
         operator = inside.operator
         rank = self.columns if rotated is None else 0
         targets = inside.targets
@@ -156,3 +156,25 @@ class PreparedTerms(NamedTuple):
             problem=replace(self.problem, structure=structure),
             inside=replace(self.inside, structure=structure),
         )
+
+
+def _in_eigenbasis(problem: Problem) -> tuple[Problem, Rotated] | None:
+    """Return a problem of diag(d) and the identity, and the way back.
+
+    What U misses of Y, orthogonal to it, is a few rows with d = 0. None if it is no
+    such problem, or there is no memory.
+    """
+    operator = problem.operator
+    if not isinstance(operator, OperatorTerms) or len(operator.terms) != 2:
+        return None
+    K, other = operator.terms
+    quadratic = "quadratic" in problem.loss.capabilities
+    if not quadratic or problem.weights is not None or K.clipped:
+        return None
+    if not isinstance(other, RowOperator) or K.workspace < 2:
+        return None
+    rotated = Rotated.of(replace(problem, entries=TargetMatrix(K)))
+    d = rotated.eigenvalues[:, 0]
+    terms = DiagonalOperator(d), DiagonalOperator(namespace(d).ones_like(d))
+    entries = TermMatrix(OperatorTerms(terms))
+    return replace(rotated.as_problem(), entries=entries), rotated
