@@ -1,7 +1,7 @@
 r"""A second-order model of what the best f costs, and where it is least with R.
 
-L is T X T' and what a region sets apart. The model is a matrix over the entries of X on
-and above the diagonal: with P = K C T and E the answer of the best f to a change of X
+L is T X T' and what a region sets apart. The model is a matrix over the entries of X:
+with P = K C T and E the answer of the best f to a change of X
 (`okl.solvers.smooth.region_newton`), the second derivative of phi / alpha along that is
 -(P'E T + T'E'P) / 2.
 """
@@ -25,62 +25,18 @@ _FARTHEST = 1e3
 _UNSEEN = 1e-14
 
 
-class Pairs(NamedTuple):
-    """Symmetric matrices X (k, k) by their entries on and above the diagonal.
+def second_derivative(image: Array, basis: Array, answers: Array) -> Array:
+    """Return that of phi / alpha (k^2, k^2), given P, T and E for each entry of X.
 
-    Rows and columns (q,) are those of the entries, the basis is T (m, k).
+    Answers are (n_samples, m, k^2). X is symmetric, and so is what comes of it.
     """
-
-    rows: Array
-    columns: Array
-    basis: Array
-
-    @classmethod
-    def of(cls, basis: Array) -> Pairs:
-        """Return those of as many rows as T has columns."""
-        numbers = namespace(basis).arange(basis.shape[1])
-        rows, columns = namespace(basis).nonzero(numbers[:, None] <= numbers)
-        return cls(rows, columns, basis)
-
-    def entries(self, matrix: Array) -> Array:
-        """Return those of a symmetric matrix (q,)."""
-        xp, k = namespace(matrix), matrix.shape[0]
-        return xp.take(xp.reshape(matrix, (-1,)), self.rows * k + self.columns)
-
-    @property
-    def _on_diagonal(self) -> Array:
-        """One for each entry on the diagonal, else zero."""
-        return namespace(self.basis).astype(self.rows == self.columns, self.basis.dtype)
-
-    def products(self, image: Array) -> Array:
-        """Return -KCD (n_samples, m, q) for D = T X T', X with one entry, or mirrored.
-
-        ``image`` is KCT.
-        """
-        xp = namespace(image)
-        parts = [
-            xp.take(image, one, axis=1)[:, None, :] * xp.take(self.basis, two, axis=1)
-            for one, two in ((self.rows, self.columns), (self.columns, self.rows))
-        ]
-        return -(parts[0] + parts[1]) * (1 - self._on_diagonal / 2)
-
-    def derivative(self, image: Array, answers: Array) -> Array:
-        """Return the second derivative of phi / alpha, from X to a matrix (k^2, k^2).
-
-        ``answers`` are E for all of these products.
-        """
-        xp, k = namespace(image), self.basis.shape[1]
-        turned = xp.tensordot(image.T, answers, axes=1)
-        turned = xp.tensordot(self.basis.T, turned, axes=((1,), (1,)))
-        turned = -(turned + xp.permute_dims(turned, (1, 0, 2))) / 2
-        shared = turned * (1 + self._on_diagonal) / 2
-        one, two = xp.arange(k)[:, None], xp.arange(k)
-        first, last = xp.minimum(one, two), xp.maximum(one, two)
-        # the entries are numbered row by row, each from the diagonal on
-        numbers = first * k - first * (first + 1) // 2 + last
-        return xp.reshape(
-            xp.take(shared, xp.reshape(numbers, (-1,)), axis=2), (k * k, k * k)
-        )
+    xp, k = namespace(image), basis.shape[1]
+    turned = xp.tensordot(image.T, answers, axes=1)
+    turned = xp.tensordot(basis.T, turned, axes=((1,), (1,)))
+    turned = xp.reshape(turned, (k, k, k, k))
+    turned = turned + xp.permute_dims(turned, (1, 0, 2, 3))
+    turned = turned + xp.permute_dims(turned, (0, 1, 3, 2))
+    return -xp.reshape(turned, (k * k, k * k)) / 4
 
 
 class QuadraticModel(NamedTuple):

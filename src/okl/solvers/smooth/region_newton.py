@@ -30,7 +30,7 @@ from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
 from okl.solvers.smooth.factor_iterate import FactorIterate, closeness
 from okl.solvers.smooth.linearisation import AllColumns
-from okl.solvers.smooth.quadratic_model import Pairs, QuadraticModel
+from okl.solvers.smooth.quadratic_model import QuadraticModel, second_derivative
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
@@ -112,7 +112,7 @@ class _Steps:
         found, fall = quadratic.least(self.region)
         dual, L, T = model.dual_rows / self.alpha, model.kernel.matrix(), self._basis
         change = self._whole(found).matrix() - L
-        turned = answers @ Pairs.of(T).entries(T.T @ change @ T)
+        turned = answers @ namespace(L).reshape(T.T @ change @ T, (-1,))
 
         def at(share: float) -> FactorIterate:
             there = SpectralKernel.from_matrix(L + share * change)
@@ -125,14 +125,16 @@ class _Steps:
     def quadratic(self, model: FactorIterate) -> tuple[QuadraticModel, Array]:
         """Return the model of phi / alpha, and the E that it is made of."""
         dual, T = model.dual_rows / self.alpha, self._basis
-        image, pairs = (self.prepared.problem.operator @ dual) @ T, Pairs.of(T)
+        image = (self.prepared.problem.operator @ dual) @ T
         solve = self.prepared.answers(model.kernel, model.scores, self.alpha)
-        answers = solve(pairs.products(image))
+        # -KCD for D = T X T', X with one entry
+        products = -image[:, None, :, None] * T[:, None, :]
+        answers = solve(namespace(T).reshape(products, (*dual.shape, -1)))
         return QuadraticModel(
             model.objective / self.alpha,
             symmetric(T.T @ model.kernel.matrix() @ T),
             symmetric((dual @ T).T @ image),
-            pairs.derivative(image, answers),
+            second_derivative(image, T, answers),
         ), answers
 
     def _whole(self, inside: Decomposed) -> SpectralKernel:
