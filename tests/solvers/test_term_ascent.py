@@ -137,14 +137,14 @@ def test_the_answer_of_some_entries(structures, n_entries):
     assert np.linalg.eigvalsh(block)[0] > -1e-10 * np.linalg.eigvalsh(block)[-1]
 
 
-def test_many_outputs_have_no_matrix_of_all_pairs(monkeypatch):
+def test_of_many_outputs_no_second_derivative_is_written_out(monkeypatch):
     problem = two_kernels(SquaredHinge())
     n, m = problem.targets.shape
     point = TermPoint.at(problem, np.random.default_rng(1).normal(size=(n, m)))
     joint = Answering(problem, point)
     expected = joint.block(*np.nonzero(point.dual > 0))
     assert "_second" in vars(joint)
-    monkeypatch.setattr(term_point, "_MOST_PAIRS", m)
+    monkeypatch.setattr(term_point, "_MOST_OUTPUTS", m - 1)
     joint = Answering(problem, point)
     block = joint.block(*np.nonzero(point.dual > 0))
     assert "_second" not in vars(joint)

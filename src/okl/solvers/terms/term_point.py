@@ -17,9 +17,8 @@ from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
 from okl.structures.base import Response
 
-# Pairs of outputs up to this number have a matrix of their own, which then is no
-# larger than the systems that are factorised (`active_system.DIRECT`).
-_MOST_PAIRS = 3000
+# Up to so many outputs the second derivatives of R_q* are written out.
+_MOST_OUTPUTS = 50
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,8 @@ class Answering(JointSum):
         """Return the part of J + M of some entries (k, k).
 
         M is found by how the L_q answer to a change of each entry of C; and once more
-        entries were asked for than there are pairs of outputs, by how they answer to
-        each pair, which is kept.
+        entries were asked for than L_q has, by how they answer to each of these, which
+        is kept.
         """
         block = super().block(rows, outputs)
         if rows.shape[0] == 0:
@@ -128,12 +127,11 @@ class Answering(JointSum):
         outputs = outputs + namespace(block).zeros_like(rows)
         self._n_asked += rows.shape[0]
         m = self._point.grams.shape[1]
-        n_pairs = m * (m + 1) // 2
-        by_entries = n_pairs > min(self._n_asked, _MOST_PAIRS)
-        find = self._answers_to_entries if by_entries else self._answers_to_pairs
+        written_out = m <= _MOST_OUTPUTS and m * (m + 1) // 2 <= self._n_asked
+        find = self._answers_written_out if written_out else self._answers_one_by_one
         return block + symmetric(find(rows, outputs))
 
-    def _answers_to_entries(self, rows: Array, outputs: Array) -> Array:
+    def _answers_one_by_one(self, rows: Array, outputs: Array) -> Array:
         point, xp = self._point, namespace(self._point.grams)
         own = [xp.take(product, rows, axis=0) for product in point.products]
         answers = []
@@ -151,47 +149,33 @@ class Answering(JointSum):
             answers.append(sum(parts))
         return xp.stack(answers, axis=1)
 
-    def _answers_to_pairs(self, rows: Array, outputs: Array) -> Array:
+    def _answers_written_out(self, rows: Array, outputs: Array) -> Array:
         point, xp = self._point, namespace(self._point.grams)
-        m, numbers = point.grams.shape[1], xp.arange(point.grams.shape[1])
-        numbers = _pair(numbers[:, None], numbers, m)
-        pairs = [numbers[output, :] for output in range(m)]
-        groups = [rows[outputs == output] for output in range(m)]
+        groups = [rows[outputs == output] for output in range(point.grams.shape[1])]
         answer = 0.0
         for product, second in zip(point.products, self._second, strict=True):
-            # an entry of C in an output changes the pairs with this output
+            # an entry of C in an output changes the row and column of this output
             own = [xp.take(product, group, axis=0) for group in groups]
-            both = list(zip(own, pairs, strict=True))
-            half = [part @ xp.take(second, of, axis=0) for part, of in both]
+            half = [xp.tensordot(p, second[j, ...], axes=1) for j, p in enumerate(own)]
             half = xp.concat(half, axis=0)
-            whole = [xp.take(half, of, axis=1) @ part.T for part, of in both]
+            whole = [half[:, j, :] @ p.T for j, p in enumerate(own)]
             answer = answer + xp.concat(whole, axis=1)
         back = xp.argsort(xp.argsort(outputs, stable=True))
         return xp.take(xp.take(answer, back, axis=0), back, axis=1)
 
     @cached_property
     def _second(self) -> list[Array]:
-        """How each pair of outputs of each L_q answers to each of S_q."""
+        """How each L_q answers to an entry of S_q, or mirrored (m, m, m, m)."""
         point, xp = self._point, namespace(self._point.grams)
         n_terms, m, _ = point.grams.shape
-        numbers, identity = xp.arange(m), xp.eye(m, dtype=point.grams.dtype)
-        one, two = xp.nonzero(numbers[:, None] <= numbers)
-        answers = []
-        for pair in range(one.shape[0]):
-            d, e = int(one[pair]), int(two[pair])
-            unit = symmetric(identity[:, d][:, None] * identity[e, :])
-            moved = point.response.derivative(xp.stack([unit] * n_terms))
-            moved = xp.reshape(moved, (n_terms, m * m))
-            answers.append(xp.take(moved, one * m + two, axis=1))
-        both = xp.stack(answers, axis=1)
-        return [both[q, ...] for q in range(n_terms)]
-
-
-def _pair(one: Array, two: Array, m: int) -> Array:
-    """Return the number of a pair among those on and above the diagonal, row by row."""
-    xp = namespace(one)
-    least, most = xp.minimum(one, two), xp.maximum(one, two)
-    return least * m - least * (least - 1) // 2 + most - least
+        identity = xp.eye(m, dtype=point.grams.dtype)
+        second = xp.empty((n_terms, m, m, m, m), dtype=identity.dtype)
+        for d in range(m):
+            for e in range(d + 1):
+                unit = symmetric(identity[:, d][:, None] * identity[e, :])
+                moved = point.response.derivative(xp.stack([unit] * n_terms))
+                second[:, d, e, ...] = second[:, e, d, ...] = moved
+        return [second[q, ...] for q in range(n_terms)]
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:
