@@ -43,13 +43,17 @@ def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
         return Near(matrix, 0.0, lambda change: change)
     values, vectors = eigh(symmetric(matrix))
     found = _within(values, allowed, weight)
-    over = float(xp.sum(found)) - allowed.budget
-    shift, shared = 0.0, over > 0
+
+    def excess(shift: float) -> float:
+        inside = _within(values - shift, allowed, weight)
+        return float(xp.sum(inside)) - allowed.budget
+
+    shift, shared = 0.0, float(xp.sum(found)) > allowed.budget
     if shared:
-        low, high = 0.0, float(xp.max(xp.abs(values))) + allowed.budget
-        while _excess(values, high, allowed, weight) > 0:
+        high = float(xp.max(xp.abs(values))) + allowed.budget
+        while excess(high) > 0:
             high = 2 * high
-        shift = crossing(lambda by: _excess(values, by, allowed, weight), low, high)
+        shift = crossing(excess, 0.0, high)
         found = _within(values - shift, allowed, weight)
 
     @cache  # a line search asks for L alone
@@ -76,11 +80,6 @@ def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
     eps = allowed.inverse
     penalty = eps / 2 * float(xp.sum(1 / found)) if eps > 0 else 0.0
     return Near(symmetric((vectors * found) @ vectors.T), penalty, derivative)
-
-
-def _excess(values: Array, shift: float, allowed: Interior, weight: float) -> float:
-    inside = _within(values - shift, allowed, weight)
-    return float(namespace(values).sum(inside)) - allowed.budget
 
 
 def _within(values: Array, allowed: Interior, weight: float) -> Array:

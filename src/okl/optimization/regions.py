@@ -1,14 +1,8 @@
 r"""What a structure lets an output kernel L be, as Newton's methods see it.
 
 A structure says so by its `region`: the penalty R on L with its domain. That decides
-which of these methods it has.
-
-- `Free`: R(L) = ||L||_F^2 / 2, of outputs in these or in other units.
-- `HalfTrace`: R(L) = tr L / 2, whose L are of low rank.
-- A `WithBarrier`, where L is kept inside:
-  `okl.optimization.interior.Interior`, eigenvalues between two bounds, which share a
-  budget, or `okl.optimization.orthant.Orthant`, a penalty on the absolute values of
-  entries.
+which of these methods it has. A `WithBarrier` is one of `okl.optimization.interior` or
+`okl.optimization.orthant`.
 """
 
 from __future__ import annotations

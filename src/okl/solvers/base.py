@@ -112,12 +112,4 @@ class Solver(Component, ABC):
 
     @abstractmethod
     def solve(self, prepared: Any, request: Request) -> Solution:
-        """Solve at one alpha.
-
-        Parameters
-        ----------
-        prepared : object
-            From `prepare`.
-        request : Request
-            The alpha, how close to come, and from where.
-        """
+        """Solve what `prepare` made of a problem, at the alpha of a request."""

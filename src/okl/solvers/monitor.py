@@ -70,17 +70,10 @@ class Monitor:
     def add(
         self, primal: float, dual: float, model: Any = None, *, limited: bool = False
     ) -> float:
-        """Take notice of an iteration; return its relative gap.
+        """Take notice of the values of an iteration; return its relative gap.
 
-        Parameters
-        ----------
-        primal, dual : float
-            The values of its model.
-        model : object, optional
-            What `best` is to be if it is the best one.
-        limited : bool, default=False
-            Whether a bound on the rank keeps the gap open: then the objective says
-            which model is better.
+        `best` is its model if that is the best one: where a bound on the rank keeps the
+        gap open (``limited``) the objective says so.
         """
         # below zero it is rounding, and no better for it
         self.gap = max(abs(self.history.add(primal, dual)), _ROUNDING)

@@ -55,14 +55,9 @@ def form_of(
     apart = apart_cost(joint, curvature, alpha)
     if apart is not None:
         return Form("apart", rank, apart)
-    return _form_of_columns(joint, rank, curvature)
-
-
-def _form_of_columns(joint: JointOperator, rank: int, curvature: Curvature) -> Form:
-    """Return what is made but systems of outputs."""
-    (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
     if isinstance(joint, JointSum):
         return _form_of_sum(joint, rank, curvature)
+    (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
     # a product costs two multiplications for each row and feature: so many features
     # bound the rank
     work = max(joint.work / n, 1.0)
