@@ -25,7 +25,9 @@ def test_curves_are_mean_scores_in_bands_of_one_standard_error():
     assert display.chosen_ is None
 
 
-def test_missing_scores_are_skipped():
+def test_alphas_without_a_score_of_some_fold_leave_the_curve():
+    # a search leaves alphas that are too small in a fold: the mean over the others,
+    # which may be easier, would stand out among means over all
     scores = SCORES.copy()
     scores[0, 1] = np.nan
     scores[1, 2, :3] = np.nan, -np.inf, np.nan
@@ -34,9 +36,25 @@ def test_missing_scores_are_skipped():
     np.testing.assert_allclose(
         display.lines_[0].get_ydata(), SCORES[0, [2, 0]].mean(axis=1)
     )
-    np.testing.assert_allclose(
-        display.lines_[1].get_ydata()[0], SCORES[1, 2, 3:].mean()
-    )
+    np.testing.assert_allclose(display.lines_[1].get_xdata(), [2, 20])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["structure 0", "structure 1"]
+
+
+def test_structure_with_scores_of_some_folds_says_so():
+    scores = SCORES.copy()
+    scores[1, :, 1:] = np.nan
+    display = RegularizationPathDisplay(ALPHAS, scores, chosen=(0, 1)).plot()
+    np.testing.assert_allclose(display.lines_[1].get_ydata(), SCORES[1, ::-1, 0])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels[:2] == ["structure 0", "structure 1 (1 of 5 folds)"]
+
+
+def test_chosen_point_is_marked_whatever_it_lacks():
+    scores = SCORES.copy()
+    scores[0, 1, 0] = np.nan
+    display = RegularizationPathDisplay(ALPHAS, scores, chosen=(0, 1)).plot()
+    np.testing.assert_allclose(display.chosen_.get_ydata(), [SCORES[0, 1, 1:].mean()])
 
 
 def test_single_score_has_no_band():

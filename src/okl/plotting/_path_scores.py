@@ -32,6 +32,33 @@ def mean_and_standard_error(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.where(count > 0, mean, np.nan), error
 
 
+def on_most_folds(scores: np.ndarray) -> np.ndarray:
+    """Return the scores without those of alphas that fewer folds tell of than others.
+
+    Folds differ in how hard they are, mostly by more than alphas do: the mean over some
+    of them is no point of the curve of all. A structure that was left after the first
+    fold keeps its scores there.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_structures, n_alphas, n_folds)
+        Those that are not finite are missing.
+
+    Returns
+    -------
+    ndarray of the same shape
+        With NaN in their place.
+    """
+    counts = folds_present(scores)
+    whole = counts == counts.max(axis=1, initial=0, keepdims=True)
+    return np.where(whole[..., np.newaxis], scores, np.nan)
+
+
+def folds_present(scores: np.ndarray) -> np.ndarray:
+    """Count the folds with a score (n_structures, n_alphas)."""
+    return np.isfinite(scores).sum(axis=-1)
+
+
 def structure_labels_of(estimator: Any) -> list[str]:
     """Name the structures that a cross-validated estimator searched.
 

@@ -5,8 +5,10 @@ output kernel, on each fold. The picture has a curve per structure: the mean ove
 in a band of one standard error. It shows whether the best ``alpha`` is inside the grid,
 and whether the structures differ by more than chance.
 
-Scores that are missing (NaN: a fit that failed) are skipped: the mean is that of the
-other folds, and a point without any score leaves its curve.
+Scores may be missing (NaN: a fit that failed, or that a search found not worth it). An
+alpha with scores of fewer folds than others of its structure leaves the curve, as the
+mean over easy folds is none over all. Where a whole structure has scores of some folds
+only, its name says so.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from okl.plotting._fitted import fitted_model
 from okl.plotting._output_names import shorten
 from okl.plotting._path_scores import (
     chosen_point,
+    folds_present,
     mean_and_standard_error,
+    on_most_folds,
     structure_labels_of,
 )
 
@@ -132,15 +136,15 @@ class RegularizationPathDisplay:
             This display.
         """
         ax = axes_or_new(ax, "RegularizationPathDisplay.plot")
-        means, errors = mean_and_standard_error(self.scores)
+        means, errors = mean_and_standard_error(on_most_folds(self.scores))
         self.lines_, self.bands_ = [], []
         for label, alphas, mean, error in zip(
-            self.structure_labels, self.alphas, means, errors, strict=True
+            self._curve_labels(), self.alphas, means, errors, strict=True
         ):
             order = np.argsort(alphas)
             order = order[np.isfinite(alphas + mean)[order]]
             x, y, width = alphas[order], mean[order], error[order]
-            (line,) = ax.plot(x, y, marker=".", label=shorten(label, 60))
+            (line,) = ax.plot(x, y, marker=".", label=label)
             band = ax.fill_between(
                 x, y - width, y + width, color=line.get_color(), alpha=0.2, lw=0
             )
@@ -148,7 +152,8 @@ class RegularizationPathDisplay:
             self.bands_.append(band)
         self.chosen_ = None
         if self.chosen is not None:
-            alpha, score = self.alphas[self.chosen], means[self.chosen]
+            alpha = self.alphas[self.chosen]
+            score = mean_and_standard_error(self.scores[self.chosen])[0]
             (self.chosen_,) = ax.plot(
                 [alpha],
                 [score],
@@ -163,3 +168,13 @@ class RegularizationPathDisplay:
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _curve_labels(self) -> list[str]:
+        """Return the names of structures, with their folds if these are not all."""
+        n_folds = self.scores.shape[-1]
+        most = folds_present(self.scores).max(axis=1, initial=0)
+        return [
+            shorten(label, 60)
+            + (f" ({count} of {n_folds} folds)" if 0 < count < n_folds else "")
+            for label, count in zip(self.structure_labels, most, strict=True)
+        ]
