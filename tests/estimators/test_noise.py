@@ -339,6 +339,18 @@ def test_a_constant_output_and_one_seen_once():
         assert np.all(np.isfinite(model.predict(NEW, given=given)))
 
 
+def test_the_noise_of_one_observation_is_that_of_the_model():
+    # nothing tells of it, whatever rounding leaves: it is not exact
+    rng = np.random.default_rng(0)
+    task = np.array(["one", *rng.choice(["A", "B"], 39)])
+    for _ in range(10):
+        X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+        model = OutputKernelRegressor("linear", "identity", 0.1).fit(X, y, task=task)
+        assert_allclose(model.noise_variance_[2], 0.1)
+        _, std = model.predict(X[:1], task=["one"], return_std=True, include_noise=True)
+        assert std[0] > 0.1**0.5
+
+
 def test_what_is_measured_is_kept_and_measured_again_after_pickling():
     X, Y = sample(14, 3, True)
     model = OutputKernelRegressor(KERNEL, "frobenius", 0.3).fit(X, Y)

@@ -101,8 +101,9 @@ class RowsLeftOut:
         own = outputs.spread(noise) / np.where(seen, weights, 1.0)
         if shared is not None:
             own, noise = own + np.diagonal(shared), noise + np.diagonal(shared)
-        # what nothing else tells of has a variance without bounds
-        seen &= signal < own / _LEAST
+        # what nothing else tells of has a variance without bounds; half of what the
+        # largest is, as rounding leaves that a little less
+        seen &= signal < 0.5 * own / _LEAST
         left = np.where(seen, left, np.nan)
         return cls(left, signal, signal + own, noise, told)
 
