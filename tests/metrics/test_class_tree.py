@@ -144,6 +144,20 @@ def test_classes_without_a_column_have_no_rank():
     assert found == 0.75
 
 
+def test_columns_that_may_be_in_another_order_need_labels():
+    # by their paths "a/z" is first, by their own names "b"
+    tree = ClassTree.from_paths(["a/z", "c/b"])
+    p, short = [[0.9, 0.1], [0.2, 0.8]], ["b", "z"]
+    for score in (mean_reciprocal_rank, reject_curve):
+        with pytest.raises(ValueError, match=r"two orders.*labels.*model.classes_"):
+            score(short, p, tree=tree)
+    assert mean_reciprocal_rank(short, p, tree=tree, labels=short) == 1
+    assert mean_reciprocal_rank(["a/z", "c/b"], p, tree=tree) == 1
+    # both names in one order
+    alike = ClassTree.from_paths(["a/b", "c/z"])
+    assert mean_reciprocal_rank(short, p, tree=alike) == 1
+
+
 @pytest.mark.parametrize("decision", ["accuracy", "taxo", "parent", "matrix"])
 def test_reject_curves_by_their_definition(decision):
     rng = np.random.default_rng(1)
@@ -247,6 +261,17 @@ def test_scorers_are_scikit_learns():
         (
             lambda: taxo_loss(["cat", "dog"], np.array(["cat", None]), tree=TREE),
             r"rows without an answer \(None\), as predict\(reject",
+        ),
+        (
+            # as empty cells of a table are read
+            lambda: taxo_loss(
+                ["cat", "dog"], np.array(["cat", np.nan], object), tree=TREE
+            ),
+            r"rows without an answer \(nan\), as predict\(reject",
+        ),
+        (
+            lambda: taxo_loss(np.array(["cat", None]), ["cat", "dog"], tree=TREE),
+            r"y_true has no label in row 1 \(None\): leave such rows out",
         ),
         (
             lambda: level_accuracy_score(["cat"], ["cat"], tree=TREE, level=3),

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from okl.decisions import ParentError, PathLength
+from okl.numerics.missing import is_missing
 from okl.trees import ClassTree, check_class_tree
 from okl.trees.relatives import common_depths
 
@@ -191,21 +192,33 @@ def _checked(y_true: Any, y_pred: Any, tree: Any, sample_weight: Any) -> Any:
     TypeError
         If the tree is none.
     ValueError
-        If there are none, numbers of them differ, or an answer is missing.
+        If there are none, numbers of them differ, or one is missing.
     """
     check_class_tree(tree, "tree")
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred, sample_weight)
     if len(y_true) == 0:
         raise ValueError("There are no labels, y_true and y_pred are empty.")
-    if any(answer is None for answer in y_pred.tolist()):
-        raise ValueError(
-            "y_pred has rows without an answer (None), as predict(reject=...) leaves "
-            "open: leave these rows out, or see okl.metrics.reject_curve."
-        )
+    for name, labels in {"y_true": y_true, "y_pred": y_pred}.items():
+        _check_there(name, labels)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, y_true)
     return y_true, y_pred, sample_weight
+
+
+def _check_there(name: str, labels: np.ndarray) -> None:
+    """Raise ValueError for a label that is missing."""
+    row = next((i for i, v in enumerate(labels.tolist()) if is_missing(v)), None)
+    if row is None:
+        return
+    if name == "y_pred":
+        raise ValueError(
+            f"y_pred has rows without an answer ({labels[row]}), as predict(reject=...)"
+            " leaves open: leave these rows out, or see okl.metrics.reject_curve."
+        )
+    raise ValueError(
+        f"{name} has no label in row {row} ({labels[row]}): leave such rows out."
+    )
 
 
 def _sizes(

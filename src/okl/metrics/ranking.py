@@ -65,8 +65,8 @@ def mean_reciprocal_rank(
         Probabilities, or other scores, the larger the likelier. Of two classes the
         column of the second is enough, as scikit-learn's scorers pass it.
     labels : array (n_classes,), optional
-        The classes in the order of the columns; None for the leaves of the tree, or,
-        without a tree, for those of ``y_true``.
+        The classes in the order of the columns, such as ``classes_``; None for those of
+        the tree, or, without a tree, for those of ``y_true``.
     tree : ClassTree, optional
         Says that labels of two names are one class.
     sample_weight : array (n_samples,), optional
@@ -80,7 +80,8 @@ def mean_reciprocal_rank(
     Raises
     ------
     ValueError
-        If shapes differ, or the number of columns is not that of the classes.
+        If shapes differ, the number of columns is not that of the classes, or their
+        order may be another than that of the tree.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def _checked(
     if labels is not None:
         classes = column_or_1d(labels)
     else:
-        classes = np.unique(y_true) if tree is None else tree.classes_
+        classes = np.unique(y_true) if tree is None else _leaves(tree, y_true)
     if p.shape[1] != len(classes):
         raise ValueError(
             f"y_proba has {p.shape[1]} columns for {len(classes)} classes; pass the "
@@ -202,6 +203,28 @@ def _checked(
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, y_true)
     return y_true, p, classes, sample_weight
+
+
+def _leaves(tree: ClassTree, y_true: np.ndarray) -> np.ndarray:
+    """Return the leaves in the order of the tree.
+
+    Raises
+    ------
+    ValueError
+        If labels call them otherwise and so may have sorted them otherwise: a model
+        fitted to such labels has its columns in their order.
+    """
+    others = tree.node_names.both(tree.leaves)[1]
+    sorted_alike = np.array_equal(np.argsort(others), np.arange(tree.n_classes))
+    distinct = len(set(others.tolist())) == tree.n_classes
+    used = set(y_true.tolist()) <= set(tree.names.tolist())
+    if not used and distinct and not sorted_alike:
+        raise ValueError(
+            "The classes of the tree have two orders, by their full paths and by their "
+            "own names, and y_true has other names than the tree: pass the classes of "
+            "the columns of y_proba as labels, such as model.classes_."
+        )
+    return tree.classes_
 
 
 def _columns(
