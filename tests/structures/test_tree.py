@@ -164,6 +164,13 @@ def test_a_tree_is_needed():
         Tree([-1, 0, 0]).validate(2)
 
 
+def test_variances_are_numbers():
+    tree = ClassTree.from_paths(["a", "b"])
+    said = r"variances must be one of 'level'.* array of numbers; got \{1: 2.0\}"
+    with pytest.raises(TypeError, match=said):
+        Tree(tree, {1: 2.0}).validate(2)
+
+
 def test_an_array_is_for_the_first_that_it_fits():
     tree = comb(3)  # two levels, two subtrees
     level = Tree(tree, [1.0, 2.0])

@@ -223,6 +223,10 @@ def test_deep_trees_are_no_recursion():
             "'animal/dog' is an inner node",
         ),
         (
+            lambda: ClassTree.from_paths(PATHS).class_numbers("dog"),
+            "'animal/dog' is an inner node",
+        ),
+        (
             lambda: ClassTree.from_paths(PATHS).class_numbers(["rock", "bird"]),
             "'bird' is not in the tree",
         ),

@@ -224,7 +224,7 @@ class Tree(ListedParameters, OfLeaves):
         if isinstance(self.variances, str):
             groups = self._groups(_checked_tie(self.variances, "variances"))
             return np.ones(groups.max() + 1), groups
-        values = np.atleast_1d(np.asarray(self.variances, dtype=np.float64))
+        values = np.atleast_1d(_numbers(self.variances))
         ties = TIES if self.tied is None else (_checked_tie(self.tied, "tied"),)
         found = [self._groups(tie) for tie in ties]
         sizes = [int(groups.max()) + 1 for groups in found]
@@ -253,6 +253,16 @@ class Tree(ListedParameters, OfLeaves):
 
 def _is_leaves(variances: Any) -> bool:
     return isinstance(variances, str) and variances == "leaves"
+
+
+def _numbers(variances: Any) -> np.ndarray:
+    try:
+        return np.asarray(variances, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"variances must be one of {', '.join(map(repr, TIES))}, 'leaves' or an "
+            f"array of numbers; got {variances!r}."
+        ) from None
 
 
 def _checked_tie(tie: str, name: str) -> str:

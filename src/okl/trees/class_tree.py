@@ -167,7 +167,7 @@ class ClassTree(TreeSources):
         nodes = self.node_numbers(labels)
         found = columns[nodes]
         if np.any(found < 0):
-            inner = self.names[nodes[np.argmin(found)]]
+            inner = self.names[np.ravel(nodes)[np.argmin(found)]]
             raise ValueError(
                 f"The label {plain(inner)!r} is an inner node of the tree; the classes "
                 "are its leaves."
