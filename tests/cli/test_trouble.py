@@ -3,6 +3,7 @@
 import errno
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from okl.cli import fit as fit_module
 from okl.cli import predict as predict_module
 from okl.cli import report as report_module
 from okl.cli.pictures import Relation
-from tests.cli.conftest import ALONE, SMALL
+from okl.cli.terminal import refusals_and_warnings
+from tests.cli.conftest import ALONE, FEW, SMALL
 
 
 @contextmanager
@@ -170,3 +172,23 @@ def test_control_codes_are_spelt_out(okl, related, tmp_path):
     assert "Glyph" not in result.stderr
     result = okl("fit", tmp_path / "table.csv", "--target", "z", "--out", tmp_path)
     assert r"The table has: height, width, y\x1b[31mred" in last_line(result)
+
+
+def test_a_warning_is_said_once(capsys):
+    with refusals_and_warnings():
+        warnings.simplefilter("always")
+        for text in ("rain", "rain", "hail"):
+            warnings.warn(text, stacklevel=1)
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["okl: warning: rain", "okl: warning: hail"]
+
+
+def test_classes_of_few_rows_are_not_taken_for_numbers(okl, tmp_path):
+    # as scikit-learn does in folds where more than half of the rows differ in class
+    rows = [f"{i % 5}.{i},{'ab'[i % 2]}/{i % 20}" for i in range(60)]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["x,k", *rows]), encoding="utf-8")
+    tree = ["--target", "k", "--tree", "paths", "--out", tmp_path / "result"]
+    result = okl("fit", table, *tree, *FEW)
+    assert result.exit_code == 0, result.stderr
+    assert "regression" not in result.stderr

@@ -17,6 +17,7 @@ import numpy as np
 
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.errors import shown
+from okl.cli.letters import missing_letters_said_once
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.inspection import OutputKernelStability
@@ -51,6 +52,7 @@ class Relation:
         return f"{self.correlation:+.2f} {mark} [{low:+.2f}, {high:+.2f}]"
 
 
+@missing_letters_said_once()
 def draw(
     folder: Path,
     outcome: Outcome,
@@ -98,6 +100,7 @@ def _how_sure(stability: OutputKernelStability | None, i: int, j: int) -> Any:
     return interval, bool(stability.stable[i, j])
 
 
+@missing_letters_said_once()
 def draw_class_tree(folder: Path, classes: HeldOutClasses) -> None:
     """Write the tree as text, and a picture of as many levels as can be read."""
     (folder / "class_tree.txt").write_text(classes.drawing() + "\n", encoding="utf-8")

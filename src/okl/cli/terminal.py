@@ -50,13 +50,18 @@ def destination(text: str) -> Path:
 
 @contextmanager
 def refusals_and_warnings() -> Iterator[None]:
-    """Print what the user got wrong, and warnings, as one line each."""
+    """Print what the user got wrong, and warnings, as one line each, none twice."""
+    said: set[str] = set()
 
     def show(message: Any, *args: Any, **kwargs: Any) -> None:
-        note(f"warning: {message}")
+        if str(message) not in said:
+            note(f"warning: {message}")
+        said.add(str(message))
 
     with warnings.catch_warnings():
         warnings.showwarning = show
+        # of scikit-learn, about folds of targets that were said to be classes
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")
         try:
             with (
                 refusing("not enough memory", MemoryError),

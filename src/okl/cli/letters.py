@@ -1,0 +1,32 @@
+"""Letters of names that the font of the pictures does not have.
+
+Matplotlib warns of each of them, in each picture; one sentence says what to do.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_OF_MATPLOTLIB = "Glyph "
+
+
+@contextmanager
+def missing_letters_said_once() -> Iterator[None]:
+    """Warn once of letters that are missing, and as usual of all else."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    others = [w for w in caught if not str(w.message).startswith(_OF_MATPLOTLIB)]
+    for other in others:
+        warnings.warn_explicit(
+            other.message, other.category, other.filename, other.lineno
+        )
+    if len(others) < len(caught):
+        warnings.warn(
+            "The font of the pictures lacks letters of some names: boxes stand for "
+            "them. Reports and tables have the names as they are. A font that has them "
+            "is named by font.family in matplotlib's file of settings, matplotlibrc",
+            stacklevel=3,
+        )
