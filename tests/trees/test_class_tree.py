@@ -223,6 +223,10 @@ def test_deep_trees_are_no_recursion():
             "'animal/dog' is an inner node",
         ),
         (
+            lambda: ClassTree.from_paths(["a", "b"]).to_text(notes=["one"]),
+            "a note for each of the 3 nodes, in the order of names; got 1",
+        ),
+        (
             lambda: ClassTree.from_paths(PATHS).class_numbers("dog"),
             "'animal/dog' is an inner node",
         ),

@@ -258,10 +258,20 @@ class ClassTree(TreeSources):
         Parameters
         ----------
         notes : sequence of str (n_nodes,), optional
-            What to say of each node after its own name.
+            What to say of each node after its own name, in the order of `names`.
+
+        Raises
+        ------
+        ValueError
+            If their number is not that of the nodes.
         """
         texts = [str(name) for name in self.node_names.own]
         if notes is not None:
+            if len(notes) != self.n_nodes:
+                raise ValueError(
+                    f"There must be a note for each of the {self.n_nodes} nodes, in "
+                    f"the order of names; got {len(notes)}."
+                )
             texts = [f"{text} {note}" for text, note in zip(texts, notes, strict=True)]
         return drawn(self.parents, texts)
 
