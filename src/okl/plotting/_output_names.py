@@ -7,10 +7,14 @@ Names are data, not markup: pictures show them literally, so ``"$"`` is a dollar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+# Of names in pictures: the usual one, and what may tell apart those it makes equal.
+_LENGTHS = (24, 36, 48, 60)
 
 
 def output_names_of(estimator: Any, n_outputs: int) -> list[str]:
@@ -63,6 +67,28 @@ def check_output_names(output_names: Sequence[Any] | None, n_outputs: int) -> li
             f"{n_outputs} outputs; give one name per output."
         )
     return [str(name) for name in output_names]
+
+
+def shorten_apart(names: Sequence[str]) -> list[str]:
+    """Shorten names, those less that a cut would make equal to another.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of any length; some may be there twice.
+
+    Returns
+    -------
+    list of str
+        Names of at most 24 characters, up to 60 where fewer do not tell them apart.
+    """
+    found: dict[str, str] = {}
+    alike = set(names)
+    for length in _LENGTHS:
+        found |= {name: shorten(name, length) for name in alike}
+        uses = Counter(found[name] for name in alike)
+        alike = {name for name in alike if uses[found[name]] > 1}
+    return [found[name] for name in names]
 
 
 def shorten(name: str, length: int = 24) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from okl.plotting._drawing import axes_or_new, require
 from okl.plotting._fitted import fitted_model
-from okl.plotting._output_names import shorten
+from okl.plotting._output_names import shorten_apart
 from okl.trees import ClassTree, check_class_tree
 
 FONT = 8.0  # points, when there is room
@@ -173,10 +173,11 @@ class ClassTreeDisplay:
         sizes = tree.below(np.ones((1, tree.n_classes)))[0].astype(int)
         inner = np.setdiff1d(nodes, tree.leaves)
         cut = set(inner[tree.depths[inner] == deepest].tolist())
+        numbers = nodes.tolist()
+        names = shorten_apart([str(tree.node_names.own[i]) for i in numbers])
         return {
-            i: shorten(str(tree.node_names.own[i]))
-            + (f" ({sizes[i]})" if i in cut else "")
-            for i in nodes.tolist()
+            i: name + (f" ({sizes[i]})" if i in cut else "")
+            for i, name in zip(numbers, names, strict=True)
         }
 
     def _draw_edges(self, nodes: np.ndarray, places: dict[int, np.ndarray]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from okl.numerics.validation import check_count
 from okl.plotting._drawing import axes_or_new
 from okl.plotting._fitted import fitted_model
-from okl.plotting._output_names import shorten
+from okl.plotting._output_names import shorten_apart
 
 # Height of a bar in inches, and of what is around them.
 _BAR, _AROUND = 0.25, 0.9
@@ -129,7 +129,7 @@ class FeatureRelevanceDisplay:
         )
         self.bars_ = ax.barh(np.arange(shown), self.relevances[order])
         # names are data, not markup
-        names = [shorten(self.feature_names[number]) for number in order]
+        names = shorten_apart([self.feature_names[number] for number in order])
         ax.set_yticks(np.arange(shown), names, parse_math=False)
         ax.set(xlabel="share of the change of predictions", xlim=(0.0, None))
         self.ax_, self.figure_ = ax, ax.figure

@@ -22,7 +22,7 @@ from okl.plotting._base import OutputDisplay
 from okl.plotting._drawing import NEGATIVE, POSITIVE, axes_or_new, require
 from okl.plotting._heat_map import shown_relations
 from okl.plotting._layout import layout_components
-from okl.plotting._output_names import shorten
+from okl.plotting._output_names import shorten_apart
 from okl.plotting._relation_graph import relation_graph, strongest_pairs
 from okl.plotting._similarity import similarity
 
@@ -113,7 +113,9 @@ class OutputGraphDisplay(OutputDisplay):
         self.edges_ = strongest_pairs(values, top_k=top_k, threshold=threshold)
         self.weights_ = values[tuple(self.edges_.T)]
         self.graph_ = relation_graph(values, self.edges_, hide_singletons)
-        labels = {node: shorten(self.output_names[node]) for node in self.graph_}
+        nodes = list(self.graph_)
+        names = shorten_apart([self.output_names[node] for node in nodes])
+        labels = dict(zip(nodes, names, strict=True))
         sizes = {
             node: FONT * np.array([CHARACTER * len(label) + 0.8, 2.0])
             for node, label in labels.items()

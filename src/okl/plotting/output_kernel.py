@@ -33,7 +33,7 @@ from okl.plotting._heat_map import (
     shown_relations,
     side_of,
 )
-from okl.plotting._output_names import output_names_of, shorten
+from okl.plotting._output_names import output_names_of, shorten_apart
 from okl.plotting._similarity import similarity
 
 # Greys of what has no colour: unstable relations, and outputs with themselves.
@@ -216,7 +216,7 @@ class OutputKernelDisplay(OutputDisplay):
 
     def _label_rows_and_columns(self) -> None:
         """Write as many names as can be read: all of them, or one in every few."""
-        names = [shorten(self.output_names[output]) for output in self.order_]
+        names = shorten_apart([self.output_names[output] for output in self.order_])
         box = self.ax_.get_window_extent()
         inches = min(box.width, box.height) / self.figure_.dpi
         points_per_row = 72 * inches / len(names) / 1.2  # 1.2: space between lines
