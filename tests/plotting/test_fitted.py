@@ -1,7 +1,9 @@
 """Displays find the estimator inside of pipelines and searches."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
@@ -87,6 +89,35 @@ def test_what_a_fitted_imputer_has_is_said(display):
     assert drawn.output_kernel.shape == (4, 4)
     with pytest.raises(NotFittedError, match="call fit before"):
         display.from_estimator(OutputKernelImputer())
+
+
+@pytest.mark.parametrize(
+    ("kept", "new", "names"),
+    [
+        (list("abc"), ["d", "e"], ["a", "b", "c", "d", "e"]),
+        (list("abc"), None, ["a", "b", "c", "3", "4"]),
+        (None, ["d", "e"], ["0", "1", "2", "d", "e"]),
+        (None, None, ["0", "1", "2", "3", "4"]),
+    ],
+)
+def test_an_extension_has_names_and_units_of_all_outputs(kept, new, names):
+    def targets(values, columns):
+        return values if columns is None else pd.DataFrame(values, columns=columns)
+
+    model = OutputKernelRegressor().fit(X, targets(100.0 * Y[:, :3], kept))
+    extension = OutputKernelExtension(model)
+    extension.fit(X, targets(0.01 * np.fliplr(Y[:, 2:]), new))
+    display = OutputKernelDisplay.from_estimator(extension, kind="covariance")
+    assert display.output_names == names
+    alike = OutputKernelExtension(OutputKernelRegressor().fit(X, Y[:, :3]))
+    alike.fit(X, np.fliplr(Y[:, 2:]))
+    drawn = OutputKernelDisplay.from_estimator(alike).output_kernel
+    assert_allclose(display.output_kernel, drawn, rtol=1e-6)
+    assert_allclose(drawn[:3, :3], L_of_normalised(model), rtol=1e-12)
+
+
+def L_of_normalised(model):
+    return model.output_kernel_ / np.outer(model.y_scale_, model.y_scale_)
 
 
 def test_what_a_fitted_extension_has_is_said():

@@ -30,7 +30,7 @@ from okl.estimators.extension_certificates import (
 from okl.estimators.extension_spread import spreads
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.kept_fit import KeptFit
-from okl.estimators.new_targets import NewTargets, check_new_names
+from okl.estimators.new_targets import NewTargets
 from okl.estimators.shown_attributes import ShownAttributes
 from okl.estimators.targets import set_output_names
 from okl.metrics import r2_score
@@ -165,7 +165,6 @@ class OutputKernelExtension(
         kept = KeptFit.of(self.estimator)
         set_output_names(self, y)
         names = getattr(self, "output_names_", None)
-        check_new_names(names, kept)
         given = NewTargets.of(kept, X, y, sample_weight, self.alpha, names)
         self._kept, self._one_dimensional = kept, given.one_dimensional
         self._units, self.alpha_ = given.units, given.alphas
@@ -186,6 +185,7 @@ class OutputKernelExtension(
         self.intercept_ = self._units.intercept(intercept) if free else intercept
         self.own_variance_ = own * scale**2
         self.y_mean_, self.y_scale_ = self._units.mean, scale
+        self._names_of_all, self._scale_of_all = kept.with_outputs(given.names, scale)
         self.kernel_, self.X_fit_ = kept.kernel, X
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +134,19 @@ class KeptFit:
         if scipy.sparse.issparse(X):
             return scipy.sparse.vstack(both, format="csr")
         return np.vstack(both)
+
+    def with_outputs(
+        self, names: Sequence[Any] | None, scale: np.ndarray
+    ) -> tuple[list[str], np.ndarray]:
+        """Return names and units of the outputs, and behind them those of new ones.
+
+        Without names they are called by their number.
+        """
+        n_kept, n_outputs = len(self.scale), len(self.scale) + len(scale)
+        numbers = [str(number) for number in range(n_outputs)]
+        kept = getattr(self.estimator, "output_names_", numbers[:n_kept])
+        new = numbers[n_kept:] if names is None else names
+        return [*kept, *new], np.concatenate([self.scale, scale])
 
     def extended(
         self, X: Any, targets: np.ndarray, weights: np.ndarray, alphas: np.ndarray

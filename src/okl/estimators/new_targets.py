@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ class NewTargets(NamedTuple):
     alphas : array (n_new,)
     one_dimensional : bool
         Whether y has one dimension.
+    names : sequence (n_new,) or None
+        What the outputs are called, if anything.
     """
 
     rows: Any
@@ -35,6 +38,7 @@ class NewTargets(NamedTuple):
     units: Units
     alphas: np.ndarray
     one_dimensional: bool
+    names: Sequence[Any] | None
 
     @classmethod
     def of(
@@ -44,17 +48,18 @@ class NewTargets(NamedTuple):
         y: Any,
         sample_weight: Any,
         alpha: Any,
-        names: Any = None,
+        names: Sequence[Any] | None = None,
     ) -> NewTargets:
         """Check rows, targets, weights and alpha, which is None for that of the fit.
 
-        Names are those of the outputs, for messages.
+        Names are those of the outputs.
 
         Raises
         ------
         ValueError, TypeError
             As `OutputKernelExtension.fit`.
         """
+        _check_names(names, kept)
         if alpha is not None:
             check_alpha_or_alphas(alpha)
         X = kept.rows(X)
@@ -85,10 +90,11 @@ class NewTargets(NamedTuple):
             units,
             np.broadcast_to(alphas, (n_outputs,)).copy(),
             y.ndim == 1,
+            names,
         )
 
 
-def check_new_names(names: np.ndarray | None, kept: KeptFit) -> None:
+def _check_names(names: Sequence[Any] | None, kept: KeptFit) -> None:
     """Raise ValueError if a new output has the name of one of before, or two."""
     seen = {str(name) for name in getattr(kept.estimator, "output_names_", ())}
     for name in () if names is None else names:

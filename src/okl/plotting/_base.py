@@ -79,5 +79,7 @@ def _of_normalised_outputs(estimator: Any) -> np.ndarray:
     What is zero up to rounding can then be told by the largest entry.
     """
     L = estimator.output_kernel_
-    scale = getattr(estimator, "y_scale_", None)
+    # of an extension that of the new outputs alone is y_scale_
+    own = getattr(estimator, "y_scale_", None)
+    scale = getattr(estimator, "_scale_of_all", own)
     return L if scale is None else L / np.outer(scale, scale)

@@ -30,10 +30,12 @@ def output_names_of(estimator: Any, n_outputs: int) -> list[str]:
     Returns
     -------
     list of str
-        ``output_names_`` if present; else ``classes_`` when it holds one label per
-        output; else ``"0", "1", ...``.
+        ``output_names_`` if present, of an extension those of its estimator before
+        them; else ``classes_`` when it holds one label per output; else ``"0", "1",
+        ...``.
     """
-    names = getattr(estimator, "output_names_", None)
+    own = getattr(estimator, "output_names_", None)
+    names = getattr(estimator, "_names_of_all", own)
     if names is not None:
         return [str(name) for name in names]
     classes = getattr(estimator, "classes_", ())
