@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.linalg
 from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
@@ -16,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from okl import (
     OutputKernelClassifier,
+    OutputKernelExtension,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
@@ -90,13 +92,18 @@ def test_nothing_is_stable_where_functions_are_orthogonal_and_all_is_where_alike
     assert np.all(alike.correlation.upper <= 1)
 
 
+def with_the_kernel_of(model):
+    """Return the same with its gamma of "scale" as a number."""
+    return clone(model).set_params(kernel=model.kernel_)
+
+
 def test_leaving_rows_out_one_by_one_is_the_jackknife():
     X, Y, _ = draw(12, 3)
     found = output_kernel_stability(PRECISE, X, Y, n_resamples=12, random_state=3)
-    left_out = []
+    left_out, held = [], with_the_kernel_of(PRECISE.fit(X, Y))
     for row in range(12):
         kept = np.delete(np.arange(12), row)
-        left_out.append(PRECISE.fit(X[kept], Y[kept]).output_kernel_)
+        left_out.append(held.fit(X[kept], Y[kept]).output_kernel_)
     for name, draws in [
         ("covariance", np.array(left_out)),
         ("correlation", np.array([correlation(L) for L in left_out])),
@@ -122,9 +129,10 @@ def test_the_bootstrap_copies_rows():
     counts = bootstrap(units, 3, seen, check_random_state(0))
     np.testing.assert_array_equal(counts.sum(axis=1), 12)
     assert counts.max() > 1
+    held = with_the_kernel_of(PRECISE.fit(X, Y, weight))
     for drawn, own in zip(found.covariance.draws, counts, strict=True):
         rows = np.repeat(np.arange(12), own)
-        copied = PRECISE.fit(X[rows], Y[rows], weight[rows]).output_kernel_
+        copied = held.fit(X[rows], Y[rows], weight[rows]).output_kernel_
         np.testing.assert_allclose(drawn, copied, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(
         found.covariance.std, found.covariance.draws.std(axis=0, ddof=1)
@@ -360,6 +368,16 @@ def test_what_cannot_be_used_is_refused(message):
         (Ridge().fit(X, Y), TypeError, "a fitted pipeline that ends in one; got Ridge"),
         (OutputKernelRegressorCV(), NotFittedError, "not fitted"),
         (GradientSearchCV(OutputKernelRegressor()), NotFittedError, "not fitted"),
+        (
+            OutputKernelExtension(OutputKernelRegressor().fit(X, Y)).fit(X, Y[:, 0]),
+            TypeError,
+            "got OutputKernelExtension. Of a search with refit=False, or another wrap",
+        ),
+        (
+            GridSearchCV(LINEAR, {"alpha": [1.0]}, refit=False, cv=2).fit(X, Y),
+            TypeError,
+            "got GridSearchCV",
+        ),
         (
             make_pipeline(StandardScaler(), OutputKernelRegressor()),
             NotFittedError,

@@ -57,12 +57,13 @@ def with_hyperparameters_held(estimator: Any, X: Any) -> tuple[BaseEstimator, An
         return clone(estimator), X
     # an unfitted search says so by itself
     if hasattr(estimator, "estimator"):
-        check_is_fitted(estimator, "best_estimator_")
+        check_is_fitted(estimator)
     raise TypeError(
         "estimator must be an OutputKernelRegressor, OutputKernelClassifier or one of "
         "their ...CV, a fitted search over one, or a fitted pipeline that ends in one; "
-        f"got {type(estimator).__name__}. Of another wrapper pass the estimator "
-        "inside, with rows and targets as that one takes them."
+        f"got {type(estimator).__name__}. Of a search with refit=False, or another "
+        "wrapper, pass the estimator inside, with rows and targets as that one takes "
+        "them."
     )
 
 

@@ -50,12 +50,19 @@ def refit(
     sample_weight: np.ndarray | None,
     task: np.ndarray | None,
 ) -> tuple[np.ndarray, bool, np.ndarray | None]:
-    """Fit to rows as often as they count.
+    """Return `output_kernels_of` a fit to rows as often as they count."""
+    return output_kernels_of(fitted_to(model, X, y, counts, sample_weight, task))
 
-    Return output kernels, whether it failed, and the names of outputs, if they have
-    any. Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of
-    each kernel, L in the units of the targets and its correlation.
-    """
+
+def fitted_to(
+    model: Any,
+    X: Any,
+    y: Any,
+    counts: np.ndarray,
+    sample_weight: np.ndarray | None,
+    task: np.ndarray | None,
+) -> Any:
+    """Fit to rows as often as they count."""
     rows = np.flatnonzero(counts)
     X, y = _safe_split(model, X, y, rows)
     weights: Any = counts[rows].astype(np.float64)
@@ -64,7 +71,15 @@ def refit(
         weights = weights[:, 0] if weights.shape[1] == 1 else weights
     elif np.all(weights == 1):
         weights = None
-    fitted = clone(model).fit(X, y, weights, None if task is None else task[rows])
+    return clone(model).fit(X, y, weights, None if task is None else task[rows])
+
+
+def output_kernels_of(fitted: Any) -> tuple[np.ndarray, bool, np.ndarray | None]:
+    """Return output kernels, whether the fit failed, and names of outputs, if any.
+
+    Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of each
+    kernel, L in the units of the targets and its correlation.
+    """
     kernels = [fitted.output_kernel_]
     if len(fitted.output_kernels_) > 1:
         kernels += fitted.output_kernels_

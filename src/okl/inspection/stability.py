@@ -17,7 +17,7 @@ from okl.estimators.long_form import checked_ids
 from okl.estimators.weights import checked_weights
 from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.held import check_learned, with_hyperparameters_held
-from okl.inspection.refits import parts_of, refit
+from okl.inspection.refits import fitted_to, output_kernels_of, parts_of, refit
 from okl.inspection.relations import OutputKernelStability
 from okl.inspection.resampling import METHODS, Sampling
 from okl.kernels import Row
@@ -53,8 +53,10 @@ def output_kernel_stability(
     Student's distribution with n - 1 degrees of freedom times that.
 
     Hyperparameters are held: a search stands for the estimator that it chose, with
-    kernel, structure and alpha as they are, and the steps of a pipeline before its last
-    transform as they were fitted. Targets are normalised anew in each refit.
+    kernel, structure and alpha as they are; a kernel that depends on the rows, as with
+    ``gamma="scale"``, is that of the fit to all of them; and the steps of a pipeline
+    before its last transform as they were fitted. Targets are normalised anew in each
+    refit.
 
     Parameters
     ----------
@@ -153,7 +155,9 @@ def output_kernel_stability(
     counts = _counts(method, n_resamples, strata, seen, groups, random_state)
 
     once = np.ones(len(seen), dtype=int)
-    estimate, _, names = refit(model, X, y, once, weights, task)
+    first = fitted_to(model, X, y, once, weights, task)
+    model.kernel = first.kernel_  # a gamma of "scale" is that of all rows
+    estimate, _, names = output_kernels_of(first)
     m = estimate.shape[-1]
     if m == 1:
         raise ValueError(
