@@ -347,7 +347,8 @@ REFUSED = {
     "n_resamples must be an integer >= 2, got 1": {"n_resamples": 1},
     "n_resamples=11 is more than the 10 rows that can be left out": {"n_resamples": 11},
     "n_resamples=20 is more than the 5 groups": {"groups": np.arange(10) % 5},
-    "level must be a float between 0 and 1, got 95": {"level": 95},
+    "level must be a number between 0 and 1, got 95": {"level": 95},
+    "level must be a number between 0 and 1, got '0.9'": {"level": "0.9"},
     "inconsistent numbers of samples": {"groups": [1, 2]},
     "sample_weight has a negative entry": {"sample_weight": -np.ones(10)},
     "known before the fit": {"estimator": OutputKernelRegressor(structure="mean")},
@@ -392,7 +393,8 @@ def test_estimators_that_cannot_be_fitted_again(estimator, error, message):
 
 def test_a_line_and_a_table():
     X, Y, _ = draw(30, 3)
-    found = output_kernel_stability(LINEAR, X, Y, n_resamples=4)
+    level = np.float32(0.95)  # a number of any type
+    found = output_kernel_stability(LINEAR, X, Y, n_resamples=4, level=level)
     n_stable = int(found.stable[np.triu_indices(3, 1)].sum())
     assert repr(found) == (
         f"<OutputKernelStability: {n_stable} of 3 relations of 3 outputs are stable, "

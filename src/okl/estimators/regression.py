@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from okl.estimators.weights import checked_weights, of_rows
 from okl.estimators.weights_of_noise import warn_of_weights
 from okl.losses import Loss
 from okl.metrics import r2_score
-from okl.numerics.validation import check_flag
+from okl.numerics.validation import check_flag, check_probability
 from okl.problems import Formulation, Observed
 from okl.solvers import Solution
 
@@ -269,8 +268,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         ValueError, MemoryError
             As `predict` for standard deviations, and for a coverage out of range.
         """
-        if not isinstance(coverage, Real) or not 0.0 < float(coverage) < 1.0:
-            raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
+        coverage = check_probability(coverage, "coverage")
         options = {"return_std": True, "include_noise": True, "given": given}
         mean, std = self.predict(X, task=task, **options)
         tasks = None if task is None else self._tasks_of(task, X)

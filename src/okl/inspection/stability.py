@@ -22,7 +22,12 @@ from okl.inspection.relations import OutputKernelStability
 from okl.inspection.resampling import METHODS, Sampling
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
-from okl.numerics.validation import check_choice, check_count, check_n_jobs
+from okl.numerics.validation import (
+    check_choice,
+    check_count,
+    check_n_jobs,
+    check_probability,
+)
 
 
 def output_kernel_stability(
@@ -136,8 +141,7 @@ def output_kernel_stability(
     check_choice(method, "method", METHODS)
     check_count(n_resamples, "n_resamples", 2)
     check_n_jobs(n_jobs)
-    if not isinstance(level, float) or not 0 < level < 1:
-        raise ValueError(f"level must be a float between 0 and 1, got {level!r}.")
+    level = check_probability(level, "level")
     model, X = with_hyperparameters_held(estimator, X)
     check_learned(model)
     if method == "bootstrap" and _has_rows(model.kernel):

@@ -43,6 +43,14 @@ def check_not_negative(value: Any, name: str) -> float:
     return number
 
 
+def check_probability(value: Any, name: str) -> float:
+    """Return a number between 0 and 1, both excluded, else raise ValueError."""
+    number = _number(value)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
+    return number
+
+
 def _number(value: Any) -> float:
     """Return a real number, infinity if it is beyond floating point, else NaN."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
