@@ -238,11 +238,21 @@ class TestSpace:
         with pytest.raises(TypeError, match="parameters must be None, names, or a map"):
             HyperparameterSpace(listed(), parameters)
 
-    @pytest.mark.parametrize("way", ["free", 3.0, object()])
+    @pytest.mark.parametrize("way", ["free", 3.0, object(), LogNormal])
     def test_unknown_ways(self, way):
         message = r"parameters\['alpha'\] must be None, 'fixed', 'tied', a pair"
         with pytest.raises(TypeError, match=message):
             HyperparameterSpace(listed(), {"alpha": way})
+
+    @pytest.mark.parametrize("tied", [[0, 0, 1], "alpha", None, 1])
+    def test_tied_is_all_entries_or_none(self, tied):
+        with pytest.raises(ValueError, match="tied of Learn must be True or False"):
+            Learn(tied=tied)
+
+    @pytest.mark.parametrize("prior", [LogNormal, "flat", (0.0, 1.0)])
+    def test_what_is_no_prior(self, prior):
+        with pytest.raises(TypeError, match="prior of Learn must be one with log_den"):
+            Learn(prior=prior)
 
     @pytest.mark.parametrize(
         ("name", "way", "message"),

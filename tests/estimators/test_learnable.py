@@ -221,7 +221,7 @@ def test_a_loss_without_a_gradient_and_single_fits():
         OutputKernelRegressor(Learnable(Gaussian())),
         GradientSearchCV(OutputKernelRegressor(Learnable(Gaussian()))),
     ):
-        with pytest.raises(TypeError, match=r"no values before .* use GradientSe"):
+        with pytest.raises(TypeError, match=r"no values before .* without Learnable"):
             model.fit(X, Y)
     with pytest.raises(TypeError, match="no values before a search has learned it"):
         OutputKernelClassifier(Learnable(Gaussian())).fit(X, LABELS)

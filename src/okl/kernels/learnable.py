@@ -85,5 +85,6 @@ class Learnable(Kernel):
         return TypeError(
             f"{self!r} has no values before a search has learned it. Pass it, by "
             "itself or in a list, to OutputKernelRegressorCV or "
-            "OutputKernelClassifierCV; for one fit use GradientSearchCV."
+            "OutputKernelClassifierCV; for one fit use GradientSearchCV, which learns "
+            "a kernel without Learnable around it."
         )

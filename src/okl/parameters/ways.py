@@ -35,6 +35,18 @@ class Learn:
     prior: Prior | None = None
     tied: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.tied, bool | np.bool_):
+            raise ValueError(
+                "tied of Learn must be True or False, all entries of an array or none, "
+                f"got {self.tied!r}."
+            )
+        if self.prior is not None and not _is_prior(self.prior):
+            raise TypeError(
+                "prior of Learn must be one with log_density and gradient, such as "
+                f"LogNormal(...), or None, got {self.prior!r}."
+            )
+
 
 @dataclass(frozen=True)
 class Tied:
@@ -97,7 +109,7 @@ def _way(name: str, given: Any) -> Learn | Tied | None:
         return given
     if isinstance(given, str) and given in {"fixed", "tied"}:
         return Learn(tied=True) if given == "tied" else None
-    if hasattr(given, "log_density") and hasattr(given, "gradient"):
+    if _is_prior(given):
         return Learn(prior=given)
     if isinstance(given, tuple | list | np.ndarray):
         return Learn(bounds=tuple(given))
@@ -105,6 +117,12 @@ def _way(name: str, given: Any) -> Learn | Tied | None:
         f"parameters[{name!r}] must be None, 'fixed', 'tied', a pair of bounds, Tied, "
         f"Learn or a prior (with log_density and gradient), got {given!r}."
     )
+
+
+def _is_prior(given: Any) -> bool:
+    """Tell whether it is a prior, and no class of them."""
+    methods = hasattr(given, "log_density") and hasattr(given, "gradient")
+    return methods and not isinstance(given, type)
 
 
 def adapted(one: Hyperparameter, way: Learn) -> Hyperparameter:
