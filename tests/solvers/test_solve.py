@@ -1,5 +1,6 @@
 """One problem at one alpha, as a caller of `okl.solve` sees it."""
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -42,6 +43,45 @@ def test_wrong_options(options, message):
     X, Y, _ = draw(8, 2)
     with pytest.raises(ValueError, match=message):
         okl.solve(problem(Frobenius(), X, Y), **options)
+
+
+def test_what_is_no_problem():
+    X, Y, K = draw(8, 2)
+    inputs = Inputs.of(Dense(gaussian(X)), fit_intercept=True)
+    with pytest.raises(TypeError, match="got a Formulation: pass its problem"):
+        okl.solve(formulate(inputs, Y, Squared(), Frobenius()), 1.0)
+    with pytest.raises(TypeError, match=r"formulate\(inputs, .* got ndarray"):
+        okl.solve(K, 1.0)
+    with pytest.raises(TypeError, match=r"such as Dense\(K\) .* got ndarray"):
+        Inputs.of(K, fit_intercept=True)
+    with pytest.raises(TypeError, match=r"inputs must be Inputs.of\(.* got Dense"):
+        formulate(Dense(K), Y, Squared(), Frobenius())
+    for matrix, message in [(X, "is square, got the shape"), (K > 0, "got bool: conv")]:
+        with pytest.raises(ValueError, match=message):
+            Dense(matrix)
+
+
+X, Y, K = draw(8, 2)
+MISSING = np.where(Y > 0, Y, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "parts"),
+    [
+        (TypeError, "loss must be .* got 'squared'", {"loss": "squared"}),
+        (TypeError, "structure must be .* got 'mean'", {"structure": "mean"}),
+        (TypeError, "structure must be .* got <class", {"structure": Frobenius}),
+        (ValueError, r"shape \(8,\), and .* has 8 rows", {"targets": Y[:, 0]}),
+        (ValueError, r"shape \(5, 2\), and .* has 8 rows", {"targets": Y[:5]}),
+        (ValueError, "floating point .* got int", {"targets": Y.astype(int)}),
+        (ValueError, "a missing target as any number", {"targets": MISSING}),
+        (ValueError, r"\(8, 2\), or \(8, 1\)", {"weights": np.ones(8)}),
+    ],
+)
+def test_parts_that_make_no_problem(error, message, parts):
+    whole = {"targets": Y, "loss": Squared(), "structure": Frobenius()} | parts
+    with pytest.raises(error, match=message):
+        formulate(Inputs.of(Dense(K), fit_intercept=True), **whole)
 
 
 def test_the_reason_why_a_fit_ended():

@@ -65,8 +65,9 @@ class Dense(KernelOperator):
         self._matrix = matrix
         self.workspace = workspace
         if largest_entry is None:
-            # of a PSD matrix it is on the diagonal
             xp = namespace(matrix)
+            _check_matrix(matrix, xp)
+            # of a PSD matrix it is on the diagonal
             largest_entry = float(xp.max(xp.abs(xp.linalg.diagonal(matrix))))
         self.largest_entry = largest_entry
         self._roots = roots
@@ -191,6 +192,21 @@ class Dense(KernelOperator):
         if self._roots is None:
             return block
         return self._roots[rows, :] * block * self._roots[columns, 0]
+
+
+def _check_matrix(matrix: Array, xp: Any) -> None:
+    """Raise ValueError unless it is square, and of real floating point numbers."""
+    shape = tuple(matrix.shape)
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"A kernel matrix is square, got the shape {shape}: a row and a column for "
+            "each training row."
+        )
+    if not xp.isdtype(matrix.dtype, "real floating"):
+        raise ValueError(
+            "A kernel matrix has floating point numbers, got "
+            f"{matrix.dtype}: convert it, for instance to float64."
+        )
 
 
 def _product(matrix: Array, right: Array) -> Array:

@@ -29,6 +29,7 @@ from okl.numerics.arrays import Array, epsilon, namespace
 from okl.operators import KernelOperator, OneTaskPerRow, OperatorTerms
 from okl.operators.base import CENTERING_ROUNDING
 from okl.output_kernels import OutputKernel
+from okl.problems.checks import check_parts
 from okl.problems.inputs import Inputs
 from okl.problems.problem import Problem
 from okl.problems.reduction import reduce_outputs
@@ -169,13 +170,28 @@ def formulate(
         As coded by the loss.
     loss : Loss
     structure : Structure
+        Valid for the outputs, as its `validate` tells.
     weights : array (n_samples, n_outputs) or (n_samples, 1), optional
         Of each entry, or row; those that the inputs hold already are not used twice.
     tasks : Tasks, optional
         The task of each row, for targets (n_samples, 1) in long form.
     reduce : bool, default=True
         Whether to reduce the outputs where that is exact.
+
+    Raises
+    ------
+    TypeError
+        For what is none of these.
+    ValueError
+        For targets or weights of another shape, or targets that are no finite floating
+        point numbers.
     """
+    if not isinstance(inputs, Inputs):
+        raise TypeError(
+            "inputs must be Inputs.of(operator, fit_intercept=...), got "
+            f"{type(inputs).__name__}."
+        )
+    check_parts(targets, loss, structure, weights, inputs.operator.n_samples)
     xp = namespace(targets)
     free = inputs.kernel_means is not None
     rows = inputs.row_weights

@@ -8,6 +8,7 @@ from okl.coding.tasks import Tasks
 from okl.losses import Loss
 from okl.numerics.arrays import Array, namespace
 from okl.operators import Operator
+from okl.problems.checks import check_operator
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,15 @@ class Inputs:
             Whether to centre it.
         row_weights : array (n_samples,), optional
             From `row_weights_of`: only for losses that take them as data.
+
+        Raises
+        ------
+        TypeError
+            For what is no operator.
+        ValueError
+            For a matrix that is not square, or not positive semi-definite.
         """
+        check_operator(operator)
         share, means = None, None
         if row_weights is not None:
             share = row_weights / namespace(row_weights).sum(row_weights)

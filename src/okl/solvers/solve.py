@@ -7,7 +7,7 @@ from typing import Any
 
 from okl.numerics.threads import threads_for
 from okl.numerics.validation import check_fit_parameters
-from okl.problems import Problem
+from okl.problems import Formulation, Problem
 from okl.solvers.base import Solver
 from okl.solvers.choice import choose_solver
 from okl.solvers.request import Request
@@ -49,6 +49,8 @@ def solve(
 
     Raises
     ------
+    TypeError
+        For what is no problem.
     ValueError
         If alpha, tol or max_iter is out of range, or the solver does not fit.
     MemoryError
@@ -68,11 +70,24 @@ def solve(
     >>> okl.solve(formulation.problem, alpha=1.0).certificate.status
     'optimal'
     """
+    _check_problem(problem)
     check_fit_parameters(tol, max_iter, [alpha])
     (solution,) = solve_path(
         problem, [alpha], solver=solver, tol=tol, max_iter=max_iter
     )
     return solution
+
+
+def _check_problem(problem: Any) -> None:
+    """Raise TypeError for what is no problem."""
+    if isinstance(problem, Formulation):
+        text = "problem must be a Problem, got a Formulation: pass its problem."
+        raise TypeError(text)
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            "problem must be a Problem, such as formulate(inputs, targets, loss, "
+            f"structure).problem of okl.problems, got {type(problem).__name__}."
+        )
 
 
 def solve_path(
