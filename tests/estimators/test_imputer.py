@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer
 
 from okl import OutputKernelImputer, OutputKernelRegressor, OutputKernelRegressorCV
 from okl.kernels import Gaussian, Matern, PerOutput
@@ -170,6 +171,18 @@ def test_a_power_beyond_its_pole_is_no_matter_of_the_user(way):
     whole = load_digits().data[:300, :16]
     filled = OutputKernelImputer(transform_y=way).fit_transform(holes(whole))
     assert np.all(np.isfinite(filled))
+
+
+@pytest.mark.parametrize("transform_y", ["standardize", None, "auto"])
+def test_no_power_is_looked_for_where_none_is_asked_for(transform_y, monkeypatch):
+    def refused(*args, **kwargs):
+        raise AssertionError("a power was fitted")
+
+    monkeypatch.setattr(PowerTransformer, "fit", refused)
+    X, Y, _ = draw(20, 2)
+    inputs = X if transform_y == "auto" else None  # which is "standardize" with inputs
+    model = OutputKernelImputer(OutputKernelRegressor(), transform_y=transform_y)
+    assert model.fit(Y, X=inputs).transform(Y, inputs).shape == (20, 2)
 
 
 def test_a_long_table_is_judged_by_some_rows():

@@ -37,14 +37,14 @@ class ColumnUnits:
     plain : transformer
         To standardised columns, or none.
     power : PowerTransformer
-        Of columns divided by ``sizes``.
+        Of columns divided by ``sizes``; not fitted where it is not asked for.
     sizes : array (n_columns,)
         The median sizes of entries that are not zero: powers of x + 1 are taken, and
         one is to be the same in any unit.
     by_power : array of bool (n_columns,)
         Which columns it transforms.
     lowest, highest : array (n_columns,)
-        The extremes of columns transformed by it.
+        The extremes of columns transformed by it, if it is fitted.
     smallest, largest : array (n_columns,)
         Those of the columns themselves.
     """
@@ -66,8 +66,9 @@ class ColumnUnits:
         for transformer in (plain, power):  # arrays, whatever scikit-learn is set to
             transformer.set_output(transform="default")
         sizes = np.array([_size(column) for column in table.T])
-        power.fit(table / sizes)
-        values = power.transform(table / sizes)
+        values = table
+        if way in ("auto", "yeo-johnson"):  # else it is not used, and takes longest
+            values = power.fit(table / sizes).transform(table / sizes)
         extremes = [
             end(of, axis=0) for of in (values, table) for end in (np.nanmin, np.nanmax)
         ]
