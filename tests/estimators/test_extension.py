@@ -310,6 +310,8 @@ def test_errors_name_the_culprit():
         ValueError, match=r"alpha must be a finite number > 0, got .auto"
     ):
         extend(model, alpha="auto").fit(X, NEW)
+    with pytest.raises(ValueError, match=r"Targets must be numbers, .* y has 'a'"):
+        extend(model).fit(X, np.array(["a", "b"] * 12))
     with pytest.raises(ValueError, match="X has 2 features, but"):
         extend(model).fit(X[:, :2], NEW)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from okl.estimators.frames import checked_numbers
+from okl.estimators.frames import checked_numbers, refuse_text
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
@@ -65,6 +65,7 @@ class NewTargets(NamedTuple):
         X = kept.rows(X)
         if y is None:
             raise ValueError("y is None; give the targets of the new outputs.")
+        refuse_text(y)
         y = checked_numbers(y, "y")
         check_consistent_length(X, y)
         targets, weights = observed_targets(y, sample_weight, names=names)
