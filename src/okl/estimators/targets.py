@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,7 +98,7 @@ def observed_targets(
     y: np.ndarray,
     sample_weight: Any = None,
     tasks: Tasks | None = None,
-    names: np.ndarray | None = None,
+    names: Sequence[Any] | np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return targets and weights, (n_samples, n_outputs) each.
 
