@@ -1,15 +1,15 @@
 """One alpha for all outputs, or one for each.
 
-`OutputKernelRegressorCV("rbf", structure)` with one alpha, and with
-``alpha_per_output=True``, on the same ten shuffled folds, for independent outputs and
-for ``"frobenius"``. The error of a fold is, for each target, the squared error of the
+`OutputKernelRegressorCV("rbf", structure)` with one alpha, with
+``alpha_per_output=True``, and by default, where only outputs that are clearly better
+off so have an alpha of their own, on the same ten shuffled folds, for independent
+outputs and for ``"frobenius"``. The error of a fold is, for each target, the squared error of the
 test rows over that of the mean of the training targets; sums over folds, their roots,
 and the mean over targets give one number for a set (aRRMSE). Columns of X are
 standardised on the training rows; missing inputs are their means.
 
-The change is that of the error of a fold from one alpha to several, the mean over
-folds, ± its standard error as if folds were independent: below zero several are
-better.
+A change is that of the error of a fold from one alpha to several, the mean over folds,
+± its standard error as if folds were independent: below zero several are better.
 """
 
 from __future__ import annotations
@@ -91,15 +91,16 @@ def run() -> None:
         cells: list[object] = []
         for structure in STRUCTURES:
             model = partial(OutputKernelRegressorCV, "rbf", structure)
-            one = errors(model, X, Y, folds)
-            several = errors(partial(model, alpha_per_output=True), X, Y, folds)
-            cells += [one, several, change(one, several)]
+            one = errors(partial(model, alpha_per_output=False), X, Y, folds)
+            each = errors(partial(model, alpha_per_output=True), X, Y, folds)
+            default = errors(model, X, Y, folds)
+            cells += [one, each, change(one, each), default, change(one, default)]
         rows.append((f"{name} ({len(X)}, {X.shape[1]}, {Y.shape[1]})", *cells))
         print(*rows[-1], sep=" | ", flush=True)
     header = [
         f"{structure}: {what}"
         for structure in STRUCTURES
-        for what in ("one alpha", "one each", "change")
+        for what in ("one alpha", "one each", "change", "default", "change")
     ]
     write_page(
         "output_alphas",

@@ -421,7 +421,7 @@ def test_alphas_of_outputs_are_in_the_ratios_of_rows_left_out(weighted):
     assert np.ptp(ridge.alpha_) > 0
     assert_allclose(ratios, ratios[0], rtol=1e-9)
     one = OutputKernelRegressorCV(
-        "linear", "identity", alphas=grid, normalize_y=False
+        "linear", "identity", alphas=grid, alpha_per_output=False, normalize_y=False
     ).fit(X, Y, sample_weight=weights)
     assert model.best_score_ > one.best_score_
     assert certify(model, X, Y, sample_weight=weights).status == "optimal"
@@ -495,4 +495,4 @@ def test_alphas_of_outputs_that_cannot_be():
     with pytest.raises(ValueError, match="'softmax' is one of all outputs together"):
         OutputKernelClassifierCV(alpha_per_output=True).fit(X, np.arange(60) % 3)
     with pytest.raises(ValueError, match="alpha_per_output must be True or False"):
-        OutputKernelRegressorCV(alpha_per_output="yes").fit(X, Y)
+        OutputKernelRegressorCV(alpha_per_output=1).fit(X, Y)

@@ -91,7 +91,7 @@ def write_report(
     settings = {
         "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
         "alphas": f"{search.alphas_.shape[1]} for each structure"
-        + _PER_OUTPUT * search.alpha_per_output,
+        + _PER_OUTPUT * (np.ndim(search.alpha_) > 0),
         "folds": f"{n_folds}, shuffled, the same for all structures{together}",
         "score": f"held-out {score_name}",
     } | _relevances(search, encoded)

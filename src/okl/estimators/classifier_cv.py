@@ -132,7 +132,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         given; for one that is learned a thousandth of what it was learned with, below
         which there is little to find and fits take longest, and a tenth without a
         temperature to choose.
-    alpha_per_output : bool, default=False
+    alpha_per_output : bool or "auto", default=False
         Whether each label, task or class has an alpha of its own, as in
         `OutputKernelRegressorCV`; not with a loss of all classes together, the softmax.
         With two classes there is one output.
@@ -203,7 +203,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         kernels: Any = None,
         alphas: int | Sequence[float] = 13,
         eps: float | None = None,
-        alpha_per_output: bool = False,
+        alpha_per_output: bool | str = False,
         temperature: float | ArrayLike | str = "auto",
         cv: Any = None,
         scoring: Any = None,

@@ -58,7 +58,7 @@ from okl.structures import Structure
 class CrossValidated(OutputKernelModel):
     """Base of the estimators that choose their alpha and structure."""
 
-    alpha_per_output: bool = False
+    alpha_per_output: bool | str = False
     _other_intercept: str | None = None
 
     def __init__(

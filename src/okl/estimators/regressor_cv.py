@@ -59,13 +59,17 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     eps : float, default=1e-5
         The smallest alpha relative to the largest. With a kernel that is learned the
         grid reaches at least to a tenth of the noise found with it.
-    alpha_per_output : bool, default=False
+    alpha_per_output : bool or "auto", default="auto"
         Whether each output has an alpha of its own: that of the grid with the least
         loss on held-out rows, with independent outputs. With other structures, and
         scores, alphas keep their ratios, and one factor of them is chosen. Rows are
         left out one by one in closed form for the squared loss, complete targets and no
-        ``cv``; else they are those of the folds, which takes as many fits again. See
-        also `GradientSearchCV`.
+        ``cv``; else they are those of the folds, which takes as many fits again.
+        ``"auto"`` is for that closed form, and for structures that are known or
+        ``"frobenius"``: an output has an alpha of its own where it is clearly better
+        off with it, by two standard errors of the squared errors of rows left out, and
+        by three in their log likelihood; the others have one in common. See also
+        `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss
@@ -104,7 +108,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     Attributes
     ----------
     alpha_ : float or array (n_outputs,)
-        The alpha chosen.
+        The alpha chosen, an array where outputs have alphas of their own.
     structure_ : Structure
         The structure chosen.
     kernel_ : Kernel, PerOutput or "precomputed"
@@ -193,7 +197,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         kernels: Any = None,
         alphas: int | Sequence[float] = 25,
         eps: float = 1e-5,
-        alpha_per_output: bool = False,
+        alpha_per_output: bool | str = "auto",
         cv: Any = None,
         scoring: Any = None,
         search: str = "staged",

@@ -55,7 +55,7 @@ def has_closed_form(formulation: Formulation) -> bool:
 def leave_one_out(
     inputs: Inputs,
     formulation: Formulation,
-    alphas: Sequence[float],
+    alphas: Sequence[float] | np.ndarray,
     copies: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield the residuals y_i - f_(-i)(x_i) of rows left out, one array an alpha.

@@ -5,19 +5,53 @@ least loss of rows that were held out. For the squared loss these are left out o
 one in closed form where that is exact; else they are those of the folds, each of which
 takes a fit for each alpha of the grid. What outputs differ by stays as it is for every
 structure, and one factor for all of them is chosen with the structure, as one alpha is.
+
+An output that is nearly free of noise loses most of what it could be beside others that
+are little else, if one alpha has to do for all. But where outputs are alike, alphas of
+their own differ by chance, and predict worse. So by default an output leaves the alpha
+of the others only where that is clearly better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from okl.kernels import KernelTerms
-from okl.problems import Formulation, Inputs, Observed
+from okl.losses import Loss
+from okl.numerics.validation import check_flag
+from okl.problems import (
+    Formulation,
+    Inputs,
+    Observed,
+    OutputAlphas,
+    check_sum_over_outputs,
+)
 from okl.selection.leave_one_out import leave_one_out
+
+AUTO = "auto"
+# What an alpha of its own has to be worth to an output: a rise of the log likelihood
+# of the errors of rows left out, and standard errors of what their squares fall by.
+_LIKELIER, _CLEAR = 3.0, 2.0
+
+
+def check_alpha_per_output(alpha_per_output: Any, loss: Loss) -> None:
+    """Raise ValueError for what is no flag nor "auto", or does not suit the loss."""
+    if isinstance(alpha_per_output, str) and alpha_per_output == AUTO:
+        return
+    if isinstance(alpha_per_output, str):
+        raise ValueError(
+            f"alpha_per_output must be True, False or 'auto', got {alpha_per_output!r}."
+        )
+    if check_flag(alpha_per_output, "alpha_per_output"):
+        check_sum_over_outputs(loss)
+
+
+def is_for_each(alpha_per_output: Any) -> bool:
+    """Tell whether each output has an alpha of its own, clearly better or not."""
+    return bool(alpha_per_output) and alpha_per_output != AUTO
 
 
 def check_one_kernel(kernel: Any) -> None:
@@ -70,7 +104,7 @@ class OutputLosses:
 def left_out_losses(
     inputs: Inputs,
     formulation: Formulation,
-    grid: Sequence[float],
+    grid: np.ndarray,
     copies: np.ndarray | None,
 ) -> np.ndarray:
     """Return the squared errors (n_alphas, n_outputs) of rows left out one by one.
@@ -81,13 +115,65 @@ def left_out_losses(
         The kernel on the rows.
     formulation : Formulation
         Of independent outputs; see `okl.selection.leave_one_out.has_closed_form`.
-    grid : sequence of float
+    grid : array (n_alphas,)
     copies : array (n_samples,) or None
         How many times each row is there.
     """
     weights = 1.0 if copies is None else copies[:, None]
     left_out = leave_one_out(inputs, formulation, grid, copies)
     return np.stack([np.sum(weights * r**2, axis=0) for r in left_out])
+
+
+def clear_alphas(
+    observed: Observed,
+    inputs: Inputs,
+    formulation: Formulation,
+    grid: np.ndarray,
+    copies: np.ndarray | None,
+) -> OutputAlphas | None:
+    """Return an alpha for each output, None if no output is clearly better off so.
+
+    An output has one of its own where with it the squared errors of rows left out one
+    by one are lower by `_CLEAR` standard errors of their differences, and the log
+    likelihood of these errors, at their best variance, is higher by `_LIKELIER`. (By
+    the likelihood alone outputs that are alike would often differ.) The others have the
+    alpha of the least sum of their losses.
+
+    Parameters
+    ----------
+    observed : Observed
+        The targets.
+    inputs, formulation, grid, copies
+        As `left_out_losses` takes them.
+    """
+    losses = left_out_losses(inputs, formulation, grid, copies)
+    own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
+    n_rows = len(observed.targets) if copies is None else float(copies.sum())
+    alike, leaving = np.full((2, len(own)), True)
+    while np.any(alike) and np.any(leaving):
+        # those that left have moved the alpha of the others
+        common = int(np.argmin(losses[:, alike].sum(axis=1)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
+        leaving = alike & (gains > _LIKELIER)
+        numbers = np.unique([common, *own[leaving]])
+        residuals = leave_one_out(inputs, formulation, grid[numbers], copies)
+        squares = {i: r**2 for i, r in zip(numbers.tolist(), residuals, strict=True)}
+        for output in np.flatnonzero(leaving).tolist():
+            falls = (squares[common] - squares[int(own[output])])[:, output]
+            leaving[output] = _is_clear(falls, copies)
+        alike &= ~leaving
+    if np.all(alike):
+        return None
+    return OutputAlphas.of(np.where(alike, grid[common], grid[own]), observed)
+
+
+def _is_clear(falls: np.ndarray, copies: np.ndarray | None) -> bool:
+    """Tell whether numbers (n_samples,) are above zero by more than chance."""
+    n_rows = len(falls) if copies is None else copies.sum()
+    mean = np.average(falls, weights=copies)
+    variance = np.average((falls - mean) ** 2, weights=copies) / n_rows
+    return bool(mean > _CLEAR * np.sqrt(variance))
 
 
 def around(grid: np.ndarray, alpha: float) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import eigh
 
+from okl.estimators.search.alphas_of_outputs import is_for_each
 from okl.estimators.search.forecast_memory import (
     grid_length,
     memory_of,
@@ -107,7 +108,8 @@ class Forecast:
         alphas = grid_length(second)
         for size in chosen:
             seconds += _of_trial(second, n, size, structures, alphas, decomposes)
-            if second.alpha_per_output and not (decomposes and second.leaves_one_out):
+            of_folds = not (decomposes and second.leaves_one_out)
+            if is_for_each(second.alpha_per_output) and of_folds:
                 seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
         known = any("known" in s.capabilities for s in structures)
         if decomposes and second.folds is not None and not known:

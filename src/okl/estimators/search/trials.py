@@ -17,7 +17,10 @@ from okl.estimators.output_alphas import at_one_alpha
 from okl.estimators.search.alphas_of_outputs import (
     OutputLosses,
     around,
+    check_alpha_per_output,
     check_one_kernel,
+    clear_alphas,
+    is_for_each,
     left_out_losses,
 )
 from okl.estimators.search.fold_fits import FoldFits
@@ -29,18 +32,13 @@ from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import KernelTerms, PerOutput
-from okl.numerics.validation import check_flag
-from okl.problems import (
-    Inputs,
-    Observed,
-    OutputAlphas,
-    check_sum_over_outputs,
-)
+from okl.problems import Inputs, Observed, OutputAlphas
 from okl.selection.folds import Folds
 from okl.selection.held_out import FoldScores, score_fold, score_left_out
 from okl.selection.leave_one_out import has_closed_form
 from okl.selection.path import alpha_grid
 from okl.structures import Identity, Structure
+from okl.structures.scaled import is_scalable
 
 # Arrays of the size of a kernel matrix that exist while it is decomposed.
 _DECOMPOSED = 3
@@ -64,8 +62,9 @@ class Experiment:
         As in the estimators.
     budget : float
         Bytes that kernel matrices may take.
-    alpha_per_output : bool
-        Whether each output has an alpha of its own.
+    alpha_per_output : bool or "auto"
+        Whether each output has an alpha of its own; "auto" for those that are clearly
+        better off with it, where rows are left out in closed form.
     leaves_one_out : bool
         Whether rows may be left out one by one, where exact, beside the folds.
     """
@@ -81,14 +80,13 @@ class Experiment:
     max_iter: int
     n_jobs: int | None
     budget: float
-    alpha_per_output: bool = False
+    alpha_per_output: bool | str = False
     leaves_one_out: bool = True
     search: str = "staged"
 
     def __post_init__(self) -> None:
         """Check that outputs have a loss each, where they are to have an alpha each."""
-        if check_flag(self.alpha_per_output, "alpha_per_output"):
-            check_sum_over_outputs(self.targets.observed.loss)
+        check_alpha_per_output(self.alpha_per_output, self.targets.observed.loss)
 
     @property
     def tempered(self) -> bool:
@@ -151,7 +149,7 @@ class Experiment:
 
         Those that are clearly behind a rival on the first fold have no scores.
         """
-        if self.alpha_per_output:
+        if is_for_each(self.alpha_per_output):
             check_one_kernel(kernel)
         observed = self.targets.observed
         training = Training.of(
@@ -163,8 +161,8 @@ class Experiment:
         )
         inputs = observed.inputs(training.operator, fit_intercept=self.fit_intercept)
         targets, judge, ratios, given = self.targets, self.judge, None, structures
-        if self.alpha_per_output:
-            alphas = self._alphas_of_outputs(inputs)
+        alphas = self._alphas_of_outputs(kernel, inputs, structures)
+        if alphas is not None:
             targets, structures = at_one_alpha(alphas, targets, structures, kernel)
             observed, judge = targets.observed, replace(judge, units=targets.units)
             ratios = None if alphas.weights is None else 1 / alphas.weights
@@ -172,23 +170,16 @@ class Experiment:
         grids = np.stack(
             [alpha_grid(f.problem, self.alphas, self.eps) for f in formulations]
         )
-        if self.alpha_per_output:
+        if alphas is not None:
             for row, structure in enumerate(given):
                 if "known" in structure.capabilities:
                     grids[row] = around(grids[row], alphas.overall)
         outcomes: list[FoldScores] = []
         if self.folds is None:
             with step("leave-one-out"):
-                outcomes.append(
-                    score_left_out(
-                        inputs,
-                        formulations,
-                        observed.targets,
-                        grids,
-                        judge,
-                        targets.row_weights,
-                    )
-                )
+                left_out = inputs, formulations, observed.targets, grids
+                found = score_left_out(*left_out, judge, targets.row_weights)
+                outcomes.append(found)
         else:
             of_fold = kept if self.tempered else judge
             watch = self._watch(judge, kernel)
@@ -274,13 +265,26 @@ class Experiment:
         tests = [test for _, test in self.folds or []]
         return judged(folds, tests, self.targets.observed, judge)
 
-    def _alphas_of_outputs(self, inputs: Inputs) -> OutputAlphas:
-        """Return the alphas of the least held-out loss of each independent output."""
+    def _alphas_of_outputs(
+        self, kernel: Any, inputs: Inputs, structures: Sequence[Structure]
+    ) -> OutputAlphas | None:
+        """Return the alphas of the least held-out loss of each independent output.
+
+        None where all have one in common.
+        """
+        clear_ones = self.in_eigenbasis([kernel]) and all(map(is_scalable, structures))
+        each = is_for_each(self.alpha_per_output)
+        if not (each or (self.alpha_per_output and clear_ones)):
+            return None
         observed, copies = self.targets.observed, self.targets.row_weights
         formulation = observed.formulate(inputs, Identity())
         grid = alpha_grid(formulation.problem, self.alphas, self.eps)
         if self.leaves_one_out and has_closed_form(formulation):
+            if not each:
+                return clear_alphas(observed, inputs, formulation, grid, copies)
             losses = left_out_losses(inputs, formulation, grid, copies)
+        elif not each:
+            return None
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)

@@ -1,0 +1,172 @@
+"""By default an output has an alpha of its own where it is clearly better off so."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
+
+from okl import OutputKernelClassifierCV, OutputKernelRegressorCV, certify
+from okl.estimators.search import alphas_of_outputs
+from okl.kernels import Gaussian, Linear, PerOutput
+from okl.losses import Squared
+from okl.operators import Dense
+from okl.problems import Inputs, Observed
+from okl.structures import Identity
+
+N = 80
+KERNEL = "rbf"
+
+
+def drawn(*noises, seed=0):
+    """Return rows, and outputs of which as much is noise; of infinite noise all."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2 * N, 4))
+    columns = []
+    for noise in noises:
+        signal = np.sin(X[:, 0]) + rng.normal() * X[:, 1]
+        of_noise = rng.normal(size=len(X))
+        columns.append(of_noise if np.isinf(noise) else signal + noise * of_noise)
+    return X, np.column_stack(columns)
+
+
+def quiet(model, X, Y, **given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # alphas at the end of their grid
+        return model.fit(X, Y, **given)
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_an_output_beside_noise_keeps_what_it_is_alone(structure, weighted):
+    X, Y = drawn(0.1, np.inf, np.inf)
+    given = {"sample_weight": np.tile([1.0, 2.0], N // 2)} if weighted else {}
+
+    def error(**options):
+        model = OutputKernelRegressorCV(KERNEL, structure, **options)
+        quiet(model, X[:N], Y[:N], **given)
+        assert certify(model, X[:N], Y[:N], **given).status == "optimal"
+        return np.mean((model.predict(X[N:])[:, 0] - Y[N:, 0]) ** 2), model.alpha_
+
+    default, alphas = error()
+    # the two of noise have one in common
+    assert alphas[0] < alphas[1] / 10
+    assert alphas[1] == alphas[2]
+    assert default < 0.7 * error(alpha_per_output=False)[0]
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius", "mean"])
+def test_outputs_that_are_alike_are_fitted_as_without_it(structure):
+    X, Y = drawn(0.5, 0.5, 0.5)
+    models = [
+        quiet(OutputKernelRegressorCV(KERNEL, structure, **options), X, Y)
+        for options in ({}, {"alpha_per_output": False})
+    ]
+    assert np.ndim(models[0].alpha_) == 0
+    assert_array_equal(models[0].predict(X), models[1].predict(X))
+    assert_array_equal(models[0].alphas_, models[1].alphas_)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": KFold(3)},
+        {"loss": "huber"},
+        {"structures": ["identity", "low_rank"]},
+        {"kernel": PerOutput([Gaussian(0.3), Gaussian(0.2), Linear()])},
+        {"kernel": ["rbf", "linear"]},
+        {"alphas": [0.1]},
+    ],
+    ids=str,
+)
+def test_elsewhere_there_is_one_alpha(options):
+    X, Y = drawn(0.1, np.inf, np.inf)
+    if isinstance(options.get("kernel"), list):
+        options = options | {"structures": [["identity", "identity"]]}
+    options = {"kernel": KERNEL, "structures": "identity", "alphas": 4} | options
+    assert np.ndim(quiet(OutputKernelRegressorCV(**options), X, Y).alpha_) == 0
+    Y[::5, 0] = np.nan
+    holed = OutputKernelRegressorCV(KERNEL, "identity", alphas=4)
+    assert np.ndim(quiet(holed, X, Y).alpha_) == 0
+
+
+def test_the_order_and_the_units_of_outputs_do_not_matter():
+    X, Y = drawn(0.1, np.inf, 0.2, np.inf)
+    alphas = quiet(OutputKernelRegressorCV(KERNEL, "identity"), X, Y).alpha_
+    order = [2, 1, 3, 0]
+    moved = Y[:, order] * [1e3, 1.0, 1e-2, 5.0] + [0.0, 3.0, -1.0, 7.0]
+    found = quiet(OutputKernelRegressorCV(KERNEL, "identity"), X, moved).alpha_
+    assert_allclose(found, alphas[order], rtol=1e-9)
+
+
+def chosen(monkeypatch, residuals, copies=None):
+    """Return the alphas for residuals (n_alphas, n_samples, n_outputs) left out."""
+    grid = np.geomspace(10.0, 0.1, len(residuals))
+
+    def left_out(inputs, formulation, alphas, copies=None):
+        return (residuals[np.argmin(np.abs(grid - alpha))] for alpha in alphas)
+
+    monkeypatch.setattr(alphas_of_outputs, "leave_one_out", left_out)
+    n, m = residuals.shape[1:]
+    observed = Observed(np.zeros((n, m)), Squared())
+    inputs = Inputs.of(Dense(np.eye(n)), fit_intercept=False)
+    formulation = observed.formulate(inputs, Identity())
+    found = alphas_of_outputs.clear_alphas(observed, inputs, formulation, grid, copies)
+    if found is None:
+        return None
+    return np.round(found.overall / found.weights / found.overall, 6) * found.overall
+
+
+def alike(n, m, n_alphas=3):
+    """Return errors of which those of the middle alpha are least, for all outputs."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([1.2, 1.0, 1.2])[:n_alphas, None, None]
+    return sizes * rng.normal(size=(n, m))
+
+
+def test_it_has_to_be_better_row_by_row(monkeypatch):
+    n = 50
+    residuals = alike(n, 6)
+    assert chosen(monkeypatch, residuals) is None
+    # a tenth less in each row is clear, and half of it in one row is not
+    residuals[2, :, 0] = 0.9 * residuals[1, :, 0]
+    assert np.ptp(chosen(monkeypatch, residuals)) > 0
+    residuals[2, :, 0] = residuals[1, :, 0]
+    residuals[:2, 7, 0] = 6.0
+    residuals[2, 7, 0] = 0.0
+    assert chosen(monkeypatch, residuals) is None
+
+
+def test_it_has_to_be_likelier(monkeypatch):
+    # a hundredth less in each row is no chance, but says little
+    residuals = alike(50, 3)
+    residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
+    assert chosen(monkeypatch, residuals) is None
+    # of many rows it says enough
+    residuals = alike(1000, 3)
+    residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
+    assert np.ptp(chosen(monkeypatch, residuals)) > 0
+    # a weight is so many rows
+    residuals = alike(50, 3)
+    residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
+    assert np.ptp(chosen(monkeypatch, residuals, np.full(50, 20.0))) > 0
+
+
+def test_those_that_leave_move_the_alpha_of_the_others(monkeypatch):
+    # a large output decides for all until it has left
+    residuals = alike(60, 3)
+    residuals[0, :, 0] = 100 * residuals[1, :, 0]
+    residuals[1, :, 0] = 50 * residuals[1, :, 0]
+    residuals[2, :, 0] = 0.8 * residuals[1, :, 0]
+    alphas = chosen(monkeypatch, residuals)
+    assert alphas[0] < alphas[1] == alphas[2]
+    assert_allclose(alphas[1] / alphas[0], 10.0, rtol=1e-5)
+
+
+def test_what_is_no_choice_is_refused():
+    X, Y = drawn(0.1, 0.1)
+    with pytest.raises(ValueError, match="must be True, False or 'auto', got 'yes'"):
+        OutputKernelRegressorCV(KERNEL, alpha_per_output="yes").fit(X, Y)
+    classes = OutputKernelClassifierCV(KERNEL, alpha_per_output="auto", alphas=3)
+    assert np.ndim(quiet(classes, X, (Y[:, 0] > 0).astype(int)).alpha_) == 0
