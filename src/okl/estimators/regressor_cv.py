@@ -67,9 +67,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         ``cv``; else they are those of the folds, which takes as many fits again.
         ``"auto"`` is for that closed form, and for structures that are known or
         ``"frobenius"``: an output has an alpha of its own where it is clearly better
-        off with it, by two standard errors of the squared errors of rows left out, and
-        by three in their log likelihood; the others have one in common. See also
-        `GradientSearchCV`.
+        off with it, by a fall of the squared errors of rows left out that chance gives
+        to any of the outputs one time in forty, and by three in their log likelihood;
+        the others have one in common. See also `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from okl.kernels import KernelTerms
 from okl.losses import Loss
@@ -33,8 +34,9 @@ from okl.selection.leave_one_out import leave_one_out
 
 AUTO = "auto"
 # What an alpha of its own has to be worth to an output: a rise of the log likelihood
-# of the errors of rows left out, and standard errors of what their squares fall by.
-_LIKELIER, _CLEAR = 3.0, 2.0
+# of the errors of rows left out, and a fall of their squares that chance hardly ever
+# gives to any of the outputs.
+_LIKELIER, _CHANCE = 3.0, 0.025
 
 
 def check_alpha_per_output(alpha_per_output: Any, loss: Loss) -> None:
@@ -134,10 +136,9 @@ def clear_alphas(
     """Return an alpha for each output, None if no output is clearly better off so.
 
     An output has one of its own where with it the squared errors of rows left out one
-    by one are lower by `_CLEAR` standard errors of their differences, and the log
-    likelihood of these errors, at their best variance, is higher by `_LIKELIER`. (By
-    the likelihood alone outputs that are alike would often differ.) The others have the
-    alpha of the least sum of their losses.
+    by one are lower by more than chance, and their log likelihood, at their best
+    variance, is higher by `_LIKELIER`. (By the likelihood alone outputs that are alike
+    would often differ.) The others have the alpha of the least sum of their losses.
 
     Parameters
     ----------
@@ -149,6 +150,7 @@ def clear_alphas(
     losses = left_out_losses(inputs, formulation, grid, copies)
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
     n_rows = len(observed.targets) if copies is None else float(copies.sum())
+    errors = float(t.isf(_CHANCE / len(own), max(n_rows - 1, 1)))
     alike, leaving = np.full((2, len(own)), True)
     while np.any(alike) and np.any(leaving):
         # those that left have moved the alpha of the others
@@ -161,19 +163,19 @@ def clear_alphas(
         squares = {i: r**2 for i, r in zip(numbers.tolist(), residuals, strict=True)}
         for output in np.flatnonzero(leaving).tolist():
             falls = (squares[common] - squares[int(own[output])])[:, output]
-            leaving[output] = _is_clear(falls, copies)
+            leaving[output] = _mean_in_errors(falls, copies) > errors
         alike &= ~leaving
     if np.all(alike):
         return None
     return OutputAlphas.of(np.where(alike, grid[common], grid[own]), observed)
 
 
-def _is_clear(falls: np.ndarray, copies: np.ndarray | None) -> bool:
-    """Tell whether numbers (n_samples,) are above zero by more than chance."""
-    n_rows = len(falls) if copies is None else copies.sum()
-    mean = np.average(falls, weights=copies)
-    variance = np.average((falls - mean) ** 2, weights=copies) / n_rows
-    return bool(mean > _CLEAR * np.sqrt(variance))
+def _mean_in_errors(values: np.ndarray, copies: np.ndarray | None) -> float:
+    """Return the mean of numbers (n_samples,) over its standard error."""
+    n_rows = len(values) if copies is None else float(copies.sum())
+    mean = np.average(values, weights=copies)
+    variance = np.average((values - mean) ** 2, weights=copies) / max(n_rows - 1, 1)
+    return float(mean / np.sqrt(variance)) if variance > 0 else float(np.inf * mean)
 
 
 def around(grid: np.ndarray, alpha: float) -> np.ndarray:
