@@ -22,6 +22,18 @@ from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.kernels import KernelTerms
 
+# The ends of a grid of alphas, and what to think of a choice there.
+_LARGEST = (
+    "largest",
+    "Give larger alphas, unless the inputs may tell little of the targets: then "
+    "held-out rows are predicted best by hardly more than their mean.",
+)
+_SMALLEST = (
+    "smallest",
+    "Give smaller alphas, unless rows are few: then it may be by chance that held-out "
+    "rows are predicted best by a model that hardly smoothes.",
+)
+
 
 def notes(
     model: Any, trial: Trial, largest_gap: float, search: Search, y: np.ndarray
@@ -82,12 +94,9 @@ def _edge(trial: Trial, *, low_enough: bool) -> Iterator[tuple[type[Warning], st
     others = np.delete(means, column)
     if np.any(others == means[column]):  # as good inside the grid
         return
-    end, change = ("largest", "larger") if column == 0 else ("smallest", "smaller")
-    yield (
-        UserWarning,
-        f"The alpha chosen, {alphas[column]:.3g}, is the {end} of its grid; a better "
-        f"one may lie beyond. Give {change} alphas.",
-    )
+    end, meaning = _LARGEST if column == 0 else _SMALLEST
+    chosen = f"The alpha chosen, {alphas[column]:.3g}, is the {end} of its grid"
+    yield UserWarning, f"{chosen}; a better one may lie beyond. {meaning}"
 
 
 def _unseen(
