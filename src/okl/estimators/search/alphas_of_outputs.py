@@ -158,24 +158,26 @@ def clear_alphas(
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
         leaving = alike & (gains > _LIKELIER)
-        numbers = np.unique([common, *own[leaving]])
-        residuals = leave_one_out(inputs, formulation, grid[numbers], copies)
-        squares = {i: r**2 for i, r in zip(numbers.tolist(), residuals, strict=True)}
-        for output in np.flatnonzero(leaving).tolist():
-            falls = (squares[common] - squares[int(own[output])])[:, output]
-            leaving[output] = _mean_in_errors(falls, copies) > errors
+        numbers = np.array([common, *np.unique(own[leaving])])
+        left_out = leave_one_out(inputs, formulation, grid[numbers], copies)
+        before = next(left_out)
+        for number, after in zip(numbers[1:], left_out, strict=True):
+            some = leaving & (own == number)
+            falls = before[:, some] ** 2 - after[:, some] ** 2
+            leaving[some] = _means_in_errors(falls, copies) > errors
         alike &= ~leaving
     if np.all(alike):
         return None
     return OutputAlphas.of(np.where(alike, grid[common], grid[own]), observed)
 
 
-def _mean_in_errors(values: np.ndarray, copies: np.ndarray | None) -> float:
-    """Return the mean of numbers (n_samples,) over its standard error."""
-    n_rows = len(values) if copies is None else float(copies.sum())
-    mean = np.average(values, weights=copies)
-    variance = np.average((values - mean) ** 2, weights=copies) / max(n_rows - 1, 1)
-    return float(mean / np.sqrt(variance)) if variance > 0 else float(np.inf * mean)
+def _means_in_errors(rows: np.ndarray, copies: np.ndarray | None) -> np.ndarray:
+    """Return the means of the columns over their standard errors."""
+    n_rows = len(rows) if copies is None else float(copies.sum())
+    means = np.average(rows, axis=0, weights=copies)
+    variances = np.average((rows - means) ** 2, axis=0, weights=copies)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return means / np.sqrt(variances / max(n_rows - 1, 1))
 
 
 def around(grid: np.ndarray, alpha: float) -> np.ndarray:
