@@ -68,7 +68,9 @@ def fit(
         typer.Option(
             "--alpha-per-output",
             help="Give each output, label or task an alpha of its own, chosen by rows "
-            "left out; not with softmax, which is no sum over outputs.",
+            "left out; not with softmax, which is no sum over outputs. By default those"
+            " have one that are clearly better off so, with the squared loss and all "
+            "targets; --set alpha_per_output=False gives all outputs the same.",
         ),
     ] = False,
     loss: Annotated[

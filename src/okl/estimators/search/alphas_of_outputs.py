@@ -22,7 +22,6 @@ from scipy.stats import t
 
 from okl.kernels import KernelTerms
 from okl.losses import Loss
-from okl.numerics.validation import check_flag
 from okl.problems import (
     Formulation,
     Inputs,
@@ -43,11 +42,11 @@ def check_alpha_per_output(alpha_per_output: Any, loss: Loss) -> None:
     """Raise ValueError for what is no flag nor "auto", or does not suit the loss."""
     if isinstance(alpha_per_output, str) and alpha_per_output == AUTO:
         return
-    if isinstance(alpha_per_output, str):
+    if not isinstance(alpha_per_output, bool | np.bool_):
         raise ValueError(
             f"alpha_per_output must be True, False or 'auto', got {alpha_per_output!r}."
         )
-    if check_flag(alpha_per_output, "alpha_per_output"):
+    if alpha_per_output:
         check_sum_over_outputs(loss)
 
 
