@@ -3,10 +3,10 @@
 `OutputKernelRegressorCV("rbf", structure)` with one alpha, with
 ``alpha_per_output=True``, and by default, where only outputs that are clearly better
 off so have an alpha of their own, on the same ten shuffled folds, for independent
-outputs and for ``"frobenius"``. The error of a fold is, for each target, the squared error of the
-test rows over that of the mean of the training targets; sums over folds, their roots,
-and the mean over targets give one number for a set (aRRMSE). Columns of X are
-standardised on the training rows; missing inputs are their means.
+outputs and for ``"frobenius"``. The error of a fold is, for each target, the squared
+error of the test rows over that of the mean of the training targets; sums over folds,
+their roots, and the mean over targets give one number for a set (aRRMSE). Columns of X
+are standardised on the training rows; missing inputs are their means.
 
 A change is that of the error of a fold from one alpha to several, the mean over folds,
 ± its standard error as if folds were independent: below zero several are better.
