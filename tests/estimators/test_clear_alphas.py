@@ -147,10 +147,13 @@ def test_it_has_to_be_likelier(monkeypatch):
     residuals = alike(1000, 3)
     residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
     assert np.ptp(chosen(monkeypatch, residuals)) > 0
-    # a weight is so many rows
+    # a weight is so many rows, but for what all have in common
     residuals = alike(50, 3)
     residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
-    assert np.ptp(chosen(monkeypatch, residuals, np.full(50, 20.0))) > 0
+    weights = np.append(np.full(49, 20.0), 1.0)
+    assert np.ptp(chosen(monkeypatch, residuals, weights)) > 0
+    for factor in (20.0, 0.01):
+        assert chosen(monkeypatch, residuals, np.full(50, factor)) is None
 
 
 def test_those_that_leave_move_the_alpha_of_the_others(monkeypatch):

@@ -29,7 +29,7 @@ from okl.problems import (
     OutputAlphas,
     check_sum_over_outputs,
 )
-from okl.selection.leave_one_out import leave_one_out
+from okl.selection.leave_one_out import counted_copies, leave_one_out
 
 AUTO = "auto"
 # What an alpha of its own has to be worth to an output: a rise of the log likelihood
@@ -148,7 +148,9 @@ def clear_alphas(
     """
     losses = left_out_losses(inputs, formulation, grid, copies)
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
-    n_rows = len(observed.targets) if copies is None else float(copies.sum())
+    n_rows = float(len(observed.targets))
+    if copies is not None:
+        n_rows = float(counted_copies(copies[copies > 0]).sum())
     errors = float(t.isf(_CHANCE / len(own), max(n_rows - 1, 1)))
     alike, leaving = np.full((2, len(own)), True)
     while np.any(alike) and np.any(leaving):
@@ -163,16 +165,17 @@ def clear_alphas(
         for number, after in zip(numbers[1:], left_out, strict=True):
             some = leaving & (own == number)
             falls = before[:, some] ** 2 - after[:, some] ** 2
-            leaving[some] = _means_in_errors(falls, copies) > errors
+            leaving[some] = _means_in_errors(falls, copies, n_rows) > errors
         alike &= ~leaving
     if np.all(alike):
         return None
     return OutputAlphas.of(np.where(alike, grid[common], grid[own]), observed)
 
 
-def _means_in_errors(rows: np.ndarray, copies: np.ndarray | None) -> np.ndarray:
+def _means_in_errors(
+    rows: np.ndarray, copies: np.ndarray | None, n_rows: float
+) -> np.ndarray:
     """Return the means of the columns over their standard errors."""
-    n_rows = len(rows) if copies is None else float(copies.sum())
     means = np.average(rows, axis=0, weights=copies)
     variances = np.average((rows - means) ** 2, axis=0, weights=copies)
     with np.errstate(divide="ignore", invalid="ignore"):
