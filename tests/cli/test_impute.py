@@ -36,8 +36,10 @@ def test_without_inputs(okl, holes, tmp_path):
     filled = pd.read_csv(out)
     assert list(filled) == [*table, "y_a_std", "y_b_std", "y_c_std"]
     expected, std = OutputKernelImputer().fit_transform(table[TARGETS], return_std=True)
-    np.testing.assert_allclose(filled[TARGETS], expected, rtol=1e-9)
-    np.testing.assert_allclose(filled[[f"{n}_std" for n in TARGETS]], std, rtol=1e-9)
+    # as near as two fits to the tolerance are
+    np.testing.assert_allclose(filled[TARGETS], expected, rtol=1e-6)
+    std_columns = [f"{name}_std" for name in TARGETS]
+    np.testing.assert_allclose(filled[std_columns], std, rtol=1e-5)
     assert filled["town"].equals(table["town"])
     empty = table[TARGETS].isna().to_numpy()
     some = empty & ~empty.all(axis=1)[:, None]
