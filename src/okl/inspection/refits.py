@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,26 +44,21 @@ def parts_of(
 
 
 def refit(
-    model: Any,
-    X: Any,
-    y: Any,
-    counts: np.ndarray,
-    sample_weight: np.ndarray | None,
-    task: np.ndarray | None,
+    fitted: Callable[[np.ndarray], Any], counts: np.ndarray
 ) -> tuple[np.ndarray, bool, np.ndarray | None]:
-    """Return `output_kernels_of` a fit to rows as often as they count."""
-    return output_kernels_of(fitted_to(model, X, y, counts, sample_weight, task))
+    """Return `output_kernels_of` what is fitted to rows as often as they count."""
+    return output_kernels_of(fitted(counts))
 
 
 def fitted_to(
     model: Any,
     X: Any,
     y: Any,
-    counts: np.ndarray,
     sample_weight: np.ndarray | None,
     task: np.ndarray | None,
+    counts: np.ndarray,
 ) -> Any:
-    """Fit to rows as often as they count."""
+    """Return a clone fitted to rows as often as they count."""
     rows = np.flatnonzero(counts)
     X, y = _safe_split(model, X, y, rows)
     weights: Any = counts[rows].astype(np.float64)

@@ -158,8 +158,8 @@ def output_kernel_stability(
     strata, seen = parts_of(model, y, weights, task)
     counts = _counts(method, n_resamples, strata, seen, groups, random_state)
 
-    once = np.ones(len(seen), dtype=int)
-    first = fitted_to(model, X, y, once, weights, task)
+    fitted = partial(fitted_to, model, X, y, weights, task)
+    first = fitted(np.ones(len(seen), dtype=int))
     model.kernel = first.kernel_  # a gamma of "scale" is that of all rows
     estimate, _, names = output_kernels_of(first)
     m = estimate.shape[-1]
@@ -172,10 +172,9 @@ def output_kernel_stability(
         f"The output kernels of {n_resamples} refits with {m} outputs",
         "Use fewer resamples.",
     )
-    again = partial(refit, model, X, y, sample_weight=weights, task=task)
     with warnings.catch_warnings():  # said once, of the fit to all rows
         warnings.simplefilter("ignore")
-        refits = Parallel(n_jobs)(delayed(again)(counts=count) for count in counts)
+        refits = Parallel(n_jobs)(delayed(refit)(fitted, count) for count in counts)
     n_failed = sum(bad for _, bad, _ in refits)
     if n_failed:
         warnings.warn(

@@ -1,4 +1,4 @@
-"""The checks of what a problem is made of, beside a fit they cost nothing."""
+"""Checks of what a problem is made of. A fit takes far longer than they do."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _check_targets(targets: Any, n_samples: int) -> None:
             "them, for instance to float64."
         )
     if not xp.all(xp.isfinite(targets)):
-        # caught where hyperparameters lead to them
+        # a ValueError that searches expect, as numbers of theirs may overflow
         raise np.linalg.LinAlgError(
             "targets have entries that are NaN or infinite; give finite ones, and a "
             "missing target as any number of weight zero."

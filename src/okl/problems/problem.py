@@ -178,7 +178,7 @@ class Problem(TargetsLoss):
         """
         if predictions is None:
             predictions = self.entries.predictions(theta)
-        seen = self.centered and intercept is not None
+        shifted = self.centered and intercept is not None
         primal, dual = bounds(
             self.entries,
             self.targets,
@@ -189,7 +189,7 @@ class Problem(TargetsLoss):
             structure=self.structure,
             loss=self.loss,
             weights=self.weights,
-            intercept=self.entries.spread(intercept) if seen else 0.0,
+            intercept=self.entries.spread(intercept) if shifted else 0.0,
             free_intercept=self.centered,
             dual_point=dual_point,
         )

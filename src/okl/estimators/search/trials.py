@@ -272,19 +272,19 @@ class Experiment:
 
         None where all have one in common.
         """
-        clear_ones = self.in_eigenbasis([kernel]) and all(map(is_scalable, structures))
         each = is_for_each(self.alpha_per_output)
-        if not (each or (self.alpha_per_output and clear_ones)):
+        exact = self.in_eigenbasis([kernel]) and all(map(is_scalable, structures))
+        if not (each or (self.alpha_per_output and exact)):
             return None
         observed, copies = self.targets.observed, self.targets.row_weights
         formulation = observed.formulate(inputs, Identity())
         grid = alpha_grid(formulation.problem, self.alphas, self.eps)
-        if self.leaves_one_out and has_closed_form(formulation):
-            if not each:
-                return clear_alphas(observed, inputs, formulation, grid, copies)
+        closed_form = self.leaves_one_out and has_closed_form(formulation)
+        if not each:
+            known = observed, inputs, formulation, grid, copies
+            return clear_alphas(*known) if closed_form else None
+        if closed_form:
             losses = left_out_losses(inputs, formulation, grid, copies)
-        elif not each:
-            return None
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)
