@@ -88,6 +88,7 @@ class Loss(Component, ABC):
         - ``"proximal"``: V has kinks, or few curved entries, and its Moreau envelope is
           known (`okl.losses.envelope`);
         - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
+        - ``"differences"``: V sees differences of the scores of a row alone;
         - ``"probabilities"``: scores stand for probabilities;
         - ``"sets"``: of a row may be known a set of classes only (`expected`).
     coding : LabelCoding or None

@@ -39,7 +39,7 @@ class Softmax(Loss):
 
     name: ClassVar[str | None] = "softmax"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"smooth", "classification", "probabilities", "sets"}
+        {"smooth", "differences", "classification", "probabilities", "sets"}
     )
     coding: ClassVar[LabelCoding] = OneHot()
     largest_curvature: ClassVar[float] = 0.5

@@ -72,7 +72,7 @@ class Interior(WithBarrier):
 
     def split(self, columns: Array) -> Array:
         """Return columns for the complement of the direction 1, if it is set apart."""
-        return columns if self.mean is None else reflect_columns(columns)[:, 1:]
+        return columns if self.mean is None else differences(columns)
 
     def whole(self, values: Array, vectors: Array) -> tuple[Array, Array]:
         """Return eigenvalues and eigenvectors with the direction 1 put back."""
@@ -203,6 +203,14 @@ def reflect_columns(rows: Array) -> Array:
     normal = normal + xp.eye(1, m, dtype=rows.dtype)[0, :]
     # |normal|^2 = 2 - 2 / sqrt(m)
     return rows - (rows @ normal)[:, None] * (normal / (1 - m**-0.5))
+
+
+def differences(rows: Array) -> Array:
+    """Return rows (n, m) times Q (m, m - 1), an orthonormal basis of what sums to zero.
+
+    It is the same at each call.
+    """
+    return reflect_columns(rows)[:, 1:]
 
 
 def _sum(array: Array) -> float:

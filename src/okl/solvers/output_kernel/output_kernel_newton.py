@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from types import NoneType
 from typing import ClassVar
 
-from okl.numerics.arrays import eigh, namespace, symmetric
+from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
 from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Free, Region, WithBarrier
@@ -30,7 +30,11 @@ from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.output_kernel.alternation import alternate
 from okl.solvers.output_kernel.dual_newton import dual_newton
-from okl.solvers.output_kernel.value_function import NewtonIterate, ValueFunction
+from okl.solvers.output_kernel.value_function import (
+    NewtonIterate,
+    ValueFunction,
+    first_iterate,
+)
 from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
@@ -117,17 +121,13 @@ def _primal_newton(
     smooth = ValueFunction(prepared.eigenvalues, targets, alpha)
     size = targets.shape[1]
     xp = namespace(targets)
-    identity = xp.eye(size, dtype=targets.dtype)
     only = region.only(size)
     if only is not None:
         values = xp.full((size,), only, dtype=targets.dtype)
+        identity = xp.eye(size, dtype=targets.dtype)
         yield _certified(prepared, region, alpha, Decomposed(values, identity))
         return
-    region, scale = _cold(smooth, region)
-    first = Decomposed(xp.full((size,), scale, dtype=targets.dtype), identity)
-    if start is not None:
-        region, first = region.warm(start) or (region, first)
-    for iterate in newton(smooth, region, first):
+    for iterate in newton(smooth, *first_iterate(*smooth, region, start)):
         model = _certified(prepared, region, alpha, iterate.kernel)
         cut = region.cut(iterate.kernel.values)
         if cut is not None:  # it may be better
@@ -136,20 +136,6 @@ def _primal_newton(
             if other.gap < model.gap:
                 model = other._replace(start=iterate.kernel)
         yield model
-
-
-def _cold(smooth: ValueFunction, region: WithBarrier) -> tuple[WithBarrier, float]:
-    """Return the region, and the eigenvalue of a multiple of I to start from."""
-    d, targets, alpha = smooth
-    xp = namespace(d)
-    _, vectors = eigh(symmetric(targets.T @ (d * targets)))
-    energy = d * (targets @ vectors[:, -1:]) ** 2
-
-    def power(eigenvalue: float) -> float:
-        return float(xp.sum(energy / (d * eigenvalue + alpha) ** 2))
-
-    guess = (float(xp.sum(energy)) / alpha) ** 0.5
-    return region.cold(targets.shape[1], power, guess)
 
 
 def _certified(

@@ -16,7 +16,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from okl.numerics.arrays import Array, inner, symmetric
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
+from okl.optimization.regions import Decomposed, WithBarrier
 from okl.output_kernels import SpectralKernel
 
 
@@ -44,27 +45,55 @@ class ValueFunction(NamedTuple):
     targets: Array
     alpha: float
 
-    def at(self, values: Array, vectors: Array) -> _Fitted:
+    def at(self, values: Array, vectors: Array) -> Fitted:
         """Solve for C."""
         inverse = 1 / (self.eigenvalues * values + self.alpha)
         targets = self.targets @ vectors
         dual = targets * inverse
-        return _Fitted(inner(dual, targets) / 2, dual, self.eigenvalues * dual, inverse)
+        return Fitted(inner(dual, targets) / 2, dual, self.eigenvalues * dual, inverse)
 
 
-class _Fitted:
-    """C, KC and the divisor, in the eigenbases of K and L."""
+class Fitted:
+    """phi / alpha at L, with C, KC and the divisor, in the eigenbases of K and L."""
 
     def __init__(self, value: float, dual: Array, scaled: Array, inverse: Array):
         self.value = value
         self.moment = dual.T @ scaled
-        self._scaled = scaled
-        self._inverse = inverse
+        self.dual, self.scaled, self.inverse = dual, scaled, inverse
 
     @cached_property
     def diagonal(self) -> Array:
-        return symmetric((self._scaled**2).T @ self._inverse)
+        """About the second derivative along each entry."""
+        return symmetric((self.scaled**2).T @ self.inverse)
 
     def curvature(self, direction: Array) -> Array:
-        change = (self._scaled @ direction) * self._inverse
-        return symmetric(self._scaled.T @ change)
+        """Return the second derivative times a symmetric matrix."""
+        change = (self.scaled @ direction) * self.inverse
+        return symmetric(self.scaled.T @ change)
+
+
+def first_iterate(
+    eigenvalues: Array,
+    targets: Array,
+    alpha: float,
+    region: WithBarrier,
+    start: Decomposed | None,
+) -> tuple[WithBarrier, Decomposed]:
+    """Return the region, and the L that Newton's method starts from.
+
+    One optimal nearby, if that is near enough, else a multiple of I. Eigenvalues are
+    (k, 1) and targets (k, m), as the function phi has them.
+    """
+    xp, size = namespace(targets), targets.shape[1]
+    _, vectors = eigh(symmetric(targets.T @ (eigenvalues * targets)))
+    energy = eigenvalues * (targets @ vectors[:, -1:]) ** 2
+
+    def power(eigenvalue: float) -> float:
+        return float(xp.sum(energy / (eigenvalues * eigenvalue + alpha) ** 2))
+
+    guess = (float(xp.sum(energy)) / alpha) ** 0.5
+    region, scale = region.cold(size, power, guess)
+    if start is not None and (warm := region.warm(start)) is not None:
+        return warm
+    values = xp.full((size,), scale, dtype=targets.dtype)
+    return region, Decomposed(values, xp.eye(size, dtype=targets.dtype))

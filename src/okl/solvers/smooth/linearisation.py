@@ -37,6 +37,11 @@ from okl.operators import Dense, Operator
 from okl.output_kernels import OutputKernel
 from okl.problems import Inputs, Problem, formulate
 from okl.solvers.request import Request
+from okl.solvers.smooth.differences import (
+    best_differences,
+    seen_by_loss,
+    sees_differences,
+)
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.squared_loss import SQUARED_LOSS
 from okl.solvers.table import first_that_fits
@@ -76,9 +81,12 @@ class Linearisation:
             self.problem.structure,
             reduce=m > k,  # a basis that turns from round to round would void the start
         )
+        request = Request(alpha / h, tol, _STEPS, start if m <= k else None)
+        if sees_differences(self.problem):
+            best = best_differences(formulation.problem, request)
+            return Minimiser(h, alpha, *best, rank_limited=False)
         solver = first_that_fits(SQUARED_LOSS, formulation.problem, n_alphas=2)
         assert solver is not None
-        request = Request(alpha / h, tol, _STEPS, start if m <= k else None)
         solution = solver.solve(solver.prepare(formulation.problem), request)
         kernel = formulation.output_kernel(solution.output_kernel)
         theta = formulation.coefficients(solution.dual_coef)
@@ -127,6 +135,7 @@ class AllColumns:
     ) -> float:
         """Return the change of the gradient over that of the predictions."""
         ahead = here.scores.predictions - last.scores.predictions
+        ahead = seen_by_loss(last.problem, ahead)
         turned = here.scores.gradient - last.scores.gradient
         squares = inner(ahead, ahead)
         return (inner(turned, turned) / squares) ** 0.5 if squares > 0 else inf
@@ -201,6 +210,7 @@ class SomeColumns:
 
         h = found.h
         moving = last.fitted - last.operator @ found.coefficients
+        moving = seen_by_loss(last.problem, moving)
         foreseen = last.dual + moving * (h / found.alpha)
         before = along(last.dual)
         predicted = before - along(foreseen)
