@@ -71,6 +71,22 @@ def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
     assert said < 4 * peak
 
 
+def test_memory_of_the_decomposition_that_says_the_alphas_of_outputs():
+    # it is kept for the fit to all rows, beside the folds
+    rng = np.random.default_rng(0)
+    n = 500
+    rows = rng.normal(size=(n, 5))
+    targets = np.sin(rows[:, :2]) + 0.1 * rng.normal(size=(n, 2))
+    said, peaks = {}, {}
+    for each in (False, "auto"):
+        search = regressor("rbf", "frobenius", cv=None, alpha_per_output=each)
+        said[each] = search.forecast(rows, targets).memory
+        peaks[each] = peak_of(search, rows, targets)
+        assert peaks[each] / 1.2 < said[each] < 1.5 * peaks[each]
+    assert peaks["auto"] - peaks[False] > 4 * n**2
+    assert said["auto"] - said[False] > 4 * n**2
+
+
 def test_memory_of_the_systems_of_outputs_that_are_related():
     rng = np.random.default_rng(0)
     n = 200

@@ -14,6 +14,7 @@ of the others only where that is clearly better.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ from okl.problems import (
     check_sum_over_outputs,
 )
 from okl.selection.leave_one_out import counted_copies, leave_one_out
+from okl.structures import Structure
+from okl.structures.scaled import is_scalable
 
 AUTO = "auto"
 # What an alpha of its own has to be worth to an output: a rise of the log likelihood
@@ -53,6 +56,19 @@ def check_alpha_per_output(alpha_per_output: Any, loss: Loss) -> None:
 def is_for_each(alpha_per_output: Any) -> bool:
     """Tell whether each output has an alpha of its own, clearly better or not."""
     return bool(alpha_per_output) and alpha_per_output != AUTO
+
+
+def seeks_alphas(
+    alpha_per_output: Any, structures: Sequence[Structure], *, exact: bool
+) -> bool:
+    """Tell whether outputs may have alphas of their own, with all of these structures.
+
+    By default where folds are fitted in eigenbases (``exact``), and outputs may have
+    units of their own.
+    """
+    if is_for_each(alpha_per_output):
+        return True
+    return bool(alpha_per_output) and exact and all(map(is_scalable, structures))
 
 
 def check_one_kernel(kernel: Any) -> None:

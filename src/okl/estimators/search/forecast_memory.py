@@ -9,6 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
 
+from okl.estimators.search.alphas_of_outputs import seeks_alphas
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import Search
 from okl.estimators.search.trials import Experiment
@@ -87,8 +88,12 @@ def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> floa
     m = experiment.targets.observed.n_outputs
     matrix = n * sizes[-1]
     known = ["known" in s.capabilities for s in search.structures]
-    # with the vectors, where all rows are decomposed for the grid or for the scores
-    kept = 1 + (decomposes and any(known))
+    # with the vectors, where all rows are decomposed for the grid, the scores, or the
+    # alphas of outputs
+    of_outputs = experiment.leaves_one_out and seeks_alphas(
+        experiment.alpha_per_output, search.structures, exact=decomposes
+    )
+    kept = 1 + (decomposes and (any(known) or of_outputs))
     # with L known other losses than the squared one need products only
     quadratic = "quadratic" in experiment.targets.observed.loss.capabilities
     by_products = all(known) and not quadratic

@@ -22,6 +22,7 @@ from okl.estimators.search.alphas_of_outputs import (
     clear_alphas,
     is_for_each,
     left_out_losses,
+    seeks_alphas,
 )
 from okl.estimators.search.fold_fits import FoldFits
 from okl.estimators.search.judge import Judge
@@ -38,7 +39,6 @@ from okl.selection.held_out import FoldScores, score_fold, score_left_out
 from okl.selection.leave_one_out import has_closed_form
 from okl.selection.path import alpha_grid
 from okl.structures import Identity, Structure
-from okl.structures.scaled import is_scalable
 
 # Arrays of the size of a kernel matrix that exist while it is decomposed.
 _DECOMPOSED = 3
@@ -272,15 +272,14 @@ class Experiment:
 
         None where all have one in common.
         """
-        each = is_for_each(self.alpha_per_output)
-        exact = self.in_eigenbasis([kernel]) and all(map(is_scalable, structures))
-        if not (each or (self.alpha_per_output and exact)):
+        exact = self.in_eigenbasis([kernel])
+        if not seeks_alphas(self.alpha_per_output, structures, exact=exact):
             return None
         observed, copies = self.targets.observed, self.targets.row_weights
         formulation = observed.formulate(inputs, Identity())
         grid = alpha_grid(formulation.problem, self.alphas, self.eps)
         closed_form = self.leaves_one_out and has_closed_form(formulation)
-        if not each:
+        if not is_for_each(self.alpha_per_output):
             known = observed, inputs, formulation, grid, copies
             return clear_alphas(*known) if closed_form else None
         if closed_form:
