@@ -23,6 +23,7 @@ from okl.cli.targets import (
     coded,
     infer_task,
     may_be_classes,
+    warn_of_no_target,
 )
 from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
 
@@ -171,6 +172,7 @@ def _set_aside(
                 "learned from a column of groups. Leave --group-column out, or name "
                 "another."
             )
+        warn_of_no_target(group_column, "--group-column", patterns)
         table = table.drop(columns=group_column)
     if task_column is not None:
         ids = Ids.of(table, task_column)
@@ -180,5 +182,6 @@ def _set_aside(
                 "what is predicted, the other names the task that it is of. Give two "
                 "columns, or leave --task-column out."
             )
+        warn_of_no_target(task_column, "--task-column", patterns)
         table = table.drop(columns=task_column)
     return table, ids, groups

@@ -8,6 +8,7 @@ cells of numbers and labels are targets that were not observed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -40,6 +41,17 @@ def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]
             )
         chosen.update(matches)
     return [name for name in columns if name in chosen]
+
+
+def warn_of_no_target(name: str, option: str, patterns: Sequence[str]) -> None:
+    """Warn of a column that another option names, and a pattern matches as well."""
+    for pattern in patterns:
+        if fnmatchcase(name, pattern):
+            warnings.warn(
+                f"--target {pattern} matches {name} too, which is no target: it is "
+                f"what {option} names",
+                stacklevel=2,
+            )
 
 
 def check_observed(targets: pd.DataFrame) -> None:
