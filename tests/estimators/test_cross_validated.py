@@ -20,6 +20,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_score,
 )
+from sklearn.utils.class_weight import compute_sample_weight
 
 from okl import (
     OutputKernelClassifier,
@@ -340,12 +341,15 @@ def test_weights_of_classes_reach_a_scorer_that_asks_for_them():
     model = OutputKernelClassifierCV(
         Gaussian(0.5), alphas=ALPHAS, cv=KFold(3), scoring=scorer, search="full"
     ).set_params(class_weight="balanced")
-    weighted = clone(model).fit(X, y).scores_
+    weights = compute_sample_weight("balanced", y)
+    plain = clone(model).fit(X, y).scores_
+    given = clone(model).set_params(class_weight=None)
+    weighted = given.fit(X, y, sample_weight=weights).scores_
     with sklearn.config_context(enable_metadata_routing=True):
-        plain = clone(model).fit(X, y).scores_
+        assert_array_equal(clone(model).fit(X, y).scores_, plain)
         asking = scorer.set_score_request(sample_weight=True)
         asked = clone(model).set_params(scoring=asking).fit(X, y).scores_
-    assert_array_equal(asked, weighted)
+    assert_allclose(asked, weighted)
     assert not np.array_equal(plain, weighted)
 
 

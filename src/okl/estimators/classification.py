@@ -97,7 +97,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             one_dimensional=one,
             row_weights=of_rows(weights),
             # labels have weights of their own in a score, classes one a row
-            score_weights=given if entries else of_rows(combined(given, of_classes)),
+            score_weights=given if entries else of_rows(combined(given)),
+            class_weights=of_rows(of_classes),
             candidates=candidates,
         )
         return X, labels, entered

@@ -153,7 +153,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         1, 10 and 100, and ``"frobenius"``, and these draw intercepts together as well,
         which few rows tell badly: ``kernel_`` has a constant, ``intercept_`` is zero.
     scoring : str or callable, default=None
-        As there; None for the score said above.
+        As there; None for the score said above. Others have no ``class_weight``.
     loss : str or Loss, default=None
         As in `OutputKernelClassifier`; None is ``"softmax"`` for one class a row, and
         ``"logistic"`` for label indicators, with ``task``, and for two classes, where

@@ -212,8 +212,7 @@ class CrossValidated(OutputKernelModel):
         check_scorer(self, scorer, y)
         tasks = observed.tasks
         ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
-        weights = targets.score_weights, sample_weight is not None
-        splitting, scoring = routed(self, params, scorer, *weights, ids)
+        splitting, scoring = routed(self, params, scorer, targets, ids)
         stand_in = self._stand_in(y, observed.loss)
         judge = Judge(scorer, stand_in, y, scoring, tasks, targets.units)
         one_out = Experiment(

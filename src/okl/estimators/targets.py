@@ -34,7 +34,9 @@ class TrainingTargets:
     row_weights : array (n_samples,) or None
         Those that the scale of a kernel counts, which classes have no say in.
     score_weights : array (n_samples,), (n_samples, n_outputs or 1) or None
-        Those of held-out scores.
+        Those of held-out scores, as fit was given them.
+    class_weights : array (n_samples,) or None
+        Those of the classes of the rows, which count in the default score too.
     units : Units or None
         What maps a model of the observed targets to the units of the user; None where
         the targets are as they were given, or classes.
@@ -51,6 +53,7 @@ class TrainingTargets:
     one_dimensional: bool
     row_weights: np.ndarray | None = None
     score_weights: np.ndarray | None = None
+    class_weights: np.ndarray | None = None
     units: Units | None = None
     shown_units: Units | None = None
     candidates: np.ndarray | None = None
@@ -74,6 +77,9 @@ class TrainingTargets:
             score_weights=None
             if self.score_weights is None
             else self.score_weights[rows],
+            class_weights=None
+            if self.class_weights is None
+            else self.class_weights[rows],
         )
 
 

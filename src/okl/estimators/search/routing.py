@@ -11,21 +11,22 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 
 from okl.estimators.base import FIT_DEPTH
+from okl.estimators.targets import TrainingTargets
 
 
 def routed(
     estimator: Any,
     params: dict[str, Any],
     scorer: Any,
-    weights: np.ndarray | None,
-    given: bool,
+    targets: TrainingTargets,
     ids: dict[str, np.ndarray],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the metadata of the splitter and of the scorer.
 
     What counts in the fit counts in the score: weights go to the default score, and
-    to a scorer that asks for them or, without metadata routing, takes them. The ids
-    of tasks go to a splitter or scorer that asks for them.
+    to a scorer that asks for them or, without metadata routing, takes them. Those of
+    classes, which are no data, go to the default score, and to a scorer that asks. The
+    ids of tasks go to a splitter or scorer that asks for them.
 
     Parameters
     ----------
@@ -33,11 +34,9 @@ def routed(
     params : dict
         What fit was given besides.
     scorer : callable
-    weights : array or None
-        Of the rows, or of each target, in the scores.
-    given : bool
-        Whether fit was given some, not weights of classes alone: with metadata routing
-        a scorer has to say whether it takes what is given.
+    targets : TrainingTargets
+        With the weights of the scores. With metadata routing a scorer has to say
+        whether it takes those that fit was given.
     ids : dict
         The tasks of the rows, under the name of the parameter; empty without.
 
@@ -46,7 +45,8 @@ def routed(
     ValueError
         For metadata that nothing takes.
     """
-    of_scores = {} if weights is None else {"sample_weight": weights}
+    of_scores = _weights(targets.score_weights, targets.class_weights)
+    given = _weights(targets.score_weights)
     if not get_config()["enable_metadata_routing"]:
         _check_known(params)
         if estimator.cv is None and params.pop("groups", None) is not None:
@@ -57,7 +57,7 @@ def routed(
             )
         if estimator.scoring is None:
             return params, of_scores
-        return params, _for_rows(of_scores) if _takes_weights(scorer) else {}
+        return params, _for_rows(given) if _takes_weights(scorer) else {}
     if estimator.scoring is None:
         return process_routing(
             estimator, "fit", **params, **ids
@@ -90,6 +90,12 @@ def _check_known(params: dict[str, Any]) -> None:
             "sklearn.set_config(enable_metadata_routing=True) and request "
             "it from the splitter or the scorer."
         )
+
+
+def _weights(*factors: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return the product of weights as metadata, none where there are none."""
+    there = [weights for weights in factors if weights is not None]
+    return {"sample_weight": np.prod(there, axis=0)} if there else {}
 
 
 def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
