@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
@@ -266,6 +267,16 @@ def test_errors_are_those_of_fit(search, rows, targets):
     message = refusal(search.fit, rows, targets)
     assert message
     assert refusal(search.forecast, rows, targets) == message
+
+
+def test_folds_that_can_be_read_once():
+    folds = list(KFold(2).split(X))
+    search = regressor("rbf", cv=(pair for pair in folds))
+    with pytest.raises(TypeError, match=r"cv is a generator.*Pass a list"):
+        search.forecast(X, Y)
+    search.fit(X, Y)
+    with pytest.raises(ValueError, match=r"got no folds from an iterator.*a list"):
+        search.fit(X, Y)
 
 
 def refusal(method, *given):

@@ -49,7 +49,7 @@ from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import check_max_memory, memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag, check_n_jobs
-from okl.selection.folds import split, splitter_of
+from okl.selection.folds import refuse_generator, split, splitter_of
 from okl.selection.path import check_alphas
 from okl.solvers import solve_path
 from okl.structures import Structure
@@ -168,7 +168,7 @@ class CrossValidated(OutputKernelModel):
     ) -> Forecast:
         """Say roughly how long `fit` takes, and in what memory; nothing is fitted.
 
-        Parameters, and errors, are those of `fit`. A small decomposition is timed.
+        Parameters, and errors, are those of `fit`; a generator as ``cv`` is refused.
 
         Returns
         -------
@@ -176,6 +176,7 @@ class CrossValidated(OutputKernelModel):
             Its ``seconds`` are mostly right to a factor of three, ``memory`` is bytes
             of arrays at the peak, beside X and y; ``print`` shows a sentence.
         """
+        refuse_generator(self.cv)
         *_, search = clone(self)._planned(X, y, sample_weight, task, params)
         return Forecast.of(search)
 

@@ -8,7 +8,7 @@ those of the table best. So the default folds are shuffled, with a seed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -98,11 +98,22 @@ def _pairs(folds: Iterable[Any]) -> list[Any]:
     wrong = [fold for fold in found if not _is_pair(fold)]
     if wrong or not found:
         got = f"the fold {wrong[0]!r}" if wrong else "no folds"
+        if isinstance(folds, Iterator):
+            got += " from an iterator, which can be read once: pass a list of folds"
         raise ValueError(
             "cv must be a number of folds, a splitter, or pairs of row numbers, those "
             f"to train on and those to test; got {got}."
         )
     return found
+
+
+def refuse_generator(cv: Any) -> None:
+    """Raise TypeError for folds that a look at them would use up."""
+    if isinstance(cv, Generator):
+        raise TypeError(
+            "cv is a generator of folds, which can be read once, and fit would find "
+            "none. Pass a list of the folds as cv, or a splitter."
+        )
 
 
 def _is_pair(fold: Any) -> bool:
