@@ -168,6 +168,19 @@ def test_the_deepest_node_that_is_probable_enough(seed, n_nodes, least):
             lambda p: reject_curve(["cat"], 5 * p, tree=TREE, decision="taxo"),
             "y_proba must be .*add up to 5",
         ),
+        *[
+            (
+                lambda p, nodes=nodes: node_probabilities(
+                    p, classes=CLASSES, tree=TREE, nodes=nodes
+                ),
+                message,
+            )
+            for nodes, message in {
+                frozenset(["cat"]): r"frozenset\({'cat'}\) is not in the tree",
+                (("cat", "dog"), ("plant", "cat")): r"nodes must be .*shape \(2, 2\)",
+                (frozenset(), "cat"): r"frozenset\(\) is not in the tree",
+            }.items()
+        ],
         (lambda p: decide(p, classes=CLASSES, reject=-1), "reject.*got -1"),
         (lambda p: decide(p, classes=CLASSES, reject=True), "reject.*got True"),
         (

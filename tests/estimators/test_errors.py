@@ -687,6 +687,45 @@ def test_negative_weights_are_refused_by_scores_too(score, true, predicted):
         score(true, predicted, sample_weight=np.r_[-1.0, np.ones(9)])
 
 
+NUMBER = [0.0, 1.0] * 5
+DATES = np.arange("2020-01-01", "2020-01-11", dtype="datetime64[D]")
+WEIGHTS_THAT_ARE_NONE = {"dict": {}, "datetime64": DATES, "str": "many"}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS_THAT_ARE_NONE)
+@pytest.mark.parametrize(
+    "score",
+    [
+        OutputKernelRegressor(Gaussian(1.0)).fit(X, NUMBER).score,
+        OutputKernelClassifier(Gaussian(1.0)).fit(X, NUMBER).score,
+        lambda X, y, **given: okl.metrics.log_loss(y, NUMBER, **given),
+        lambda X, y, **given: okl.metrics.taxo_loss(
+            *(["a"], ["b"]), tree=ClassTree.from_paths(["a", "b"]), **given
+        ),
+    ],
+)
+def test_scores_refuse_weights_that_are_no_numbers(score, kind):
+    message = f"sample_weight must be an array of numbers, got .*{kind}"
+    with pytest.raises(TypeError, match=message):
+        score(X, NUMBER, sample_weight=WEIGHTS_THAT_ARE_NONE[kind])
+
+
+def test_fits_refuse_weights_that_are_no_numbers():
+    with pytest.raises(TypeError, match=r"sample_weight must be .*: .*not 'dict'"):
+        OutputKernelRegressor().fit(X, Y, sample_weight={})
+    with pytest.raises(ValueError, match=r"sample_weight must be .*: .*convert string"):
+        OutputKernelClassifier().fit(X, NUMBER, sample_weight=["a"] * 10)
+
+
+def test_dates_are_no_targets_to_score():
+    model = OutputKernelRegressor(Gaussian(1.0)).fit(X, NUMBER)
+    with pytest.raises(ValueError, match="y_true must be numbers, and there are dates"):
+        model.score(X, DATES)
+    model = OutputKernelClassifier(Gaussian(1.0)).fit(X, NUMBER)
+    with pytest.raises(TypeError, match=r"of one kind; got datetime64.* and float64"):
+        model.score(X, DATES)
+
+
 def test_memory_for_too_few_rows_to_learn_from_is_what_is_said():
     rows, targets = np.repeat(X, 4, axis=0) + np.arange(40)[:, None], np.tile(Y, (4, 1))
     search = OutputKernelRegressorCV(structures="identity", max_memory=0.01)

@@ -342,6 +342,8 @@ def test_time_runs_out():
         (GradientSearchCV(ISOTROPIC, max_iter=0), ValueError, "max_iter"),
         (GradientSearchCV(ISOTROPIC, max_time=0), ValueError, "max_time"),
         (GradientSearchCV(ISOTROPIC, n_jobs=0), ValueError, "n_jobs must be None"),
+        (GradientSearchCV(ISOTROPIC, n_jobs=2**70), ValueError, "no number above 2"),
+        (GradientSearchCV(ISOTROPIC, [[1, 2], [3]]), ValueError, r"has \[1, 2\]"),
         (GradientSearchCV(ISOTROPIC, priors=2), ValueError, "priors"),
         (GradientSearchCV(ISOTROPIC, ["gamma"]), ValueError, "kernel__gamma"),
         (GradientSearchCV(ISOTROPIC, {"alpha": "x"}), TypeError, "alpha"),

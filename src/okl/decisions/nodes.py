@@ -128,7 +128,15 @@ def numbers_of(tree: ClassTree, level: int | None, nodes: Any) -> Any:
         raise ValueError("Give level or nodes, not both: each says which nodes.")
     if level is not None:
         return tree.level_numbers(level)
-    return slice(None) if nodes is None else tree.node_numbers(np.atleast_1d(nodes))
+    if nodes is None:
+        return slice(None)
+    names = np.atleast_1d(nodes)
+    if names.ndim > 1:
+        raise ValueError(
+            "nodes must be the names of nodes, one after the other; got an array of "
+            f"shape {names.shape}."
+        )
+    return tree.node_numbers(names)
 
 
 def columns_of(tree: ClassTree, classes: np.ndarray) -> np.ndarray | None:

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from okl.numerics.dates import columns_of, listed_columns, refuse_dates
 from okl.numerics.missing import is_missing, refuse_masked
-
-# Columns that are named at most.
-_MOST = 5
 
 
 def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -49,39 +47,19 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
     ------
     ValueError
         As that does, with this name; and for dates and masked entries.
+    TypeError
+        For what is no array.
     """
     refuse_masked(values, name)
     refuse_dates(values, name)
     how = {"ensure_2d": False, "ensure_all_finite": "allow-nan"} | how
-    return check_array(values, dtype=np.float64, input_name=name, **how)
-
-
-def _columns(X: Any) -> list[tuple[str, Any, Any]]:
-    """Return the names, types and cells of the columns of a data frame, else none."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return []
-    cells = X.iloc if hasattr(X, "iloc") else X  # pandas, or polars
-    types = zip(X.columns, X.dtypes, strict=True)
-    return [(str(name), kind, cells[:, i]) for i, (name, kind) in enumerate(types)]
-
-
-def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
-    """Refuse dates, times and durations, which NumPy takes for numbers of some unit.
-
-    Raises
-    ------
-    ValueError
-        That names the columns of a data frame, and says what to write instead.
-    """
-    dates = [repr(column) for column, kind, _ in _columns(X) if _is_temporal(kind)]
-    if not dates and not _is_temporal(getattr(X, "dtype", None)):
-        return
-    what, where = ("Columns", f" in {_listed(dates)}") if dates else (name, "")
-    raise ValueError(
-        f"{what} must be numbers, and there are dates, times or durations{where}. "
-        "Write what counts of them as numbers: the days since a date, the month, the "
-        "day of the week; or leave them out."
-    ) from error
+    try:
+        return check_array(values, dtype=np.float64, input_name=name, **how)
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must be an array of numbers: {error}") from error
 
 
 def refuse_text(y: Any) -> None:
@@ -115,23 +93,17 @@ def _is_number(cell: Any) -> bool:
 def _refuse_cells(X: Any, error: Exception) -> None:
     found = [
         f"{name!r} ({cell!r})"
-        for name, _, cells in _columns(X)
+        for name, _, cells in columns_of(X)
         for cell in _first_that_is_no_number(cells)
     ]
     if found:
         raise ValueError(
-            f"Columns must be numbers, and some cells are none in {_listed(found)}. "
+            "Columns must be numbers, and some cells are none in "
+            f"{listed_columns(found)}. "
             "Encode such columns before the fit: in a pipeline with "
             "sklearn.compose.ColumnTransformer by OneHotEncoder, or by OrdinalEncoder "
             "where values have an order; or leave them out."
         ) from error
-
-
-def _is_temporal(kind: Any) -> bool:
-    """Tell whether a type is that of dates, times or durations."""
-    if hasattr(kind, "is_temporal"):  # polars
-        return bool(kind.is_temporal())
-    return getattr(kind, "kind", "") in ("M", "m")
 
 
 def _first_that_is_no_number(cells: Any) -> list[Any]:
@@ -143,12 +115,6 @@ def _first_that_is_no_number(cells: Any) -> list[Any]:
             if not _is_number(cell) and not is_missing(cell):
                 return [cell]
     return []
-
-
-def _listed(columns: list[str]) -> str:
-    more = f" and {len(columns) - _MOST} more" if len(columns) > _MOST else ""
-    noun = "the column" if len(columns) == 1 else "the columns"
-    return f"{noun} {', '.join(columns[:_MOST])}{more}"
 
 
 class _Titled(np.ndarray):

@@ -15,7 +15,7 @@ from okl.estimators.targets import (
     set_output_names,
 )
 from okl.losses import Loss
-from okl.metrics.missing import partly_observed, without_objects
+from okl.metrics.indicators import partly_observed, without_objects
 
 
 def validated_labels(

@@ -27,8 +27,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.failed_fits import whole_or_not_at_all
-from okl.estimators.frames import refuse_dates, validated
+from okl.estimators.frames import validated
 from okl.estimators.targets import regression_targets, set_output_names
+from okl.numerics.dates import refuse_dates
 from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_count, check_flag, check_not_negative
 

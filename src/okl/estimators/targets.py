@@ -15,7 +15,7 @@ from okl.coding.labels import Kind
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, combined
-from okl.metrics.missing import partly_observed
+from okl.metrics.indicators import partly_observed
 from okl.numerics.missing import refuse_masked
 from okl.problems import Observed
 

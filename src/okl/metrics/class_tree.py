@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from okl.decisions import ParentError, PathLength
 from okl.numerics.missing import is_missing
+from okl.numerics.validation import refuse_negative_weights
 from okl.trees import ClassTree, check_class_tree
 from okl.trees.relatives import common_depths
 
@@ -196,6 +197,7 @@ def _checked(y_true: Any, y_pred: Any, tree: Any, sample_weight: Any) -> Any:
     """
     check_class_tree(tree, "tree")
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    refuse_negative_weights(sample_weight)
     check_consistent_length(y_true, y_pred, sample_weight)
     if len(y_true) == 0:
         raise ValueError("There are no labels, y_true and y_pred are empty.")

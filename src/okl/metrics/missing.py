@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -20,6 +19,8 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from okl.metrics.indicators import partly_observed, without_objects
+from okl.numerics.dates import refuse_dates
 from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_choice, refuse_negative_weights
 
@@ -128,9 +129,14 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
     refuse_negative_weights(sample_weight)
     if not partly_observed(y_true):
         y_true, y_pred = without_objects(y_true), without_objects(y_pred)
-        return float(
-            metrics.accuracy_score(y_true, y_pred, sample_weight=sample_weight)
-        )
+        try:
+            score = metrics.accuracy_score(y_true, y_pred, sample_weight=sample_weight)
+        except TypeError as error:
+            kinds = " and ".join(str(np.asarray(y).dtype) for y in (y_true, y_pred))
+            raise TypeError(
+                f"y_true and y_pred must be classes of one kind; got {kinds}."
+            ) from error
+        return float(score)
     labels = _numbers(y_true, "y_true", finite="allow-nan")
     predictions = check_array(y_pred, input_name="y_pred")
     if labels.shape != predictions.shape:
@@ -147,35 +153,6 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, labels)[rows]
     return float(np.average(right[rows], weights=weights))
-
-
-def partly_observed(y: Any) -> bool:
-    """Tell whether targets are a matrix of numbers with NaN among them."""
-    if issparse(y):
-        return False
-    shape = np.asarray(y).shape
-    if len(shape) != 2 or shape[1] < 2:
-        return False
-    try:
-        numbers = check_array(y, dtype=np.float64, ensure_all_finite=False)
-    except (TypeError, ValueError):  # text, for example
-        return False
-    return bool(np.isnan(numbers).any())
-
-
-def without_objects(labels: Any) -> Any:
-    """Return indicators as numbers, which pandas has as objects if some may miss.
-
-    A column of classes stays what it is, numbers whole ones and text text.
-    """
-    found = None if issparse(labels) else np.asarray(labels)
-    if found is None or found.ndim != 2 or found.dtype != object:
-        return labels
-    try:
-        numbers = np.array(found.tolist())
-    except ValueError:  # sequences of several lengths
-        return labels
-    return numbers if numbers.dtype.kind in "biuf" else labels
 
 
 def _r2(
@@ -259,6 +236,7 @@ def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
     if floats and values.ndim in (1, 2) and values.size and np.isfinite(values).all():
         return values
     refuse_masked(values, name)
+    refuse_dates(values, name)
     # differences of integers wrap around, and of truth values there are none
     return check_array(
         values,
@@ -288,6 +266,7 @@ def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
 
 def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return weights of that shape, from those of rows or of targets."""
+    refuse_negative_weights(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
     if weights.shape == (shape[0],):
         weights = weights[:, None]
@@ -296,5 +275,4 @@ def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:
             f"sample_weight must have the shape {(shape[0],)} or {shape}; got "
             f"{weights.shape}."
         )
-    refuse_negative_weights(weights)
     return np.broadcast_to(weights, shape)

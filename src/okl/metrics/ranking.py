@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from okl.decisions import answers, as_cost
 from okl.decisions.checks import check_sums
+from okl.numerics.validation import refuse_negative_weights
 from okl.trees import ClassTree, check_class_tree
 
 
@@ -188,6 +189,7 @@ def _checked(
         check_class_tree(tree, "tree")
     y_true = column_or_1d(y_true)
     p = check_array(y_proba, dtype=np.float64, ensure_2d=False, input_name="y_proba")
+    refuse_negative_weights(sample_weight)
     check_consistent_length(y_true, p, sample_weight)
     if p.ndim == 1:
         p = np.stack([1 - p, p], axis=1)

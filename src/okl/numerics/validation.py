@@ -23,6 +23,8 @@ _GRAM_TOLERANCE = 1e-5
 _LARGEST = 1e50
 # Between one over it and it a number has a square.
 LARGEST_WITH_SQUARE = 1e150
+# What joblib counts to.
+_MOST_JOBS = 2**31 - 1
 # Negative eigenvalues below this (relative) are rounding and need no projection.
 _ROUNDING = 1e-12
 
@@ -73,10 +75,10 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
 def check_n_jobs(value: Any) -> None:
     """Raise ValueError unless joblib takes it for a number of jobs."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if value is not None and not (whole and value != 0):
+    if value is not None and not (whole and 0 < abs(value) <= _MOST_JOBS):
         raise ValueError(
-            "n_jobs must be None, a number of jobs, or -1 for one a processor; got "
-            f"{value!r}."
+            "n_jobs must be None, a number of jobs (no number above 2^31), or -1 for "
+            f"one a processor; got {value!r}."
         )
 
 
@@ -101,14 +103,21 @@ def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> str | 
 
 
 def refuse_negative_weights(sample_weight: Any) -> None:
-    """Raise ValueError if there are any."""
-    if sample_weight is not None and np.size(sample_weight):
-        smallest = np.min(sample_weight)
-        if smallest < 0:
-            raise ValueError(
-                f"sample_weight has a negative entry, {smallest:.3g}; weights must be "
-                ">= 0, zero for what was not observed."
-            )
+    """Raise ValueError if there are any, and TypeError if some are no numbers."""
+    if sample_weight is None:
+        return
+    try:
+        smallest = np.min(np.asarray(sample_weight) * 1.0, initial=0.0)
+    except (TypeError, ValueError) as error:
+        kind = getattr(sample_weight, "dtype", type(sample_weight).__name__)
+        raise TypeError(
+            f"sample_weight must be an array of numbers, got {kind} ({error})."
+        ) from error
+    if smallest < 0:
+        raise ValueError(
+            f"sample_weight has a negative entry, {smallest:.3g}; weights must be >= 0,"
+            " zero for what was not observed."
+        )
 
 
 def check_alpha(value: Any) -> float:

@@ -88,9 +88,9 @@ def read_ways(
         )
     else:
         names = [parameters] if isinstance(parameters, str) else list(parameters)
-        given = dict.fromkeys(names)
-    for name in given:
-        if name not in known:
+        given = {name: None for name in names if isinstance(name, str)}
+    for name in [*given, *names]:
+        if not isinstance(name, str) or name not in known:
             raise ValueError(
                 f"parameters has {name!r}, which is no continuous parameter here. "
                 f"These are: {', '.join(map(repr, known)) or 'none'}."

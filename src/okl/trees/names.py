@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,12 +69,16 @@ class NodeNames:
         ValueError
             For a label that is no node, or the name of several.
         """
-        distinct, inverse = np.unique(np.asarray(labels), return_inverse=True)
+        labels = np.asarray(labels)
+        try:
+            distinct, inverse = np.unique(labels, return_inverse=True)
+        except TypeError:  # labels of several kinds, which have no order
+            distinct, inverse = labels, np.arange(len(labels))
         found = [self._number(plain(label)) for label in distinct]
         return np.array(found, dtype=np.intp)[inverse]
 
     def _number(self, label: Any) -> int:
-        if label in self._numbers:
+        if isinstance(label, Hashable) and label in self._numbers:
             return self._numbers[label]
         several = [
             path for path, own in zip(self.paths, self.own, strict=True) if own == label

@@ -1,0 +1,38 @@
+"""Label indicators as they come in: with labels that are missing, or as objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
+
+
+def partly_observed(y: Any) -> bool:
+    """Tell whether targets are a matrix of numbers with NaN among them."""
+    if issparse(y):
+        return False
+    shape = np.asarray(y).shape
+    if len(shape) != 2 or shape[1] < 2:
+        return False
+    try:
+        numbers = check_array(y, dtype=np.float64, ensure_all_finite=False)
+    except (TypeError, ValueError):  # text, for example
+        return False
+    return bool(np.isnan(numbers).any())
+
+
+def without_objects(labels: Any) -> Any:
+    """Return indicators as numbers, which pandas has as objects if some may miss.
+
+    A column of classes stays what it is, numbers whole ones and text text.
+    """
+    found = None if issparse(labels) else np.asarray(labels)
+    if found is None or found.ndim != 2 or found.dtype != object:
+        return labels
+    try:
+        numbers = np.array(found.tolist())
+    except ValueError:  # sequences of several lengths
+        return labels
+    return numbers if numbers.dtype.kind in "biuf" else labels

@@ -1,0 +1,50 @@
+"""Dates, times and durations, which NumPy takes for numbers of some unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Columns that are named at most.
+_MOST = 5
+
+
+def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
+    """Refuse dates, times and durations, which NumPy takes for numbers of some unit.
+
+    Raises
+    ------
+    ValueError
+        That names the columns of a data frame, and says what to write instead.
+    """
+    dates = [repr(column) for column, kind, _ in columns_of(X) if _is_temporal(kind)]
+    if not dates and not _is_temporal(getattr(X, "dtype", None)):
+        return
+    what, where = ("Columns", f" in {listed_columns(dates)}") if dates else (name, "")
+    raise ValueError(
+        f"{what} must be numbers, and there are dates, times or durations{where}. "
+        "Write what counts of them as numbers: the days since a date, the month, the "
+        "day of the week; or leave them out."
+    ) from error
+
+
+def columns_of(X: Any) -> list[tuple[str, Any, Any]]:
+    """Return the names, types and cells of the columns of a data frame, else none."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return []
+    cells = X.iloc if hasattr(X, "iloc") else X  # pandas, or polars
+    types = zip(X.columns, X.dtypes, strict=True)
+    return [(str(name), kind, cells[:, i]) for i, (name, kind) in enumerate(types)]
+
+
+def listed_columns(columns: list[str]) -> str:
+    """Return the first few columns as text."""
+    more = f" and {len(columns) - _MOST} more" if len(columns) > _MOST else ""
+    noun = "the column" if len(columns) == 1 else "the columns"
+    return f"{noun} {', '.join(columns[:_MOST])}{more}"
+
+
+def _is_temporal(kind: Any) -> bool:
+    """Tell whether a type is that of dates, times or durations."""
+    if hasattr(kind, "is_temporal"):  # polars
+        return bool(kind.is_temporal())
+    return getattr(kind, "kind", "") in ("M", "m")
