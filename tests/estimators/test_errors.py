@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import (
     GroupKFold,
     LeaveOneOut,
@@ -288,6 +289,23 @@ def test_searches(change, message):
     options = {"kernel": never, "alphas": 2, "cv": 2, **change}
     with pytest.raises(ValueError, match=message):
         OutputKernelRegressorCV(**options).fit(X, Y)
+
+
+def test_errors_of_scores():
+    def of_rows(model, X, y):
+        raise ValueError("mine")
+
+    def of_targets(y, predicted):
+        raise ValueError("mine")
+
+    for scoring in (of_rows, make_scorer(of_targets)):
+        search = OutputKernelRegressorCV("rbf", alphas=2, cv=2, scoring=scoring)
+        with pytest.raises(ValueError, match=r"^mine$"):  # says nothing of folds
+            search.fit(X, Y)
+    folds = [(np.arange(8), np.array([8, 9]))]
+    search = OutputKernelClassifierCV("rbf", cv=folds, scoring="top_k_accuracy")
+    with pytest.raises(ValueError, match=r"2 held-out rows cannot be .*fewer folds"):
+        search.fit(X, np.r_[0, 0, np.ones(8, dtype=int)])
 
 
 @pytest.mark.parametrize("given", [3, ["identity", 3], Sparse, [Sparse]])

@@ -57,6 +57,17 @@ class StandIn(BaseEstimator):
         return None
 
 
+def _is_known(scorer: Any) -> bool:
+    """Tell whether a score is the default, or one of scikit-learn's or of ours.
+
+    These fail for what a fold has of the targets, a user's own for any reason.
+    """
+    score = getattr(scorer, "_score_func", type(scorer))
+    # of a function that was compiled there may be none
+    module = str(getattr(score, "__module__", None))
+    return module.partition(".")[0] in ("sklearn", "okl")
+
+
 @dataclass(frozen=True)
 class Judge:
     """What a scorer says of held-out predictions; the larger the better.
@@ -104,10 +115,12 @@ class Judge:
         try:
             return self.scorer(self.stand_in, predictions, self.y[test], **metadata)
         except ValueError as error:
+            if not _is_known(self.scorer):
+                raise
             raise ValueError(
-                f"The score of {len(test)} held-out rows cannot be told ({error}). Use "
-                "fewer folds, folds that hold some of each class or output, or another "
-                "scoring."
+                f"The score of {len(test)} held-out row{'s' * (len(test) > 1)} cannot "
+                f"be told ({error}). Use fewer folds, folds that hold some of each "
+                "class or output, or another scoring."
             ) from error
 
     def known(self, scoring: Any) -> Judge:
