@@ -308,6 +308,13 @@ def test_errors_of_scores():
         search.fit(X, np.r_[0, 0, np.ones(8, dtype=int)])
 
 
+@pytest.mark.parametrize("scoring", ["roc_auc_ovr", "roc_auc_ovo_weighted"])
+def test_scores_that_take_two_labels_for_two_classes(scoring):
+    search = OutputKernelClassifierCV(Gaussian(1.0), alphas=2, cv=2, scoring=scoring)
+    with pytest.raises(ValueError, match=r"not fit .*two labels for two.*'roc_auc'"):
+        search.fit(X, (Y[:, :2] > 0).astype(int))
+
+
 @pytest.mark.parametrize("given", [3, ["identity", 3], Sparse, [Sparse]])
 def test_structures_that_are_none(given):
     with pytest.raises(TypeError, match="The structure must be a name"):

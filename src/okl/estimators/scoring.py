@@ -71,6 +71,9 @@ def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     It is tried on the targets, beside themselves as labels, probabilities or numbers
     near to them.
     """
+    if y.ndim == 2 and y.shape[1] == 2 and scorer._response_method == "predict_proba":
+        why = "scikit-learn takes two labels for two classes, and scores the second"
+        raise _unfit(estimator, f"{why} only", y)
     if not is_classifier(estimator):
         predicted = y + 0.25
     elif scorer._response_method == "predict":
