@@ -6,12 +6,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.losses import Squared
+from okl.coding.tasks import Tasks
+from okl.losses import Huber, Squared
 from okl.operators import Dense
 from okl.problems import Inputs, Problem, Rotated, TargetMatrix, formulate
 from okl.problems.reduction import reduce_outputs
 from okl.solvers import Request
-from okl.structures import Fixed, Frobenius, Identity, LowRank
+from okl.structures import Cluster, Fixed, Frobenius, Identity, LowRank, Sparse
 from tests.instances import STRUCTURES
 from tests.samples import centered, draw, psd, solve
 
@@ -206,3 +207,20 @@ def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
     scaled = np.asarray(rotated.eigenvalues * coefficients)
     assert_allclose(F, U @ scaled[:rank], atol=1e-12)
     assert_allclose(scaled[rank:], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "structure", "message"),
+    [
+        (Squared(), Sparse(mu=2.0), r"mu must be a number from 0.*got 2\.0"),
+        (Squared(), Cluster(5), "at most the number of outputs, 3 here .*got 5"),
+        (Huber(-1.0), Frobenius(), "delta must be a finite number > 0, got -1"),
+    ],
+)
+def test_parameters_out_of_range_are_no_problem(loss, structure, message):
+    K, Y, _ = draw(12, 3)
+    tasks = Tasks(np.arange(12) % 3, 3)
+    for targets, given in ((Y, None), (Y[:, :1], tasks)):
+        inputs = Inputs.of(Dense(K @ K.T), fit_intercept=False)
+        with pytest.raises(ValueError, match=message):
+            formulate(inputs, targets, loss, structure, tasks=given)

@@ -170,7 +170,6 @@ def formulate(
         As coded by the loss.
     loss : Loss
     structure : Structure
-        Valid for the outputs, as its `validate` tells.
     weights : array (n_samples, n_outputs) or (n_samples, 1), optional
         Of each entry, or row; those that the inputs hold already are not used twice.
     tasks : Tasks, optional
@@ -183,14 +182,34 @@ def formulate(
     TypeError
         For what is none of these.
     ValueError
-        For targets or weights of another shape, or targets that are no finite floating
-        point numbers.
+        For targets or weights of another shape, targets that are no finite floating
+        point numbers, or parameters of the loss or structure that are out of range or
+        do not fit the number of outputs.
     """
     if not isinstance(inputs, Inputs):
         raise TypeError(
             "inputs must be Inputs.of(operator, fit_intercept=...), got "
             f"{type(inputs).__name__}."
         )
+    check_parts(targets, loss, structure, weights, inputs.operator.n_samples)
+    loss.validate()
+    structure.validate(targets.shape[1] if tasks is None else tasks.n_tasks)
+    return formulate_valid(
+        inputs, targets, loss, structure, weights, tasks=tasks, reduce=reduce
+    )
+
+
+def formulate_valid(
+    inputs: Inputs,
+    targets: Array,
+    loss: Loss,
+    structure: Structure,
+    weights: Array | None = None,
+    *,
+    tasks: Tasks | None = None,
+    reduce: bool = True,
+) -> Formulation:
+    """Return what `formulate` does of a loss and a structure that are valid."""
     check_parts(targets, loss, structure, weights, inputs.operator.n_samples)
     xp = namespace(targets)
     free = inputs.kernel_means is not None

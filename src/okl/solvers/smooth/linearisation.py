@@ -35,7 +35,8 @@ from okl.losses import Squared
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.operators import Dense, Operator
 from okl.output_kernels import OutputKernel
-from okl.problems import Inputs, Problem, formulate
+from okl.problems import Inputs, Problem
+from okl.problems.formulation import formulate_valid
 from okl.solvers.request import Request
 from okl.solvers.smooth.differences import (
     best_differences,
@@ -74,7 +75,7 @@ class Linearisation:
         """Return where the model plus alpha R is least."""
         targets = self.fitted + alpha / h * self.dual
         k, m = targets.shape
-        formulation = formulate(
+        formulation = formulate_valid(
             Inputs(self.operator, None),
             targets,
             Squared(),
