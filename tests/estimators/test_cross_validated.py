@@ -334,6 +334,33 @@ def test_groups():
         clone(model).fit(X, Y)
 
 
+class Masks(KFold):
+    """Folds as masks of the rows, or as tuples of row numbers."""
+
+    def split(self, X, y=None, groups=None):
+        for train, test in super().split(X):
+            if self.random_state == 0:
+                yield tuple(train), tuple(test)
+            else:
+                yield (
+                    np.isin(np.arange(len(X)), train),
+                    np.isin(np.arange(len(X)), test),
+                )
+
+
+def test_folds_may_be_masks():
+    X, Y, _ = draw(24, 3)
+    options = {"alphas": ALPHAS, "search": "full"}
+    for seed in (0, 1):
+        cv = Masks(3, shuffle=True, random_state=seed)
+        expected = OutputKernelRegressorCV(
+            Gaussian(0.5), cv=KFold(3, shuffle=True, random_state=seed), **options
+        ).fit(X, Y)
+        for folds in (cv, list(cv.split(X))):
+            model = OutputKernelRegressorCV(Gaussian(0.5), cv=folds, **options)
+            assert_array_equal(model.fit(X, Y).scores_, expected.scores_)
+
+
 def test_weights_of_classes_reach_a_scorer_that_asks_for_them():
     X, _, _ = draw(24, 3)
     y = (np.arange(24) % 3 > 0).astype(int)

@@ -255,6 +255,19 @@ def test_paths_and_searches(change, message):
         output_kernel_path(X, Y, **{"kernel": never, **change})
 
 
+class Folds:
+    """A splitter of one's own."""
+
+    def __init__(self, *folds):
+        self.folds = folds
+
+    def split(self, X, y=None, groups=None):
+        return iter(self.folds)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return len(self.folds)
+
+
 def never(rows, others):
     """Fail as a kernel: errors come before it is evaluated."""
     raise AssertionError
@@ -272,7 +285,13 @@ def never(rows, others):
         ({"cv": [1, 2]}, "cv must be a number of folds.*got the fold 1"),
         ({"cv": np.ones((2, 2))}, "cv must be a number of folds.*pairs of row numbers"),
         ({"cv": [([0, 1], [[2], [3, 4]])]}, "pairs of row numbers.*got the fold"),
-        ({"cv": [([True, False], [False, True])]}, "pairs of row numbers.*got the"),
+        (
+            {"cv": [([True, False], [False, True])]},
+            "a mask of 2 rows, and there are 10",
+        ),
+        ({"cv": [([0, 1], [])]}, "Fold 0 of cv has no row to test"),
+        ({"cv": Folds((range(8), [0.5]))}, r"Fold 0 .* must be a pair .*got .*0\.5"),
+        ({"cv": Folds(range(8))}, r"Fold 0 .* must be a pair .*got range"),
         (
             {"structures": ["identity", Cluster(4)]},
             "n_clusters must be at most.*got 4",

@@ -61,7 +61,7 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
         # searches say so with a remedy
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         try:
-            folds = list(splitter.split(X, y, **metadata))
+            pairs = list(splitter.split(X, y, **metadata))
         except ValueError as error:
             if "members in each class" not in str(error):
                 raise ValueError(
@@ -75,8 +75,16 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
                 "pass cv, a smaller number of folds or a splitter such as KFold, or "
                 "merge rare classes."
             ) from error
-    for number, fold in enumerate(folds):
-        rows = np.concatenate(fold)
+    folds = []
+    for number, pair in enumerate(pairs):
+        if not _is_pair(pair):
+            raise ValueError(
+                f"Fold {number} of cv must be a pair of row numbers, or of masks of "
+                f"the rows, those to train on and those to test; got {pair!r}."
+            )
+        train, test = (_numbers(rows, number, len(y)) for rows in pair)
+        folds.append((train, test))
+        rows = np.concatenate([train, test])
         beyond = rows[(rows < 0) | (rows >= len(y))]
         if len(beyond):
             raise ValueError(
@@ -87,7 +95,7 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
 
 
 def _pairs(folds: Iterable[Any]) -> list[Any]:
-    """Return folds as a list, if they are pairs of row numbers.
+    """Return folds as a list, if they are pairs of row numbers, or of masks.
 
     Raises
     ------
@@ -101,8 +109,8 @@ def _pairs(folds: Iterable[Any]) -> list[Any]:
         if isinstance(folds, Iterator):
             got += " from an iterator, which can be read once: pass a list of folds"
         raise ValueError(
-            "cv must be a number of folds, a splitter, or pairs of row numbers, those "
-            f"to train on and those to test; got {got}."
+            "cv must be a number of folds, a splitter, or pairs of row numbers, or "
+            f"masks of rows, those to train on and those to test; got {got}."
         )
     return found
 
@@ -117,14 +125,36 @@ def refuse_generator(cv: Any) -> None:
 
 
 def _is_pair(fold: Any) -> bool:
-    """Tell whether a fold is two arrays of row numbers."""
+    """Tell whether a fold is two arrays of row numbers, or masks of rows."""
     if not isinstance(fold, tuple | list | np.ndarray) or len(fold) != 2:
         return False
     try:
         both = [np.asarray(rows) for rows in fold]
     except ValueError:  # of lists of different lengths
         return False
-    return all(rows.ndim == 1 and rows.dtype.kind in "iu" for rows in both)
+    # an empty list has no numbers, and no kind of its own
+    return all(
+        rows.ndim == 1 and (rows.dtype.kind in "iub" or not len(rows)) for rows in both
+    )
+
+
+def _numbers(rows: Any, fold: int, n_samples: int) -> np.ndarray:
+    """Return rows by their numbers, which may be given by a mask of all rows.
+
+    Raises
+    ------
+    ValueError
+        For a mask of another length.
+    """
+    rows = np.asarray(rows)
+    if rows.dtype.kind != "b":
+        return rows.astype(np.intp)
+    if len(rows) != n_samples:
+        raise ValueError(
+            f"Fold {fold} of cv has a mask of {len(rows)} rows, and there are "
+            f"{n_samples}. Pass masks of these rows, or their numbers."
+        )
+    return np.flatnonzero(rows)
 
 
 def splitter_of(
