@@ -153,6 +153,26 @@ def test_numbers_of_no_use_are_refused_before_any_work(
     )
     assert result.exit_code == 2
     assert f"--stability {number} does not fit" in result.stderr
+
+
+def test_what_would_be_lost_is_refused_before_any_work(okl, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 2)), columns=list("ab"))
+    table["site"] = np.arange(40) // 5
+    signs = np.where(table["a"] > 0, "x", "y")
+    classes = np.where(table["site"] == 3, "w", signs)
+    numbers = table["a"].where(table["site"] == 2)
+    options = (tmp_path / "table.csv", "--out", tmp_path / "out", "--stability", "4")
+    for targets, lost in (
+        ({"kind": classes}, "a class"),
+        ({"u": numbers, "v": table["b"]}, "an output"),
+    ):
+        table.assign(**targets).to_csv(tmp_path / "table.csv", index=False)
+        given = [word for name in targets for word in ("--target", name)]
+        result = okl("fit", *options, *given, "--group-column", "site", *FEW)
+        assert result.exit_code == 2
+        assert f"without one of the parts {lost} is lost" in result.stderr
+        assert "5 of the 40 rows, or all of it in one site" in result.stderr
     assert "search:" not in result.stderr
     assert not (tmp_path / "out").exists()
 

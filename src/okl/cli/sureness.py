@@ -20,21 +20,44 @@ from okl.cli.search import Candidate
 from okl.cli.settings import label
 from okl.cli.tables import write_table
 from okl.inspection import OutputKernelStability, output_kernel_stability
+from okl.inspection.refits import parts_of
+from okl.inspection.resampling import counts_of
 
 FILE = "output_kernel_stability.csv"
 _FEWEST = 2
 
 
 def check_resamples(n_resamples: int | None, data: Data) -> None:
-    """Raise UserError, before any work, for a number that is of no use."""
+    """Raise UserError, before any work, if there can be no such parts of the rows."""
+    if n_resamples is None:
+        return
     most, of = len(data.features), "rows of the table"
     if data.groups is not None:
         most, of = data.groups.n_groups, f"groups of --group-column {data.groups.name}"
-    if n_resamples is not None and not _FEWEST <= n_resamples <= most:
+    if not _FEWEST <= n_resamples <= most:
         raise UserError(
             f"--stability {n_resamples} does not fit: rows are left out in as many "
             f"parts, at least {_FEWEST} and at most the {most} {of}."
         )
+    task = None if data.ids is None else data.ids.values
+    strata, seen = parts_of(data.y, None, task, classes=data.task == "classification")
+    try:
+        counts_of("jackknife", n_resamples, strata, seen, _groups_of(data), 0)
+    except ValueError as error:
+        lost = "a class" if data.task == "classification" else "an output"
+        lost = lost if data.ids is None else "a task"
+        groups = data.groups
+        where = "" if groups is None else f", or all of it in one {groups.name}"
+        raise UserError(
+            f"--stability {n_resamples} does not fit: without one of the parts {lost} "
+            f"is lost, as the rarest is in {int(seen.sum(axis=0).min())} of the "
+            f"{len(seen)} rows{where}. Leave such rows or targets out, give a larger "
+            "number if it has several rows, or leave --stability out."
+        ) from error
+
+
+def _groups_of(data: Data) -> np.ndarray | None:
+    return None if data.groups is None else data.groups.values
 
 
 @dataclass(frozen=True)
@@ -91,7 +114,7 @@ class Sureness:
                 data.y,
                 n_resamples=n_resamples,
                 n_jobs=n_jobs,
-                groups=None if data.groups is None else data.groups.values,
+                groups=_groups_of(data),
                 **ids,
             )
         except (ValueError, MemoryError) as error:

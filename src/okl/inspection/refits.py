@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import column_or_1d
 
@@ -14,7 +14,7 @@ from okl.numerics.correlation import correlation
 
 
 def parts_of(
-    model: Any, y: Any, weights: np.ndarray | None, task: np.ndarray | None
+    y: Any, weights: np.ndarray | None, task: np.ndarray | None, *, classes: bool
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the strata of rows, and the parts of the targets that each row has.
 
@@ -28,11 +28,11 @@ def parts_of(
     if task is not None:
         found, codes = np.unique(task, return_inverse=True)
         seen = codes[:, None] == np.arange(len(found))
-    elif is_classifier(model) and (values.ndim == 1 or values.shape[1] == 1):
+    elif classes and (values.ndim == 1 or values.shape[1] == 1):
         strata = column_or_1d(values)
-        classes, codes = np.unique(strata, return_inverse=True)
-        seen = codes[:, None] == np.arange(len(classes))
-    elif is_classifier(model):
+        found, codes = np.unique(strata, return_inverse=True)
+        seen = codes[:, None] == np.arange(len(found))
+    elif classes:
         seen = np.hstack([values == 0, values == 1])
     else:
         numbers = values.astype(np.float64).reshape(len(values), -1)

@@ -20,8 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
 
 # Draws until each part of the targets is in one.
 _ATTEMPTS = 100
@@ -124,3 +127,39 @@ METHODS: dict[str, tuple[Callable[..., np.ndarray | None], Callable[[int], float
     "jackknife": (jackknife, lambda n: (n - 1) / n**0.5),
     "bootstrap": (bootstrap, lambda n: 1.0),
 }
+
+
+def counts_of(
+    method: str,
+    n_resamples: int,
+    strata: np.ndarray | None,
+    seen: np.ndarray,
+    groups: Any,
+    random_state: Any,
+) -> np.ndarray:
+    """Return how often each row is in each resample (n_resamples, n_samples).
+
+    Raises
+    ------
+    ValueError
+        If there are not as many rows, or groups, to leave out, or a part of the targets
+        is lost each time.
+    """
+    grouped = None if groups is None else column_or_1d(np.asarray(groups))
+    sampling = Sampling.of(len(seen), grouped, strata)
+    what = "rows" if groups is None else "groups"
+    if method == "jackknife" and n_resamples > sampling.number:
+        raise ValueError(
+            f"n_resamples={n_resamples} is more than the {sampling.number} {what} that "
+            "can be left out; use fewer."
+        )
+    rng = check_random_state(random_state)
+    counts = METHODS[method][0](sampling, n_resamples, seen, rng)
+    if counts is None:
+        rarest = int(seen.sum(axis=0).min())
+        raise ValueError(
+            f"Resamples of {what} keep losing an output, or a class: the rarest is in "
+            f"{rarest} of {len(seen)} rows. Leave it out of the targets, or use "
+            "another method, more resamples for the jackknife, or other groups."
+        )
+    return counts

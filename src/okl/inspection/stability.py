@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from okl.estimators.long_form import checked_ids
 from okl.estimators.weights import checked_weights
@@ -19,7 +19,7 @@ from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.held import check_learned, with_hyperparameters_held
 from okl.inspection.refits import fitted_to, output_kernels_of, parts_of, refit
 from okl.inspection.relations import OutputKernelStability
-from okl.inspection.resampling import METHODS, Sampling
+from okl.inspection.resampling import METHODS, counts_of
 from okl.kernels import Row
 from okl.numerics.memory import require_memory
 from okl.numerics.validation import (
@@ -155,8 +155,8 @@ def output_kernel_stability(
     weights = None
     if sample_weight is not None:
         weights = checked_weights(sample_weight, np.shape(y))
-    strata, seen = parts_of(model, y, weights, task)
-    counts = _counts(method, n_resamples, strata, seen, groups, random_state)
+    strata, seen = parts_of(y, weights, task, classes=is_classifier(model))
+    counts = counts_of(method, n_resamples, strata, seen, groups, random_state)
 
     fitted = partial(fitted_to, model, X, y, weights, task)
     first = fitted(np.ones(len(seen), dtype=int))
@@ -209,32 +209,3 @@ def output_kernel_stability(
 
 def _has_rows(kernel: Any) -> bool:
     return isinstance(kernel, list | tuple) and isinstance(kernel[-1], Row)
-
-
-def _counts(
-    method: str,
-    n_resamples: int,
-    strata: np.ndarray | None,
-    seen: np.ndarray,
-    groups: Any,
-    random_state: Any,
-) -> np.ndarray:
-    """Return how often each row is in each resample (n_resamples, n_samples)."""
-    grouped = None if groups is None else column_or_1d(np.asarray(groups))
-    sampling = Sampling.of(len(seen), grouped, strata)
-    what = "rows" if groups is None else "groups"
-    if method == "jackknife" and n_resamples > sampling.number:
-        raise ValueError(
-            f"n_resamples={n_resamples} is more than the {sampling.number} {what} that "
-            "can be left out; use fewer."
-        )
-    rng = check_random_state(random_state)
-    counts = METHODS[method][0](sampling, n_resamples, seen, rng)
-    if counts is None:
-        rarest = int(seen.sum(axis=0).min())
-        raise ValueError(
-            f"Resamples of {what} keep losing an output, or a class: the rarest is in "
-            f"{rarest} of {len(seen)} rows. Leave it out of the targets, or use "
-            "another method, more resamples for the jackknife, or other groups."
-        )
-    return counts
