@@ -13,6 +13,7 @@ from okl.kernels import Gaussian, Linear, PerOutput
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, Observed
+from okl.selection.leave_one_out import leave_one_out
 from okl.structures import Identity
 
 N = 80
@@ -180,3 +181,18 @@ def test_what_is_no_choice_is_refused():
         OutputKernelRegressorCV(KERNEL, alpha_per_output="yes").fit(X, Y)
     classes = OutputKernelClassifierCV(KERNEL, alpha_per_output="auto", alphas=3)
     assert np.ndim(quiet(classes, X, (Y[:, 0] > 0).astype(int)).alpha_) == 0
+
+
+def test_a_grid_is_gone_through_once(monkeypatch):
+    asked = []
+
+    def counted(inputs, formulation, alphas, copies):
+        asked.append(len(alphas))
+        return leave_one_out(inputs, formulation, alphas, copies)
+
+    monkeypatch.setattr(alphas_of_outputs, "leave_one_out", counted)
+    X, Y = drawn(0.1, np.inf, np.inf)
+    model = quiet(OutputKernelRegressorCV(KERNEL, "identity"), X, Y)
+    assert np.ndim(model.alpha_) == 1
+    assert asked[0] == 25
+    assert set(asked[1:]) == {1}  # of the outputs that have one in common

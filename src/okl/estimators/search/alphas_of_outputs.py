@@ -123,8 +123,11 @@ def left_out_losses(
     formulation: Formulation,
     grid: np.ndarray,
     copies: np.ndarray | None,
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the squared errors (n_alphas, n_outputs) of rows left out one by one.
+
+    And the residuals (n_samples, n_outputs) of each output at its own best alpha, of
+    equal ones the first.
 
     Parameters
     ----------
@@ -137,8 +140,16 @@ def left_out_losses(
         How many times each row is there.
     """
     weights = 1.0 if copies is None else copies[:, None]
-    left_out = leave_one_out(inputs, formulation, grid, copies)
-    return np.stack([np.sum(weights * r**2, axis=0) for r in left_out])
+    losses, least = [], np.empty(0)
+    for residuals in leave_one_out(inputs, formulation, grid, copies):
+        losses.append(np.sum(weights * residuals**2, axis=0))
+        if len(losses) == 1:
+            least, best = losses[0], residuals.copy()
+            continue
+        better = losses[-1] < least
+        best[:, better] = residuals[:, better]
+        least = np.minimum(least, losses[-1])
+    return np.stack(losses), best
 
 
 def clear_alphas(
@@ -162,7 +173,7 @@ def clear_alphas(
     inputs, formulation, grid, copies
         As `left_out_losses` takes them.
     """
-    losses = left_out_losses(inputs, formulation, grid, copies)
+    losses, after = left_out_losses(inputs, formulation, grid, copies)
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
     n_rows = float(len(observed.targets))
     if copies is not None:
@@ -175,13 +186,9 @@ def clear_alphas(
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
         leaving = alike & (gains > _LIKELIER)
-        numbers = np.array([common, *np.unique(own[leaving])])
-        left_out = leave_one_out(inputs, formulation, grid[numbers], copies)
-        before = next(left_out)
-        for number, after in zip(numbers[1:], left_out, strict=True):
-            some = leaving & (own == number)
-            falls = before[:, some] ** 2 - after[:, some] ** 2
-            leaving[some] = _means_in_errors(falls, copies, n_rows) > errors
+        (before,) = leave_one_out(inputs, formulation, grid[[common]], copies)
+        falls = before**2 - after**2
+        leaving &= _means_in_errors(falls, copies, n_rows) > errors
         alike &= ~leaving
     if np.all(alike):
         return None

@@ -283,7 +283,7 @@ class Experiment:
             known = observed, inputs, formulation, grid, copies
             return clear_alphas(*known) if closed_form else None
         if closed_form:
-            losses = left_out_losses(inputs, formulation, grid, copies)
+            losses, _ = left_out_losses(inputs, formulation, grid, copies)
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)
