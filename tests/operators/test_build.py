@@ -138,3 +138,12 @@ def test_the_training_rows_are_not_written_to():
     operator = operator_of(Linear(), X)
     operator.centered()[0].solve(np.ones((9, 1)), 1.0)
     assert_array_equal(X, before)
+
+
+def test_many_features_are_there_once():
+    X = np.random.default_rng(0).normal(size=(30, 4000))
+    tracemalloc.start()
+    operator_of(Linear(X.mean(axis=0)), X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * X.nbytes

@@ -80,6 +80,7 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
             return SparseFeatures(features, workspace=workspace)
         if narrow:
             return Features(features)
+        del features  # the kernel makes them again
     if matrices >= 1:
         K = square_matrix(kernel, X)
         return Dense(K, trusted=kernel.is_psd, workspace=matrices - 1)
