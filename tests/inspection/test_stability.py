@@ -353,6 +353,9 @@ REFUSED = {
     "sample_weight has a negative entry": {"sample_weight": -np.ones(10)},
     "known before the fit": {"estimator": OutputKernelRegressor(structure="mean")},
     "There is one output": {"y": Y[:, 0], "n_resamples": 2},
+    "groups is missing in 2 of 10 rows": {"groups": ["a", "b"] * 4 + [None, np.nan]},
+    "y is None; pass the targets": {"y": None},
+    "Targets must be numbers, NaN where": {"y": np.full((10, 2), "a")},
 }
 
 

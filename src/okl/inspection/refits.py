@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import column_or_1d
 
+from okl.estimators.frames import checked_numbers, refuse_text
 from okl.numerics.correlation import correlation
 
 
@@ -35,7 +36,8 @@ def parts_of(
     elif classes:
         seen = np.hstack([values == 0, values == 1])
     else:
-        numbers = values.astype(np.float64).reshape(len(values), -1)
+        refuse_text(y)
+        numbers = checked_numbers(y, "y").reshape(len(values), -1)
         seen = ~np.isnan(numbers)
         if weights is not None:
             seen &= weights > 0

@@ -26,6 +26,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
+from okl.numerics.missing import is_missing
+
 # Draws until each part of the targets is in one.
 _ATTEMPTS = 100
 
@@ -142,10 +144,16 @@ def counts_of(
     Raises
     ------
     ValueError
-        If there are not as many rows, or groups, to leave out, or a part of the targets
-        is lost each time.
+        If a row has no group, there are not as many rows, or groups, to leave out, or a
+        part of the targets is lost each time.
     """
     grouped = None if groups is None else column_or_1d(np.asarray(groups))
+    missing = [] if grouped is None else [is_missing(one) for one in grouped]
+    if any(missing):
+        raise ValueError(
+            f"groups is missing in {sum(missing)} of {len(missing)} rows; a row that "
+            "belongs to no other is a group of its own."
+        )
     sampling = Sampling.of(len(seen), grouped, strata)
     what = "rows" if groups is None else "groups"
     if method == "jackknife" and n_resamples > sampling.number:

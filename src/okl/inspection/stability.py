@@ -149,6 +149,8 @@ def output_kernel_stability(
             "The bootstrap copies rows, and copies would share the value that Row() "
             'gives each row; use method="jackknife".'
         )
+    if y is None:
+        raise ValueError("y is None; pass the targets that the relations are of.")
     y = y.toarray() if issparse(y) else y
     check_consistent_length(X, y, sample_weight, task, groups)
     task = None if task is None else checked_ids(task, y)
