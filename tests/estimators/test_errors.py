@@ -57,6 +57,7 @@ PARAMETERS = [
     ({"alpha": np.nan}, "alpha must be a finite number > 0, got nan"),
     ({"alpha": np.inf}, "alpha must be a finite number > 0, got inf"),
     ({"alpha": "1"}, "alpha must be a finite number > 0, got '1'"),
+    ({"alpha": [[1.0, 2.0], [3.0]]}, "alpha must be a number, or an array of numbers"),
     ({"alpha": None}, "alpha must be a finite number > 0, got None"),
     ({"alpha": 1e300}, r"alpha is 1e\+300, .*between 1e-50 and 1e\+50.*another alpha"),
     ({"alpha": 1e-300}, r"alpha is 1e-300, .* the range of floating point numbers"),
@@ -759,6 +760,15 @@ def test_fits_refuse_weights_that_are_no_numbers():
         OutputKernelRegressor().fit(X, Y, sample_weight={})
     with pytest.raises(ValueError, match=r"sample_weight must be .*: .*convert string"):
         OutputKernelClassifier().fit(X, NUMBER, sample_weight=["a"] * 10)
+
+
+@pytest.mark.parametrize("given", [{}, "many", [[1.0, 2.0], [3.0]]])
+def test_scores_and_fits_name_what_is_no_number(given):
+    model = OutputKernelRegressor(Gaussian(1.0)).fit(X, NUMBER)
+    with pytest.raises((TypeError, ValueError), match="y_true must be an array of num"):
+        model.score(X, given)
+    with pytest.raises((TypeError, ValueError), match=r"(y|Targets) must be .*num"):
+        model.fit(X, given)
 
 
 def test_dates_are_no_targets_to_score():

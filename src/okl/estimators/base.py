@@ -23,7 +23,7 @@ from okl.certificates import Certificate
 from okl.coding.tasks import Tasks
 from okl.estimators.agreement import Agreement, certified_function
 from okl.estimators.components import ComponentParameters
-from okl.estimators.frames import checked_numbers, refuse_text, validated
+from okl.estimators.frames import refuse_text, validated
 from okl.estimators.learned_arrays import LearnedArrays
 from okl.estimators.long_form import codes_of
 from okl.estimators.targets import TrainingTargets
@@ -31,6 +31,7 @@ from okl.estimators.training import Training, is_precomputed
 from okl.estimators.units import Units
 from okl.kernels import KernelTerms
 from okl.losses import LOSSES, Loss, as_loss
+from okl.numerics.numbers import checked_numbers
 from okl.problems import Formulation
 from okl.solvers import Solution
 from okl.structures import Structure

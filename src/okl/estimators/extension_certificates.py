@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from okl.certificates import Certificate
 from okl.certificates.bounds import rounding_reference
 from okl.certificates.certification import certify
-from okl.estimators.frames import checked_numbers
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
 from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
+from okl.numerics.numbers import checked_numbers
 from okl.solvers.predictor.added_output import AddedOutput
 
 _MESSAGES = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from okl.numerics.dates import columns_of, listed_columns, refuse_dates
 from okl.numerics.missing import is_missing, refuse_masked
@@ -38,30 +38,6 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     return found
 
 
-def checked_numbers(values: Any, name: str, **how: Any) -> Any:
-    """Return what `sklearn.utils.validation.check_array` does, in float64.
-
-    Of one or two dimensions; NaN, which stands for what is missing, is let through.
-
-    Raises
-    ------
-    ValueError
-        As that does, with this name; and for dates and masked entries.
-    TypeError
-        For what is no array.
-    """
-    refuse_masked(values, name)
-    refuse_dates(values, name)
-    how = {"ensure_2d": False, "ensure_all_finite": "allow-nan"} | how
-    try:
-        return check_array(values, dtype=np.float64, input_name=name, **how)
-    except (TypeError, ValueError) as error:
-        if name in str(error):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name} must be an array of numbers: {error}") from error
-
-
 def refuse_text(y: Any) -> None:
     """Refuse targets that are classes, where numbers are expected.
 
@@ -70,7 +46,10 @@ def refuse_text(y: Any) -> None:
     ValueError
         That names the estimators of classes.
     """
-    cells = np.asarray(y)
+    try:
+        cells = np.asarray(y)
+    except ValueError:  # of lists of different lengths
+        return
     if cells.dtype.kind not in "OUST":
         return
     for cell in cells.ravel().tolist():

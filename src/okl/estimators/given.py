@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.estimators.frames import checked_numbers
+from okl.numerics.numbers import checked_numbers
 
 
 def given_targets(

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from okl.estimators.frames import checked_numbers, refuse_text
+from okl.estimators.frames import refuse_text
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.output_alphas import check_alpha_or_alphas
 from okl.estimators.targets import observed_targets
 from okl.estimators.units import Units
+from okl.numerics.numbers import checked_numbers
 from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 
 

@@ -28,10 +28,13 @@ from okl.structures.scaled import is_scalable
 def check_alpha_or_alphas(alpha: Any) -> None:
     """Raise ValueError unless alpha is a number > 0, or one for each output."""
     several = isinstance(alpha, np.ndarray | Sequence) and not isinstance(alpha, str)
-    if not several or np.shape(alpha) == ():
+    try:
+        entries: Any = np.asarray(alpha) if several else np.empty(())
+    except ValueError:  # of lists of different lengths
+        entries = np.empty(0)
+    if entries.ndim == 0:
         check_alpha(alpha)
         return
-    entries = np.asarray(alpha)
     if entries.ndim != 1 or not entries.size or entries.dtype.kind not in "iuf":
         raise ValueError(
             "alpha must be a number, or an array of numbers with one for each output; "

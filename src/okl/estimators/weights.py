@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from okl.coding.labels import Kind
-from okl.estimators.frames import checked_numbers
+from okl.numerics.numbers import checked_numbers
 from okl.numerics.validation import check_magnitude, refuse_negative_weights
 
 

@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import column_or_1d
 
-from okl.estimators.frames import checked_numbers, refuse_text
+from okl.estimators.frames import refuse_text
 from okl.numerics.correlation import correlation
+from okl.numerics.numbers import checked_numbers
 
 
 def parts_of(

@@ -20,8 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from okl.metrics.indicators import partly_observed, without_objects
-from okl.numerics.dates import refuse_dates
 from okl.numerics.missing import refuse_masked
+from okl.numerics.numbers import checked_numbers
 from okl.numerics.validation import check_choice, refuse_negative_weights
 
 
@@ -235,16 +235,12 @@ def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
     floats = type(values) is np.ndarray and values.dtype == np.float64
     if floats and values.ndim in (1, 2) and values.size and np.isfinite(values).all():
         return values
-    refuse_masked(values, name)
-    refuse_dates(values, name)
     # differences of integers wrap around, and of truth values there are none
-    return check_array(
-        values,
-        dtype=[np.float64, np.float32],
-        ensure_2d=False,
-        ensure_all_finite=finite,
-        input_name=name,
+    kinds = [np.float64, np.float32]
+    found: np.ndarray = checked_numbers(
+        values, name, dtype=kinds, ensure_all_finite=finite
     )
+    return found
 
 
 def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
