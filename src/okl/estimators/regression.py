@@ -151,9 +151,11 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         spread is larger), targets have noise of variance alpha / weight and the
         intercept a flat prior, and all three are multiplied by ``noise_variance_ /
         (alpha * y_scale_**2)``, which puts signal and noise in proportion to the errors
-        in rows left out. A new target of weight one has the variance ``std**2 +
-        noise_variance_``, which is what ``include_noise`` takes the root of. So weights
-        say how exact targets are; for rows that stand for several repeat the rows.
+        in rows left out. (An `okl.kernels.Row` is noise as well: the diagonal of
+        ``residual_kernel_`` is added to ``alpha * y_scale_**2``.) A new target of
+        weight one has the variance ``std**2 + noise_variance_``, which is what
+        ``include_noise`` takes the root of. So weights say how exact targets are; for
+        rows that stand for several repeat the rows.
 
         With ``given`` the targets known in the same rows are used too: the prediction
         is the mean of the others given them, with the covariance that ``return_cov``

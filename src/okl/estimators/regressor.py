@@ -97,7 +97,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         one.
     noise_variance_ : array (n_outputs,) or float
         The variance of the noise of each output, in the units of the targets, with the
-        squared loss. It is alpha times ``y_scale_**2``, times the mean over rows of the
+        squared loss. It is alpha times ``y_scale_**2``, to which an `okl.kernels.Row`
+        adds the diagonal of ``residual_kernel_``, times the mean over rows of the
         squared residual of the row left out, divided by the variance that the model
         gives it: the estimate of leave-one-out likelihood. That of a target of weight
         one. Computed when asked for, at the cost of the first standard deviations.

@@ -6,9 +6,10 @@ s_j v_ij, v_ij being that of the model (for the weight of the target), so that
 
 .. math:: s_j = \operatorname{mean}_i \frac{r_{ij}^2}{v_{ij}},
 
-the noise of output j is s_j alpha, and the posterior covariance of outputs j and k that
-of the model times sqrt(s_j s_k). It is the estimate of leave-one-out likelihood
-(Rasmussen & Williams 2006, section 5.4.2), a variance for each output profiled out.
+the noise of output j is s_j a_j, a_j that of the model: alpha, and what a term of the
+row adds to it. The posterior covariance of outputs j and k is that of the model times
+sqrt(s_j s_k). It is the estimate of leave-one-out likelihood (Rasmussen & Williams
+2006, section 5.4.2), a variance for each output profiled out.
 
 Errors of outputs go together as well. How far, R has, their correlations:
 
@@ -17,7 +18,7 @@ Errors of outputs go together as well. How far, R has, their correlations:
   that process are those of independent outputs, whatever R is. It is the correlation
   of the standardised residuals r_ij / sqrt(s_j v_ij).
 - Else L has the covariance of the signal, and R is the correlation of the noise alone:
-  residuals have the covariance S_(-i) + N, N_jk = R_jk alpha sqrt(s_j s_k), found by
+  residuals have the covariance S_(-i) + N, N_jk = R_jk sqrt(s_j a_j s_k a_k), found by
   expectation and maximisation, with S_(-i) given, and shrunk at the end (shrunk in each
   round it would go to zero wherever half of the targets are missing).
 - If the covariance of noise was given (for the term of a row), R is its correlation.
@@ -53,7 +54,7 @@ class Calibration:
     factors : array (n_outputs,)
         s_j; one for an output of which no row says anything.
     noise : array (n_outputs,)
-        s_j alpha.
+        s_j a_j.
     standardised : array (n_samples, n_outputs) or (n_samples, 1)
         r_ij / sqrt(s_j v_ij), NaN where nothing was observed.
     """
