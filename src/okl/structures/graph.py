@@ -25,10 +25,14 @@ class Graph(Given):
               \Delta = \operatorname{diag}(A 1) - A,
 
     so that the squared norm of the predictor is ``sum_t gamma ||f_t||^2 +
-    sum_{s<t} A_st ||f_s - f_t||^2``, each edge counted once (Evgeniou, Micchelli &
-    Pontil 2005, whose sum over ordered pairs counts it twice). The regressors normalise
+    sum_{s<t} A_st ||f_s - f_t||^2``, each edge counted once. The regressors normalise
     outputs first, and then edges join normalised outputs; ``normalize_y=False`` joins
     outputs as they are.
+
+    Evgeniou, Micchelli & Pontil (2005), *Learning multiple tasks with kernel methods*;
+    Ciliberto, Rosasco & Villa (2015), *Learning multiple visual tasks while discovering
+    their structure*, section 2.1.1, where the sum is over ordered pairs, and so counts
+    each edge twice.
 
     Parameters
     ----------
