@@ -17,11 +17,13 @@ class TraceBall(SpectralSet):
     r"""Learn an output kernel with tr L <= 1, R(L) = (eps / 2) tr L^-1.
 
     ``eps = 0`` is MTRL, the multi-task relationship learning of Zhang & Yeung (2010),
-    *A convex formulation for learning task relationships*; ``eps > 0`` is MTFL, the
-    convex multi-task feature learning of Argyriou, Evgeniou & Pontil (2008), both as
-    restated by Ciliberto et al. (2015), section 2.2.2. Without eps the optimal L is
-    of low rank, and for some alpha' it is that of `LowRank` divided by its trace: the
-    ball says how large L may be, where the trace penalty trades it against the fit.
+    *A convex formulation for learning task relationships*, as restated by Ciliberto et
+    al. (2015), section 2.2.2. Its predictors are those of MTFL, the convex multi-task
+    feature learning of Argyriou, Evgeniou & Pontil (2008), which has a ball of matrices
+    of features in the place of L, and a term with eps to keep these invertible; here
+    that is a term of L. Without eps the optimal L is of low rank, and for some alpha'
+    it is that of `LowRank` divided by its trace: the ball says how large L may be,
+    where the trace penalty trades it against the fit.
 
     With P of the current predictions the update is (P + eps I)^(1/2), divided by its
     trace, and R*(S) is the largest eigenvalue of S where eps = 0.
