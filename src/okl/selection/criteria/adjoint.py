@@ -6,7 +6,7 @@ all else is fitted again, C would change by -M S, M = V (alpha I + V'JV)^-1 V' w
 the second derivative of the loss: one solve with the equations of a Newton step
 (`okl.solvers.predictor.hessian`). M is symmetric, so that one solve is enough for the
 derivative of a number that depends on C and b with respect to all that can move the
-scores (Seeger 2006, section 5).
+scores (Seeger 2006, section 6.3).
 
 *A learned L.* For the squared Frobenius norm the best L is C'KC / 2: then the map from
 C to scores that is differentiated has a second term, K C sym(C'K dC), and is symmetric

@@ -10,7 +10,7 @@ solve with the equations of a Newton step; together
 .. math:: dJ = \operatorname{tr}\left( [g; s]' \, dK_{:T}\, C L \right),
 
 two thin arrays for each fold. Seeger (2006), *Cross-validation optimization for
-structured Hessian kernel methods*, section 5.
+structured Hessian kernel methods*, sections 5 and 6.3.
 
 *Fits that ended early.* C L of a fit differs a little from what the gradient of the
 loss at its scores says. What that difference is worth is known to first order from the
