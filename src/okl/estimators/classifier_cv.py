@@ -104,7 +104,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     without probabilities the accuracy (of whole rows for label indicators); with
     ``class_weight`` rows are weighted. Rows are left out one by one in closed form for
     the squared loss only. Fits of other losses to folds end at the relative gap
-    ``100 * tol`` (1e-4 at most, unless ``tol`` is larger), as scores need fewer digits;
+    ``100 * tol`` (5e-3 at most, unless ``tol`` is larger), as scores need fewer digits;
     the model that is returned at ``tol``. With these losses, of several kernels, the
     first stage takes a fit for each of at most 9 alphas, each fold and each kernel.
 
