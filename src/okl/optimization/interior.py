@@ -3,7 +3,7 @@ r"""Eigenvalues of L between bounds, as Newton's method sees them.
 They share a budget; more L never costs, so it is used up. Steps stay inside by a
 barrier, eps tr L^-1 / 2 where the penalty has it and
 
-.. math:: -\tau \sum_i \log (l_i - \text{lower}) + \log (\text{upper} - l_i)
+.. math:: -\tau \sum_i \big( \log (l_i - \text{lower}) + \log (\text{upper} - l_i) \big)
 
 where it has not. In the eigenbasis of L its second derivative is diagonal.
 
