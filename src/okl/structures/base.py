@@ -40,12 +40,12 @@ class DualBound(NamedTuple):
     Attributes
     ----------
     value : float
-        What R* is at most.
+        What R* is at most at the C that was scaled as the next two say.
     factor : float
         C is to be multiplied by this.
     directions : tuple of arrays (W, limits) or None
-        Besides, the columns of CW, W the eigenvectors of S, may each be multiplied by
-        anything from 0 to its limit; None if not.
+        Besides, the columns of CW, W the eigenvectors of S, are each to be multiplied
+        by some number from 0 to its limit; None if they stay.
     mixing : tuple (T, value) or None
         What may be tighter, where outputs may be mixed: at CT, T (m, m), R* is at most
         that value.
