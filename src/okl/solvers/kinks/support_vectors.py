@@ -1,7 +1,7 @@
 r"""The hinge loss with nothing that couples the outputs: one machine each, by libsvm.
 
-With L diagonal every output is a support vector machine of its own: with beta = l a /
-alpha, a the multipliers and l the entry of L,
+With L diagonal every output is a support vector machine of its own: with
+beta_i = l a_i y_i / alpha, a the multipliers and l the entry of L,
 
 .. math:: \max_\beta\; \sum_i \beta_i
           - \tfrac12 \sum_{ik} \beta_i \beta_k y_i y_k K_{ik}, \qquad
