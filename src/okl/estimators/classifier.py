@@ -77,9 +77,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
         support vector where it is not zero; in long form (n_samples,). `okl.certify`
         takes it as ``dual_point``. ``dual_coef_`` is ``dual_point_ @ output_kernel_ /
-        alpha``, zeros included; only with a learned L, where ``tol`` is near to
-        rounding or the rank is bounded, it may be a model without zeros nearer to the
-        optimum.
+        alpha`` (of several alphas the geometric mean), zeros included; only with a
+        learned L, where ``tol`` is near to rounding or the rank is bounded, it may be a
+        model without zeros nearer to the optimum.
     completion_ : Completion
         Only where labels of the fit are inner nodes of the structure's tree: the rounds
         of expectation-maximisation, with ``objectives``, the observed penalised

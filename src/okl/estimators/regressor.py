@@ -112,8 +112,9 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         ``okl.certify(model, X, y)`` computes it again.
     dual_point_ : array of the shape of ``dual_coef_``
         Only for ``loss="quantile"``, which has no gradient at its kink: alpha C of the
-        normalised targets, between q - 1 and q times the weight. `okl.certify` takes it
-        as ``dual_point``.
+        normalised targets, between q - 1 and q times the weight; of several alphas the
+        geometric mean, and weights times that over alpha_j. `okl.certify` takes it as
+        ``dual_point``.
     history_ : list of dict
         Primal, dual, relative gap and seconds of each iteration, for the normalised
         targets.
