@@ -121,6 +121,15 @@ def test_rows_fewer_than_columns():
     assert np.all(variance >= 0)
 
 
+def test_two_rows_tell_of_no_correlation():
+    rows = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 4.0]])
+    found = RowDistribution.of(rows)
+    assert_allclose(found.covariance, np.diag(rows.var(axis=0)), atol=1e-12)
+    filled, variance = found.filled(np.array([[7.0, np.nan, np.nan]]))
+    assert_allclose(filled[0, 1:], rows.mean(axis=0)[1:])
+    assert_allclose(variance[0, 1:], rows.var(axis=0)[1:])
+
+
 def test_an_entry_is_expected_given_the_others_of_its_row(monkeypatch):
     whole, rows = rows_with_holes(20)
     whole[:, 2], rows[:, 2] = 7.0, np.where(np.isnan(rows[:, 2]), np.nan, 7.0)

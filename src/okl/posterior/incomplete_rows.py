@@ -17,9 +17,10 @@ Correlations r are shrunk towards zero by the share
 
 (at most one; Schaefer & Strimmer 2005, with the variance that the correlation of
 normal rows has, and n_jk rows), so that few rows give a covariance that can be
-inverted. Here n_jk are all rows, in each round: those that miss an entry are filled in
-by correlations that were shrunk before, so that in the end these are shrunk about as
-far as the rows that have both entries ask for.
+inverted. Two rows always lie on a straight line: all of their r is error, and in the
+place of their part of the first sum is r_jk^2. Here n_jk are all rows, in each round:
+those that miss an entry are filled in by correlations that were shrunk before, so that
+in the end these are shrunk about as far as the rows that have both entries ask for.
 """
 
 from __future__ import annotations
@@ -161,7 +162,9 @@ def shrunk(covariance: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     correlation = covariance / np.outer(roots, roots)
     upper = np.triu_indices(len(covariance), 1)
     r = correlation[upper]
-    errors = np.clip(1.0 - r**2, 0.0, 1.0) ** 2 / np.maximum(pairs[upper] - 1.0, 1.0)
+    n = pairs[upper]
+    errors = np.clip(1.0 - r**2, 0.0, 1.0) ** 2 / np.maximum(n - 1.0, 1.0)
+    errors = np.where(n > 2, errors, r**2)  # a straight line goes through two points
     squares = np.sum(r**2)
     share = errors.sum() / squares if squares > 0 else 1.0
     result = covariance * (1.0 - np.clip(share, _LEAST, 1.0))
