@@ -124,9 +124,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelRegressorCV`.
     alphas : int or sequence of float, default=13
         As there. Most losses of classes take a fit for each of them and each fold.
-        With one class a row, scored by the log likelihood, the alpha chosen is the mean
-        of the logarithms of a grid that is counted by the likelihoods of the held-out
-        rows, where that is above the likeliest: few rows tell alphas badly apart.
+        With one class a row, scored by the log likelihood, and a number of alphas, the
+        one chosen is their mean, as logarithms, weighted by the likelihoods of held-out
+        rows, where that is above the likeliest: few rows say little of which is best.
     eps : float or None, default=None
         The smallest alpha relative to the largest. None is 1e-5 for a kernel that is
         given; for one that is learned a thousandth of what it was learned with, below
