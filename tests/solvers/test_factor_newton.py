@@ -169,7 +169,7 @@ def test_which_of_two_models_is_better(fall, gain, better):
     # model found with luck was never left, and its gap of 1.1e-6 stayed
     def iterate(objective, dual):
         fit = SimpleNamespace(certificate=SimpleNamespace(dual=dual))
-        return FactorIterate(None, fit, None, objective, None)
+        return FactorIterate(fit, None, objective, None)
 
     there = iterate(10.0, 9.0)
     assert iterate(10.0 - fall, 9.0 + gain).is_better_than(there) is better

@@ -86,6 +86,20 @@ class Solution:
         """Return it as the end of some iterations, with where others may start."""
         return replace(self, history=history, start=start)
 
+    def judged(
+        self, problem: Problem, request: Request, *, rank_limited: bool = False
+    ) -> Solution:
+        """Return it with its certificate judged by what another request asks for."""
+        known, tol = self.certificate, request.tol
+        certificate = Certificate.of(
+            known.primal,
+            known.dual,
+            problem.reference,
+            tol=tol,
+            rank_limited=rank_limited,
+        )
+        return replace(self, certificate=certificate, hessian=None)
+
     def is_limited(self, problem: Problem) -> bool:
         """Tell whether an L that is learned has the largest rank that is allowed."""
         most = problem.structure.max_rank(problem.n_outputs)

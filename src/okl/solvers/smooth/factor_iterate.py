@@ -10,7 +10,7 @@ from okl.problems import Problem
 from okl.solvers.request import Request
 from okl.solvers.smooth.rounds import Start
 from okl.solvers.smooth.scores import Scores
-from okl.solvers.solution import History, Solution, certified
+from okl.solvers.solution import History, Solution
 
 # The rank grows where a step closes less than this part of the gap.
 _SLOW = 0.3
@@ -23,16 +23,20 @@ _UNSEEN, _ROUNDED = 1e-14, 1e-11
 class FactorIterate(NamedTuple):
     """An output kernel, and the best f and b for it."""
 
-    kernel: SpectralKernel
-    fit: Solution  # f and b, for imputed targets the best at these
+    fit: Solution  # f, b and L; for imputed targets the best at these
     scores: Scores
     objective: float  # the primal value, to which imputed targets add their loss
     dual_rows: Array  # alpha C (n_samples, n_outputs)
 
     @classmethod
-    def of(cls, kernel: SpectralKernel, fit: Solution, scores: Scores) -> FactorIterate:
+    def of(cls, fit: Solution, scores: Scores) -> FactorIterate:
         """Return that of an L and the best f for it, no target imputed."""
-        return cls(kernel, fit, scores, fit.certificate.primal, scores.gradient)
+        return cls(fit, scores, fit.certificate.primal, scores.gradient)
+
+    @property
+    def kernel(self) -> SpectralKernel:
+        """L."""
+        return self.fit.output_kernel.spectral()
 
     @property
     def primal(self) -> float:
@@ -57,17 +61,9 @@ class FactorIterate(NamedTuple):
         *,
         rank_limited: bool = False,
     ) -> Solution:
-        """Return it with its certificate."""
-        return certified(
-            problem,
-            self.fit.dual_coef,
-            self.kernel,
-            request,
-            history=history,
-            start=self.start,
-            intercept=self.fit.intercept,
-            rank_limited=rank_limited,
-        )
+        """Return it as the end of the iterations that were asked for."""
+        model = self.fit.judged(problem, request, rank_limited=rank_limited)
+        return model.found_by(history.records, self.start)
 
     def is_better_than(self, other: FactorIterate) -> bool:
         """Tell whether it is lower, or seems as low and has a smaller gap."""

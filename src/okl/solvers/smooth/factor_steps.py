@@ -96,7 +96,7 @@ class FactorSteps:
         request = Request(self.alpha, self._share, most, self._inside)
         fit = self.prepared.best_predictor(kernel, request)
         scores = Scores.of(problem, fit)
-        model = FactorIterate.of(kernel, fit, scores)
+        model = FactorIterate.of(fit, scores)
         if not imputes:
             return model
         left = problem.balanced(fit.start - scores.predictions)

@@ -105,7 +105,7 @@ class JointSteps(FactorSteps):
             intercept=point.intercept,
             predictions=point.scores.fitted,
         )
-        return FactorIterate.of(kernel, fit, point.scores)
+        return FactorIterate.of(fit, point.scores)
 
     def _point(self, model: FactorIterate) -> JointPoint:
         """Return A and B of a model, the columns of B orthogonal."""

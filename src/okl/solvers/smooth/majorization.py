@@ -27,7 +27,7 @@ from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
 from okl.solvers.smooth.factor_penalties import factor_penalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import Solution
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # Steps in L find the answers to a change of each entry: where there is a factor as
@@ -115,12 +115,6 @@ def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> So
     dual = problem.entries.tasks.own(prepared.matrix.dual_of(found.start.inside))
     start = column.inside_of(dual, kernel, alpha)
     best = column.best_predictor(kernel, Request(alpha, _BEST, STEPS, start))
-    model = certified(
-        problem,
-        best.dual_coef,
-        kernel,
-        request,
-        rank_limited=found.certificate.status == "rank_limited",
-        intercept=best.intercept,
-    )
+    limited = found.certificate.status == "rank_limited"
+    model = best.judged(problem, request, rank_limited=limited)
     return model.found_by(found.history, found.start)

@@ -103,7 +103,7 @@ class _Steps:
         """Return the model with the best f for an L, from where that may start."""
         request = Request(self.alpha, self._share, STEPS, inside)
         fit = self.prepared.best_predictor(kernel, request)
-        return FactorIterate.of(kernel, fit, Scores.of(self.prepared.problem, fit))
+        return FactorIterate.of(fit, Scores.of(self.prepared.problem, fit))
 
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the first lower model on the way to the next L, None if none is."""

@@ -43,7 +43,7 @@ from okl.solvers.smooth.linearisation import (
     SomeColumns,
 )
 from okl.solvers.smooth.scores import Scores, largest_curvature
-from okl.solvers.solution import Solution, certified
+from okl.solvers.solution import Solution
 
 # The dual value errs to first order in f and L, their objectives to second: models are
 # solved to this part of the square of the last gap, f to that of the power of it that
@@ -76,17 +76,10 @@ def rounds(prepared: PreparedRounds, request: Request) -> Solution:
     turns = _Rounds(prepared, request)
     while not turns.done:
         turns.turn()
-    fit, kernel, rank_limited = turns.monitor.best
-    return certified(
-        prepared.problem,
-        fit.dual_coef,
-        kernel,
-        request,
-        history=turns.monitor.history,
-        start=Start(kernel, fit.start, turns.h / turns.bound),
-        intercept=fit.intercept,
-        rank_limited=rank_limited,
-    )
+    fit, rank_limited = turns.monitor.best
+    start = Start(fit.output_kernel, fit.start, turns.h / turns.bound)
+    model = fit.judged(prepared.problem, request, rank_limited=rank_limited)
+    return model.found_by(turns.monitor.history.records, start)
 
 
 class Start(NamedTuple):
@@ -178,8 +171,8 @@ class PreparedRounds(NamedTuple):
 class _Rounds:
     """The rounds at one alpha.
 
-    The best of the monitor is the best f of some L, that L, and whether a bound on the
-    rank is active; h is the curvature of the models, and bound one on that of the loss.
+    The best of the monitor is the best f of some L, and whether a bound on the rank is
+    active there; h is the curvature of the models, and bound one on that of the loss.
     """
 
     def __init__(self, prepared: PreparedRounds, request: Request) -> None:
@@ -201,7 +194,7 @@ class _Rounds:
             # what was small enough there need not be here
             self.h = max(start.share, self.models.first) * self.bound
             fit = self._fit(start.kernel, start.inside)
-            self._judge(fit, start.kernel, rank_limited=False)
+            self._judge(fit, rank_limited=False)
             scores = Scores.of(problem, fit)
             self._accept(fit, self._model(start.kernel, scores))
 
@@ -216,7 +209,7 @@ class _Rounds:
             self.h, self.alpha, tol=self._share(2), start=self._inner_start
         )
         fit = self._fit(found.kernel, self._near(found))
-        self._judge(fit, found.kernel, rank_limited=found.rank_limited)
+        self._judge(fit, rank_limited=found.rank_limited)
         # no h makes a round go down: a local minimum, under a bound on the rank
         flat = not self.monitor.falls and self.h >= self.bound
         self._minimal = self._bounded and flat
@@ -255,14 +248,12 @@ class _Rounds:
         self._accepted.append(fit.certificate.primal)
         self.model, self._inside = model, fit.start
 
-    def _judge(
-        self, fit: Solution, kernel: OutputKernel, *, rank_limited: bool
-    ) -> None:
+    def _judge(self, fit: Solution, *, rank_limited: bool) -> None:
         """Say what was found, and decide how closely to look."""
         self.monitor.add(
             fit.certificate.primal,
             fit.certificate.dual,
-            (fit, kernel, rank_limited),
+            (fit, rank_limited),
             limited=self._bounded,
         )
         self._closer = 1.0 if self.monitor.nears else _CLOSER * self._closer
