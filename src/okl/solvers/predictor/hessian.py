@@ -30,8 +30,23 @@ from okl.optimization.conjugate_gradient import (
     conjugate_gradient,
     conjugate_steps,
 )
+from okl.problems import Problem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.low_rank_preconditioner import preconditioner
+
+
+def projection(problem: Problem, curvature: Curvature) -> Callable[[Array], Array]:
+    """Return Pi, the identity without an intercept."""
+    if not problem.centered:
+        return lambda right: right
+    entries = problem.entries
+
+    def balance(right: Array) -> Array:
+        sums = entries.sums(curvature.factor(right))
+        shift = entries.spread(entries.solve_total(curvature, sums))
+        return right - curvature.adjoint(shift)
+
+    return balance
 
 
 @dataclass(frozen=True)
@@ -48,18 +63,8 @@ class HessianSystem:
 
     @cached_property
     def project(self) -> Callable[[Array], Array]:
-        """Pi, the identity without an intercept."""
-        problem, curvature = self.prepared.problem, self.curvature
-        if not problem.centered:
-            return lambda right: right
-        entries = problem.entries
-
-        def balance(right: Array) -> Array:
-            sums = entries.sums(curvature.factor(right))
-            shift = entries.spread(entries.solve_total(curvature, sums))
-            return right - curvature.adjoint(shift)
-
-        return balance
+        """Pi."""
+        return projection(self.prepared.problem, self.curvature)
 
     @cached_property
     def _approximate(self) -> Callable[[Array], Array]:

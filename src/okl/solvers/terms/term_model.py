@@ -22,14 +22,13 @@ best t costs no product at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.optimization.crossing import increasing_root
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Approximation, Prepared
-from okl.solvers.predictor.hessian import HessianSystem
+from okl.solvers.predictor.hessian import HessianSystem, projection
 from okl.solvers.terms.term_point import Answering, Line, TermPoint
 
 # The relative residual of the equations of a step, far from the optimum, and at least.
@@ -37,8 +36,6 @@ _FORCING, _CLOSEST = 0.1, 1e-8
 # Closer by a factor after two steps that were shorter than this: the first from nothing
 # is short whatever its equations.
 _CLOSER, _SHORT = 0.1, 0.3
-# What is left out of a start: nothing, or entries of less weight than this.
-_LIGHT = (0.0, 1e-6)
 # Newton steps for one model.
 _STEPS = 100
 # The slope along a line is small enough at this part of the first, and a step so short
@@ -83,26 +80,12 @@ class TermModel:
         return point
 
     def _first(self, start: Array) -> tuple[Array, TermPoint]:
-        """Return g and its point: about that of C, or a part of it if that is better.
-
-        Where a loss is saturated V is next to nothing, and g is large wherever C is not
-        at the gradient. Entries are left out whose weight is below some number.
-        """
+        """Return g and its point, about that of C."""
         first = self.gradient / self.alpha
-        project = self._system(None).project
-        weights = self.curvature.diagonal
-        xp = namespace(weights)
-        whole = self.curvature.solve(start - first)
-        candidates = []
-        for light in _LIGHT:
-            inside = project(xp.where(weights > light, whole, 0 * whole))
-            dual = first + self.curvature.factor(inside)
-            point = TermPoint.at(self.problem, dual)
-            value = point.response.value - inner(dual, self.predictions)
-            value += self.alpha / 2 * inner(inside, inside)
-            candidates.append((value, inside, point))
-        _, inside, point = min(candidates, key=lambda one: one[0])
-        return inside, point
+        project = projection(self.problem, self.curvature)
+        inside = project(self.curvature.solve(start - first))
+        dual = first + self.curvature.factor(inside)
+        return inside, TermPoint.at(self.problem, dual)
 
     def _residual(
         self, system: HessianSystem, point: TermPoint, inside: Array
@@ -111,11 +94,9 @@ class TermModel:
         ahead = point.predictions - self.predictions
         return self.alpha * inside + system.project(self.curvature.adjoint(ahead))
 
-    def _system(self, point: TermPoint | None) -> HessianSystem:
-        problem = self.problem
-        joint: Any = None if point is None else Answering(problem, point)
-        kernel: Any = None if point is None else point.kernel
-        prepared = Prepared(problem, kernel, joint, self.approximation)
+    def _system(self, point: TermPoint) -> HessianSystem:
+        joint = Answering(self.problem, point)
+        prepared = Prepared(self.problem, point.kernel, joint, self.approximation)
         columns = self.approximation.columns
         return HessianSystem(prepared, self.curvature, self.alpha, columns)
 
