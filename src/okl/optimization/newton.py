@@ -6,7 +6,8 @@ for a smooth convex g and a penalty R with a domain, a `WithBarrier`
 (`okl.optimization.regions`). The region says what a Newton step sees: the gradient and
 the second derivative of the sum, a preconditioner, and how a step is cut so that it
 stays inside. The rest is the same for all: conjugate gradients, a line search, and a
-barrier that is lowered tenfold whenever a step promises little of what it holds.
+barrier that is lowered tenfold whenever a step promises less than the barrier adds to
+the objective.
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
 from okl.optimization.smooth import Smooth
 
-# A barrier is lowered once Newton's method promises less than this part of what it
-# holds.
-_CENTERED = 1.0
 # Line search: sufficient decrease, and most halvings; fewer of a step that was cut.
 _ARMIJO, _MAX_HALVINGS, _FEW_HALVINGS = 1e-4, 40, 2
 # A promise below the first part of the objective is not seen in its value, and one
@@ -45,7 +43,7 @@ def newton(
         yield iterate
         moved, promise = _step(smooth, iterate, region, rtol)
         stuck = moved is None
-        if stuck or promise < _CENTERED * region.held(iterate.kernel.values):
+        if stuck or promise < region.held(iterate.kernel.values):
             lowered = region.lowered()
             if stuck and lowered is None:
                 return
