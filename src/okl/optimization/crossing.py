@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, namespace
 
-# Most trials; and how much longer a length is tried where none is too long.
+# Most trials. Until one is beyond the zero each is longer than the last one by a factor
+# between these.
 _TRIALS, _LEAST_GROWTH, _MOST_GROWTH = 60, 1.5, 10.0
 
 
@@ -25,12 +26,12 @@ def increasing_root(
 ) -> Array:
     """Return zeros of increasing functions that are negative at zero.
 
-    A zero is looked for between two lengths where the straight line between their
-    values has its own, and of an end that stays half of the value counts (the Illinois
-    method: Dowell and Jarratt 1971).
+    The method is regula falsi, as the Illinois variant has it: the value at an end that
+    has been kept is halved (Dowell and Jarratt 1971).
 
-    ``value`` takes an array of lengths, one for each function, and ``first`` are the
-    values at zero; the part ``flat`` of these is small enough.
+    ``value`` maps an array of lengths, one for each function, to the values there;
+    ``first`` are those at zero. A length x is a zero if abs(value(x)) is at most
+    ``flat`` * abs(first).
     """
     xp = namespace(first)
     zero, one = xp.zeros_like(first), xp.ones_like(first)

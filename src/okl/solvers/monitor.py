@@ -15,8 +15,7 @@ _PROGRESS = 1e-2
 # as near to the optimum as the root of its gap: a tolerance below rounding asks for
 # the iterations that still improve the model where the gap cannot say so.
 _ROUNDING, _SETTLED = 2.0**-52, 4
-# Above this a relative gap is that of a dual value of no use, and says nothing of the
-# model.
+# Above this the dual value is useless, and the gap says nothing of the model.
 _OPEN = 0.5
 # Iterations that end above this relative gap, and their tolerance, were led astray by
 # where they began.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# The part of the tolerance that a last step aims at. Below the other a gap is rounding
-# for the most part, and does not say which step is the last.
+# The part of the tolerance that the last step aims at; and the relative gap below which
+# rounding prevails, so that it does not tell which step is the last.
 _PART, _ROUNDING = 0.03, 1e-12
 
 
@@ -30,9 +30,10 @@ class Request(NamedTuple):
     start: Any = None
 
     def enough(self, gap: float) -> float:
-        """Return the square of the residual that a Newton step may leave, relative.
+        """Return the square of the relative residual that a Newton step may leave.
 
-        From a relative gap: as much as the gap, for a next one of about its square, or
-        more where that is still a small part of the tolerance.
+        A step from the relative gap g that leaves the square s has a next gap of about
+        g s. With s = g that is g^2; a larger s will do where g s is still a small part
+        of the tolerance.
         """
         return max(gap, _PART * self.tol / gap) if gap > _ROUNDING else gap

@@ -67,16 +67,17 @@ from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # The first Moreau parameter, and the largest.
 _FIRST, _LARGEST = 1.0, 1e6
-# Its factor after a smooth problem that took so many iterations at most: of Newton's
-# method, where L is known, or of models of L, which feel a large parameter more.
+# Its factor after a smooth problem that took at most so many iterations: of Newton's
+# method where L is known, of models of L where it is learned, which become many if the
+# parameter is large.
 _KNOWN_GROWTH = ((15, 10.0), (40, 5.0), (10**9, 2.0))
 _LEARNED_GROWTH = ((6, 10.0), (10**9, 2.0))
-# Smooth problems are solved to the first part of the last gap: at most to the second,
-# and no closer than to the third part of the tolerance.
+# A smooth problem is solved to the relative gap _SHARE * (smallest gap so far), but to
+# at most _MOST and at least _LEAST * tol.
 _SHARE, _MOST, _LEAST = 1e-2, 1e-3, 0.3
 # Most iterations of a smooth problem.
 _STEPS = 200
-# What is left of the Moreau parameter where a smooth problem was not solved.
+# The factor of the Moreau parameter where a smooth problem was not solved.
 _SMALLER = 0.1
 # The gap from which on the model of the dual point is tried.
 _ROUGH = 1e-3

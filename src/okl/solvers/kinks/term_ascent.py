@@ -49,15 +49,16 @@ from okl.solvers.terms.term_start import TermStart, best_part
 _FIRST, _LEAST, _LARGEST = 1.0, 1e-9, 1e6
 # Its factor after a round that went all the way, for so many Newton steps at most.
 _GROWTH = ((15, 10.0), (40, 3.0), (10**9, 1.0))
-# And after one that went less than the second part.
+# Its factor after a round of which less than the share _SHORT was taken.
 _SMALLER, _SHORT = 0.1, 0.3
-# A round is solved to this part of the last gap, within bounds.
+# A round is solved to the relative gap _SHARE * (smallest gap so far), but to at most
+# _MOST and at least _CLOSEST; at most _TIMES times, each closer by the factor _CLOSER,
+# until its gap is at most _PROMISED times the rise of the dual value that it promises.
 _SHARE, _MOST, _CLOSEST = 1e-2, 1e-3, 1e-14
-# Then closer by a factor, so many times, until its gap is this part of its promise.
 _CLOSER, _TIMES, _PROMISED = 1e-2, 6, 0.1
 # Newton steps for one round.
 _STEPS = 200
-# Sufficient increase along a round, and how often it is halved.
+# The part of its promise that a step must gain, and how often it is halved.
 _ARMIJO, _HALVINGS = 1e-4, 40
 
 

@@ -28,23 +28,24 @@ from okl.solvers.predictor.preconditioner_form import form_of
 from okl.solvers.predictor.primal_step import has_few_features, primal_step
 from okl.solvers.request import Request
 
-# The preconditioned residual at which a step is tried first, and where products are
-# cheap, of so many multiplications a row: then it is the steps that cost.
+# The relative preconditioned residual at which a step is tried first; and that where a
+# product takes at most so many multiplications a row: then it is the steps that cost.
 _ROUGH, _ROUGH_CHEAP, _CHEAP = 0.1, 0.03, 500.0
 # A residual is out of the reach of W beyond this part of it.
 _UNREACHED = 1e-13
-# The preconditioned residual of a step:
-_FORCING = 0.01  # from here on it may be shortened
-_TIGHTER = 0.1  # how much closer if it does not go down, or if the last one was idle
-_LEAST = 1e-7  # no closer than that
-# A step was idle if the gap is more than the first part of the last one, and the
-# objective lower by less than the second part of the gap: what is left of the residual
-# is where J is large, which the gap sees and the preconditioned residual hardly does.
+# The relative preconditioned residual of a step:
+_FORCING = 0.01  # from here on the step may be shortened
+_TIGHTER = 0.1  # its factor where the step is uphill, or the last one was idle
+_LEAST = 1e-7  # the least
+# A step was idle if the gap is still above _IDLE_GAP times the last one, and the
+# objective fell by less than _IDLE_FALL times the gap. What is then left of the
+# residual is where J is large: the gap sees it, the preconditioned one hardly does.
 _IDLE_GAP, _IDLE_FALL = 0.5, 1e-2
-# So many products a step are worth no better preconditioner, nor are fewer than it
-# costs.
+# A step of so few products needs no columns of K, nor does one of fewer products than
+# these columns cost.
 _EASY = 5
-# Columns of K that take so many times the products tried without them may be no better.
+# Columns of K helped if a step with them took less than so many times the products that
+# had been too few without.
 _WORSE = 3
 # How much the second derivative is damped:
 _DAMPED = 0.1  # at first
@@ -61,13 +62,14 @@ _CLOSE = 0.5  # below this gap it would only take more steps
 class NewtonSteps:
     """The steps of one fit, which remember what the last ones needed.
 
-    If it starts from one that was not easy they have columns of K from the first on.
+    They are tried without columns of K until that takes too many products; not at all
+    if the fit starts from one that was not easy.
 
     Attributes
     ----------
     easy : bool
-        Whether another fit may try without columns of K. Not where with them not many
-        more products were enough than had been too few without.
+        Whether a fit that starts from this one may try without columns of K: it may if
+        none were needed, or if they did not help.
     """
 
     def __init__(self, prepared: Prepared, request: Request) -> None:
@@ -81,17 +83,17 @@ class NewtonSteps:
         self._held = 0.0
 
     def hold(self) -> None:
-        """Keep the next steps near: a number times half their squared norm is added.
+        """Keep the next steps near: a number is added to the alpha of their equations.
 
-        It begins at ten times alpha, falls while the objective does what the model
-        says, and is dropped where it does not, or where the first gap is small already.
+        It begins at ten times alpha and falls with each step; it is dropped where the
+        objective falls far less than the model said, or where the gap is small at once.
         """
         self._held = _HELD * self._alpha
 
     def take(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, None where no step lowers the objective.
 
-        A step need not be much closer than the relative gap at the last.
+        From the relative gap follows how closely the equations of the step are solved.
         """
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
@@ -144,10 +146,10 @@ class NewtonSteps:
         return moved
 
     def _damped(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
-        """Return the next point, with a second derivative as high as it must be.
+        """Return the next point, by a second derivative that is damped if it must be.
 
-        It must be for a step of full length. Without a quadratic above the loss steps
-        are Newton's, shortened where they must be.
+        It must be until the full step lowers the objective. A loss that has no damped
+        one takes Newton's steps, shortened where they must be.
         """
         problem = self._prepared.problem
         there = problem.targets, point.scores, problem.weights
@@ -194,9 +196,10 @@ def _newton(
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None if the step would have to be shortened and may not, or computed to more
-    digits and is tried but once. The number in the system is larger than alpha where
-    the step is held near.
+    Also None if the step lowers it only where it is shortened, unless it may be
+    (``shorten``), or only where its equations are solved more closely, if they are
+    solved ``once``. The alpha of the system is the larger one of a step that is held
+    near.
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual

@@ -47,7 +47,8 @@ from okl.solvers.predictor.newton_point import (
     line_search,
 )
 
-# The preconditioned residual of a step: at most this, the root of the gap, or this.
+# The relative preconditioned residual of a step: gap^(1/2), but at most _FORCING and at
+# least _LEAST.
 _FORCING, _LEAST = 0.1, 1e-8
 # Rounding, as a part: of dual variables those of entries without weight, and of a
 # preconditioned residual what is left of it.

@@ -28,11 +28,11 @@ from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 
-# Systems are solved to a relative residual of the root of the gap, within bounds; and
-# closer by a factor from a step shorter than this on: the next ones are short as well
-# if they are not.
+# Systems are solved to the relative residual gap^(1/2), but to at most _LOOSEST and at
+# least _CLOSEST; and times _CLOSER for each step so far that was shorter than _SHORT,
+# for else all that follow are short as well.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
-# What is left of the slope at the end of a step, and a step so short is none.
+# The part of the slope that is left at the end of a step; a step this short is none.
 _FLAT, _NONE = 1e-3, 1e-9
 
 

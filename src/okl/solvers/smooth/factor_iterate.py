@@ -14,9 +14,10 @@ from okl.solvers.solution import History, Solution
 
 # The rank grows where a step closes less than this part of the gap.
 _SLOW = 0.3
-# f is found to this part of the square of the last gap, within bounds.
+# f is found to the relative gap _SHARE * (last gap)^2, between _LEAST and _MOST.
 _SHARE, _LEAST, _MOST = 1e-5, 1e-15, 1e-10
-# What is not seen in a value, and by how much two best f for one L may differ in it.
+# Relative changes of an objective: what rounding hides, and by how much the best f for
+# one L may differ if it is found twice.
 _UNSEEN, _ROUNDED = 1e-14, 1e-11
 
 

@@ -1,18 +1,12 @@
-r"""Labels, a penalty with a region: Newton's method in L.
+"""Labels, a penalty with a region: Newton's method in L.
 
-With f and b eliminated the problem is one in L (`okl.solvers.smooth.linearisation`),
-
-.. math:: \varphi(L) + \alpha R(L), \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} S,
-          \qquad S = C'KC.
-
-In each step phi, but not R, is replaced by its second-order model at the last L. The
-next L is on the line from there to where the sum of both is least in the region of the
-structure (`okl.optimization.regions`). What the second derivative makes of a change D
-of L is -alpha / 2 (E'KC + C'KE), E the solution of
-`okl.solvers.predictor.active_system` for -KCD on the right. One factorised system has
-the E of all entries of D at once, so that the model is a matrix
-(`okl.solvers.smooth.quadratic_model`), and its minimum costs no product with K.
-(Proximal Newton methods: Lee, Sun & Saunders 2014.)
+With f and b eliminated the problem is one in L, phi(L) + alpha R(L), whose derivatives
+`okl.solvers.smooth.factor_steps` has. In each step phi, but not R, is replaced by its
+second-order model at the last L; the next L is on the line from there to where the sum
+of both is least in the region of the structure (`okl.optimization.regions`). One
+factorised system has the answers E of f to a change of every entry of L at once, so
+that the model is a matrix (`okl.solvers.smooth.quadratic_model`), and to find where it
+is least takes no product with K. (Proximal Newton methods: Lee, Sun & Saunders 2014.)
 
 The models of `okl.solvers.smooth.rounds` have one curvature h for all entries, and take
 hundreds of rounds, where this takes ten steps, if some probabilities are saturated and

@@ -46,9 +46,9 @@ from okl.solvers.smooth.scores import Scores, largest_curvature
 from okl.solvers.solution import Solution
 
 # The dual value errs to first order in f and L, their objectives to second: models are
-# solved to this part of the square of the last gap, f to that of the power of it that
-# the models ask for, within bounds; and both closer by another factor while neither
-# the objective falls nor the gap.
+# solved to the relative gap _SHARE * (last gap)^2, and f to _SHARE * (last gap)^order,
+# the order that of the models; times _CLOSER for each round in a row that lowered
+# neither gap nor objective, and at least _LEAST.
 _SHARE, _LEAST, _CLOSER = 1e-2, 1e-16, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6

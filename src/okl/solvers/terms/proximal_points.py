@@ -34,11 +34,10 @@ _LOWER = 0.5  # that was solved
 _HIGHER = 4.0  # that was not
 # The least weight, as a part of the first.
 _LEAST = 1e-6
-# A round is solved to the first part of the last gap: at most to the second, and no
-# closer than to the third part of the tolerance.
-_SHARE, _MOST, _CLOSEST = 0.1, 1e-2, 1e-2
-# And closer by this where neither the gap nor the objective got smaller.
-_CLOSER = 0.1
+# A round is solved to the relative gap _SHARE * (smallest gap so far), times _CLOSER
+# for each round in a row that lowered neither gap nor objective; but to at most _MOST
+# and at least _CLOSEST * tol.
+_SHARE, _MOST, _CLOSEST, _CLOSER = 0.1, 1e-2, 1e-2, 0.1
 # Iterations of a round, and the gap of the first model.
 _STEPS, _ROUGH = 50, 1e-2
 

@@ -31,15 +31,15 @@ from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem, projection
 from okl.solvers.terms.term_point import Answering, Line, TermPoint
 
-# The relative residual of the equations of a step, far from the optimum, and at least.
+# The relative residual of the equations of a step: at most _FORCING, at least _CLOSEST.
 _FORCING, _CLOSEST = 0.1, 1e-8
-# Closer by a factor after two steps that were shorter than this: the first from nothing
-# is short whatever its equations.
+# It is multiplied by _CLOSER after two steps in a row that were shorter than _SHORT:
+# one alone may be, as the first one from zero is.
 _CLOSER, _SHORT = 0.1, 0.3
 # Newton steps for one model.
 _STEPS = 100
-# The slope along a line is small enough at this part of the first, and a step so short
-# is none.
+# A line is followed until the slope is this part of the first; a step this short is
+# none.
 _FLAT, _NONE = 1e-2, 1e-9
 
 

@@ -39,10 +39,10 @@ from okl.solvers.terms.term_point import TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 from okl.structures import Structure
 
-# A model is solved to the first part of the square of the last relative gap: at most to
-# the second, and no closer than to the first part of the tolerance. And closer by the
-# third while the objective does not fall, for at a small alpha the dual value errs by
-# far more than the model.
+# A model is solved to the relative gap _SHARE * (smallest gap so far)^2, but to at most
+# _MOST and at least _SHARE * tol; and times _CLOSER for each round in a row that did
+# not lower the objective, for at a small alpha the dual value errs far more than the
+# model.
 _SHARE, _MOST, _CLOSER = 1e-2, 1e-3, 1e-2
 # Arrays (n_outputs, n_outputs) for each kernel.
 _MATRICES = 12
