@@ -44,12 +44,12 @@ from okl.solvers.table import first_that_fits
 _RELAXED = 1.6
 # Steps from one look at the gap to the next, and most looks.
 _STEPS, _LOOKS = 20, 60
-# It has to be halved in so many looks.
+# The gap has to be halved in so many looks.
 _IDLE = 3
-# Sigma is changed where the changes of U and a differ by more than the first factor,
-# by the second at most, for so many looks.
+# Sigma changes where the relative changes of U and a differ by more than the factor
+# _UNEVEN, by the factor _CHANGE at most, and in the first _CHANGES looks only.
 _UNEVEN, _CHANGE, _CHANGES = 2.0, 10.0, 30
-# The tolerance of a structure's update, as a part of that on the gap.
+# The tolerance of a structure's update, as a part of the one on the gap.
 _UPDATE = 1e-2
 
 
@@ -80,9 +80,10 @@ def can_be_split(problem: Problem) -> bool:
 def split(
     problem: Problem, request: Request, start: Split | None
 ) -> Solution | Array | None:
-    """Return an optimal model, or the last a if the steps crawl, None if L vanishes.
+    """Return an optimal model, or where others go on from.
 
-    The last model where there may be no more iterations.
+    That is the last a if the steps crawl, and None, from zero, if L vanishes. The last
+    model is returned as it is where there may be no more iterations.
     """
     history = History(problem.reference)
     model, point, halved, idle, close = None, None, float("inf"), 0, False

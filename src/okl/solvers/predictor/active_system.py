@@ -31,22 +31,23 @@ from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.woodbury import small_solver
 
-# Systems up to this size are solved directly.
+# Systems up to this size are factorised.
 DIRECT = 3000
-# The same, where conjugate gradients are quick: where the diagonal of J times the
+# Up to this size where conjugate gradients are quick, where the diagonal of J times the
 # curvature is at most so many alphas.
 _MILD, _ALPHAS = 1000, 30.0
 # Of larger ones conjugate gradients may take so many products: with steps that are not
 # close enough Newton's method takes hundreds of short ones at a small alpha.
 _MOST_PRODUCTS = 1000
-# As many matrices of its size there are while a system is factorised. So many numbers
-# are not asked for.
+# How many matrices of its size there are while a system is factorised; and up to how
+# many numbers are allocated without a look at the memory.
 _MATRICES, _FEW = 4, UNQUESTIONED / 8
-# The system by way of the dimensions of K and L:
-_SMALL = 200  # not for systems up to this size
-_WORTH = 0.5  # at most this part of the size
-_SHARP = 1e6  # refined where an entry counts more than so many alphas
-_SHARPEST = 1e11  # beyond that it has too few digits
+# The way by the dimensions of K and L:
+_SMALL = 200  # systems up to this size go without it
+_WORTH = 0.5  # the most dimensions, as a part of the size
+# Where the curvature times the diagonal of J is above so many alphas solutions are
+# refined; above the second number they would have too few digits.
+_SHARP, _SHARPEST = 1e6, 1e11
 _ENTRIES = 2**22  # numbers that are multiplied at once
 
 

@@ -27,9 +27,9 @@ _HEAVY = 0.3
 def apart_cost(
     joint: JointOperator, curvature: Curvature, alpha: float
 ) -> float | None:
-    """Return what it takes to make, in products with J; None where it saves no more.
+    """Return the work of making it, in products with J; None where it saves no more.
 
-    Nor where most entries have little of the largest curvature: it saves nothing then.
+    And None where the mean curvature is far below the largest: it saves nothing there.
     """
     if not (isinstance(joint, Kronecker) and curvature.separable):
         return None

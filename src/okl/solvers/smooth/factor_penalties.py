@@ -1,8 +1,9 @@
 r"""Penalties on L as Newton's method in a factor L = B B' sees them.
 
-The steps of `okl.solvers.smooth.factor_steps` ask a penalty R for twice its gradient G,
-for twice its second derivative along a symmetric matrix, and for what L lacks: steps in
-B keep the range of L, and in a direction that L all but misses they are short.
+The steps of `okl.solvers.smooth.factor_steps` ask a penalty R for G, twice its
+gradient, for twice its second derivative along a symmetric matrix, and for what L
+lacks, a matrix to add to it: steps in B keep the range of L, and are short in a
+direction of which L has next to nothing.
 
 - `OfTrace`: R = tr L / 2 and G = I. L lacks the directions in which S = C'KC is above
   its mean on L.

@@ -18,7 +18,7 @@ from okl.solvers.terms.term_start import TermStart
 
 # Less damping of the second derivative than this is none.
 UNDAMPED = 1e-4
-# A relative gap above this is loose.
+# The dual value is loose where the relative gap is above this.
 _DOUBTFUL = 1e-7
 # Sufficient decrease along a round, and how often it is halved.
 _ARMIJO, _HALVINGS = 1e-4, 30
@@ -75,10 +75,10 @@ class TermIterate(NamedTuple):
         )
 
     def dual_value(self, problem: Problem, alpha: float, point: TermPoint) -> float:
-        """Return D at minus the gradient of the loss.
+        """Return the dual value at minus the gradient of the loss.
 
-        If that is loose, a quadratic loss is looked at again from alpha C, as the
-        certificate does.
+        For a quadratic loss, if that is loose, the larger one of it and of the dual
+        value at alpha C, as the certificate does.
         """
         gradient = self.gradient
         grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
