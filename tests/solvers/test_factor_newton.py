@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelClassifier
 from okl.kernels import Linear
-from okl.losses import Envelope, Hinge, Logistic
+from okl.losses import Envelope, Hinge, Logistic, Softmax
 from okl.numerics.arrays import shifted_solver
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
@@ -53,6 +53,39 @@ def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     assert newton.primal <= other.primal * (1 + 1e-9)
     assert newton.primal >= other.dual
     assert len(found.history) == found.n_iter
+
+
+@intercepts
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0])
+@pytest.mark.each_value
+def test_classes_under_the_trace_penalty(intercept, alpha):
+    # rounds alone take 211 at the least alpha, 84 at the next
+    K, Y = targets_for(Softmax(), 60, 15)
+    inputs = Inputs.of(Dense(K), fit_intercept=intercept)
+    problem = formulate(inputs, Y, Softmax(), LowRank()).problem
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    assert takes(prepared)
+    found = solver.solve(prepared, Request(alpha, tol=1e-7, max_iter=100))
+    alone = rounds(prepared, Request(alpha, tol=1e-3, max_iter=500))
+    newton, other = found.certificate, alone.certificate
+    assert newton.status == "optimal"
+    assert newton.primal <= other.primal * (1 + 1e-7)
+    assert newton.primal >= other.dual
+    assert found.n_iter <= 40
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_under_a_bound_on_the_rank(seed):
+    K, Y = targets_for(Softmax(), 50, 6, seed=seed)
+    inputs = Inputs.of(Dense(K), fit_intercept=True)
+    problem = formulate(inputs, Y, Softmax(), LowRank(2)).problem
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    found = solver.solve(prepared, Request(0.1, tol=1e-6, max_iter=100))
+    few = rounds(prepared, Request(0.1, tol=1e-6, max_iter=20))
+    assert found.certificate.status == "rank_limited"
+    assert found.certificate.primal <= few.certificate.primal * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +162,11 @@ def test_a_hinge_under_a_heavy_penalty(structure, alpha):
 def test_what_it_is_for():
     prepare = Majorization().prepare
     assert not takes(prepare(smooth_problem(TraceBall(0.1), False)))
+    K, Y = targets_for(Softmax(), 20, 4)
     for structure in (LowRank(2), LowRank(5), TraceBall(), Frobenius()):
         assert takes(prepare(smooth_problem(structure, False)))
+        classes = formulate(Inputs(Dense(K), None), Y, Softmax(), structure).problem
+        assert takes(prepare(classes)) == isinstance(structure, LowRank)
 
 
 def test_the_rank_grows_by_directions_above_the_mean():
@@ -177,12 +213,13 @@ def test_which_of_two_models_is_better(fall, gain, better):
 
 @intercepts
 @pytest.mark.parametrize("damping", [0.0, 3.0])
-def test_a_joint_step_is_that_of_newton(intercept, damping):
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()], ids=repr)
+def test_a_joint_step_is_that_of_newton(intercept, damping, loss):
     # along it the gradient falls to zero, or with damping to that of the square of the
     # step; with one column of B nothing can be turned
-    K, Y = targets_for(Logistic(), 30, 4)
+    K, Y = targets_for(loss, 30, 4)
     inputs = Inputs.of(Dense(K), fit_intercept=intercept)
-    problem = formulate(inputs, Y, Logistic(), LowRank(1)).problem
+    problem = formulate(inputs, Y, loss, LowRank(1)).problem
     prepared, alpha = Majorization().prepare(problem), 20.0
     rng = np.random.default_rng(0)
     A, B = 0.1 * rng.normal(size=(30, 1)), rng.normal(size=(4, 1))

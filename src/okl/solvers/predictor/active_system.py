@@ -215,10 +215,7 @@ class ActiveSystem:
         return HessianSystem(self.prepared, self.curvature, self.alpha, columns)
 
     def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
-        """Solve for E = E0 + V x, V the root of the curvature.
-
-        E0 has the sums, V x has none.
-        """
+        """Solve for the sum of two: one has the sums, the other has none."""
         problem, joint = self.prepared.problem, self.prepared.joint
         curvature, alpha = self.curvature, self.alpha
         first = namespace(right).zeros_like(right)
@@ -226,9 +223,7 @@ class ActiveSystem:
             shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
             right = right - joint @ first - alpha * shift
-        adjoint = curvature.adjoint(right)
-        solved = self._large.solve(adjoint, rtol=rtol, max_iter=_MOST_PRODUCTS)
-        return first + curvature.factor(solved)
+        return first + self._large.answer(right, rtol=rtol, max_iter=_MOST_PRODUCTS)
 
 
 def _n_dimensions(R: Array, B: Array) -> int:

@@ -101,3 +101,13 @@ class HessianSystem:
             rtol=rtol,
             max_iter=max_iter,
         )
+
+    def answer(self, right: Array, *, rtol: float, max_iter: int = MAX_ITER) -> Array:
+        """Return E = V g (n_samples, n_outputs), g the solution for V' right.
+
+        If scores are moved by minus ``right`` and the model is refitted, its dual
+        variables change by E. The columns sum to zero if there is an intercept.
+        """
+        curvature = self.curvature
+        g = self.solve(curvature.adjoint(right), rtol=rtol, max_iter=max_iter)
+        return curvature.factor(g)

@@ -38,11 +38,16 @@ from okl.solvers.request import Request
 from okl.structures import Structure
 
 
+def has_classes(problem: Problem) -> bool:
+    """Tell whether the loss is that of one class among several, which sees no more."""
+    return "differences" in problem.loss.capabilities
+
+
 def sees_differences(problem: Problem) -> bool:
-    """Tell whether the loss sees differences alone, and the penalty entries of L."""
+    """Tell whether models see differences: of classes, if R is of entries of L."""
     region = problem.structure.region(problem.n_outputs)
     by_entries = isinstance(region, WithBarrier) and region.by_entries
-    return by_entries and "differences" in problem.loss.capabilities
+    return by_entries and has_classes(problem)
 
 
 def seen_by_loss(problem: Problem, change: Array) -> Array:

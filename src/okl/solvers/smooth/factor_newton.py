@@ -2,15 +2,17 @@
 
 It begins where a few of `okl.solvers.smooth.rounds` end.
 
-*Labels under the trace penalty* take steps in f and a factor at once
-(`okl.solvers.smooth.joint_steps`). With a bound on the rank there are many local
-minima: fits at larger alphas lead to where they begin, unless rounds soon lead lower.
+*Labels under the trace penalty*, be they of one class among several, take steps in f
+and a factor at once (`okl.solvers.smooth.joint_steps`). With a bound on the rank there
+are many local minima: fits at larger alphas lead to where they begin, unless rounds
+soon lead lower.
 
-*Other penalties, and missing targets,* take steps in the factor, with the best f for
-each L (`okl.solvers.smooth.factor_steps`); so do labels under the trace penalty without
-a bound where steps in both end above the tolerance. Under the Frobenius norm rounds are
-most often all it takes, and faster: Newton's method follows only where a dozen are not
-enough.
+*Other penalties of labels, and missing targets,* take steps in the factor, with the
+best f for each L (`okl.solvers.smooth.factor_steps`); so do labels under the trace
+penalty without a bound where steps in both end above the tolerance. Under the Frobenius
+norm rounds are most often all it takes, and faster: Newton's method follows only where
+a dozen are not enough. Of one class among several rounds are all, but under the trace
+penalty: a step solves by products with K there, and under the others takes longer.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from okl.numerics.arrays import eigh
 from okl.problems import Problem
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
+from okl.solvers.smooth.differences import has_classes
 from okl.solvers.smooth.factor_iterate import FactorIterate
 from okl.solvers.smooth.factor_penalties import OfTrace, factor_penalty
 from okl.solvers.smooth.factor_steps import FactorSteps
@@ -46,11 +49,11 @@ _FACTOR, _LEFT, _STEPS = 10.0, 0.3, 10
 def takes(prepared: PreparedRounds) -> bool:
     """Tell whether a problem has such a penalty, and labels or missing targets."""
     problem = prepared.problem
-    return (
-        (prepared.imputes or has_labels(problem))
-        and isinstance(prepared.models, AllColumns)
-        and factor_penalty(problem) is not None
-    )
+    penalty = factor_penalty(problem)
+    if penalty is None or not isinstance(prepared.models, AllColumns):
+        return False
+    of_classes = isinstance(penalty, OfTrace) and has_classes(problem)
+    return prepared.imputes or has_labels(problem) or of_classes
 
 
 def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:

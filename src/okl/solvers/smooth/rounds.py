@@ -22,6 +22,7 @@ them, and of K nothing is asked but products.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, namespace
@@ -31,6 +32,7 @@ from okl.solvers.base import Solver
 from okl.solvers.monitor import Monitor
 from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.imputation import Imputation
 from okl.solvers.predictor.newton_cg import NewtonCG
 from okl.solvers.predictor.newton_start import NewtonStart
@@ -147,12 +149,17 @@ class PreparedRounds(NamedTuple):
         """Return what solves for E, the answer of the best f for an L to a change.
 
         Given one right side (n_samples, n_outputs) of the equations of
-        `okl.solvers.predictor.active_system`, or many (n_samples, n_outputs, q).
+        `okl.solvers.predictor.active_system`, or, for a loss that does not couple
+        outputs, many (n_samples, n_outputs, q).
         """
         problem, targets = self.problem, self.problem.targets
         curvature = problem.curvature(scores.predictions)
         # the columns of K that precondition are chosen once, for any L
         known = self.for_known.under(problem, kernel)
+        if not curvature.separable:
+            columns = known.approximation.columns
+            large = HessianSystem(known, curvature, alpha, columns)
+            return partial(large.answer, rtol=_INNER)
         system = ActiveSystem(known, curvature, alpha)
         none = namespace(targets).zeros((problem.n_outputs,), dtype=targets.dtype)
 
