@@ -10,8 +10,10 @@ multipliers, of which a row has one; f is found for L again.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from okl.numerics.arrays import namespace
 from okl.problems import Problem, TargetColumn, TargetMatrix
@@ -20,11 +22,20 @@ from okl.problems import Problem, TargetColumn, TargetMatrix
 _MATRICES = 2
 
 
-class WrittenOut(NamedTuple):
-    """What a solver has prepared of a problem in long form, and of the matrix."""
+@dataclass(frozen=True)
+class WrittenOut:
+    """What a solver has prepared of a problem in long form, and of the matrix.
+
+    The second once it is asked for: it may take a decomposition of K.
+    """
 
     column: Any
-    matrix: Any
+    prepare: Callable[[], Any]
+
+    @cached_property
+    def matrix(self) -> Any:
+        """What was prepared of the matrix."""
+        return self.prepare()
 
 
 def is_written_out(problem: Problem, *, most: int) -> bool:

@@ -102,7 +102,7 @@ class AugmentedLagrangian(Solver):
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems, or of one term."""
         if is_written_out(problem, most=_FEW_OUTPUTS):
-            return WrittenOut(problem, self.prepare(written_out(problem)))
+            return WrittenOut(problem, lambda: self.prepare(written_out(problem)))
         if _is_one_term(problem):
             return _OneTerm.of(problem, self)
         solver, smooth = _smooth(problem)

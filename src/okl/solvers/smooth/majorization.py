@@ -7,7 +7,8 @@ missing, or the loss is one of labels, a few of them lead to where Newton's meth
 starts, which takes some ten steps:
 
 - under the trace penalty, the Frobenius norm and a trace ball without eps that in a
-  factor of L (`okl.solvers.smooth.factor_newton`);
+  factor of L (`okl.solvers.smooth.factor_newton`), for one class among several under
+  the first alone;
 - for labels, where a region says what L may be, that in L
   (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
   if outputs are few.
@@ -19,15 +20,15 @@ small and steps in a factor take the place of rounds.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
 from okl.solvers.smooth.factor_penalties import factor_penalty
-from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
-from okl.solvers.solution import Solution
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start, has_labels, rounds
+from okl.solvers.solution import Record, Solution
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # Steps in L find the answers to a change of each entry: where there is a factor as
@@ -42,6 +43,8 @@ _FEW_ENTRIES = 10_000
 _CLOSER = 0.5
 # And that f to this relative gap.
 _BEST = 1e-14
+# Most rounds in long form before a matrix that rounds may do without.
+_ROUNDS = 50
 
 
 class Majorization(Solver):
@@ -72,12 +75,15 @@ class Majorization(Solver):
         prepared = PreparedRounds.of(problem, self.columns)
         if not is_written_out(problem, most=_most_tasks(problem)):
             return prepared
-        matrix = PreparedRounds.of(written_out(problem), self.columns)
-        return WrittenOut(prepared, matrix)
+        return WrittenOut(
+            prepared, lambda: PreparedRounds.of(written_out(problem), self.columns)
+        )
 
     def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
         if isinstance(prepared, WrittenOut):
+            if _has_easy_numbers(prepared.column.problem):
+                return _after_rounds(prepared, request)
             closer = request._replace(tol=_CLOSER * request.tol)
             found = self.solve(prepared.matrix, closer)
             return _in_long_form(prepared, found, request)
@@ -101,11 +107,47 @@ def _most_tasks(problem: Problem) -> int:
     """Return up to how many tasks a problem in long form is written out as a matrix."""
     if has_labels(problem):
         return _FEW_OUTPUTS
-    penalty = factor_penalty(problem)
-    if penalty is None or penalty.by_rounds:
-        return 0
     quadratic = "quadratic" in problem.loss.capabilities
-    return _FEW_ENTRIES // problem.operator.n_samples if quadratic else 0
+    in_factor = quadratic and factor_penalty(problem) is not None
+    return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
+
+
+def _has_easy_numbers(problem: Problem) -> bool:
+    """Tell whether targets are numbers under a penalty for which rounds are made."""
+    penalty = factor_penalty(problem)
+    return not has_labels(problem) and penalty is not None and penalty.by_rounds
+
+
+class _OfMatrix(NamedTuple):
+    """Where another fit may start with the matrix."""
+
+    start: Start
+
+
+def _after_rounds(prepared: WrittenOut, request: Request) -> Solution:
+    """Return what rounds in long form find, or where these are many the matrix.
+
+    A few are faster than its steps, but at a small alpha they may be hundreds.
+    """
+    alpha, tol, max_iter, start = request
+    history: list[Record] = []
+    if not isinstance(start, _OfMatrix):
+        most = min(_ROUNDS, max_iter)
+        first = rounds(prepared.column, request._replace(max_iter=most))
+        if first.certificate.status == "optimal" or first.n_iter >= max_iter:
+            return first
+        history, start = first.history, _written_out(prepared, first.start, alpha)
+    closer = Request(alpha, _CLOSER * tol, max_iter - len(history), start.start)
+    found = factor_newton.factor_newton(prepared.matrix, closer)
+    model = _in_long_form(prepared, found, request)
+    return model.found_by(history + found.history, _OfMatrix(found.start))
+
+
+def _written_out(prepared: WrittenOut, start: Start, alpha: float) -> _OfMatrix:
+    column, kernel = prepared.column, start.kernel
+    dual = column.problem.entries.tasks.scatter(column.dual_of(start.inside))
+    inside = prepared.matrix.inside_of(dual, kernel, alpha)
+    return _OfMatrix(Start(kernel, inside))
 
 
 def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> Solution:
