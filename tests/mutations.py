@@ -83,6 +83,12 @@ MUTATIONS = [
         "tests/solvers/test_agreement.py",
     ),
     Mutation(
+        "solvers/smooth/differences.py",
+        "linear, squares = 2 * self.value",
+        "linear, squares = 1.9 * self.value",
+        "tests/solvers/test_differences.py",
+    ),
+    Mutation(
         "solvers/predictor/newton_point.py",
         "objective = value + alpha / 2 * inner(dual, predictions)",
         "objective = value + alpha / 2.1 * inner(dual, predictions)",

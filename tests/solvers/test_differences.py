@@ -8,6 +8,7 @@ from okl.losses import Softmax, Squared
 from okl.numerics.arrays import symmetric
 from okl.operators import Dense
 from okl.optimization.interior import differences
+from okl.optimization.regions import Decomposed
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
 from okl.solvers.smooth.differences import (
@@ -78,7 +79,7 @@ def test_derivatives():
     assert_allclose(V @ point.curvature(inside) @ V.T, turned, rtol=1e-6, atol=1e-9)
 
 
-def test_the_best_of_a_problem_is_proved_by_its_bounds():
+def test_the_best_of_a_problem_is_what_its_bounds_prove():
     rng = np.random.default_rng(0)
     K, T = psd(N, seed=0), rng.normal(size=(N, M))
     problem = formulate(Inputs(Dense(K), None), T, Squared(), Sparse(0.8)).problem
@@ -100,6 +101,20 @@ def test_the_best_of_a_problem_is_proved_by_its_bounds():
         system = np.kron(inner, K) + ALPHA * np.eye(N * (M - 1))
         D = np.linalg.solve(system, (T @ Q).T.ravel()).reshape(M - 1, N).T
         assert objective(D @ Q.T @ there, there) >= least * (1 - 1e-8)
+    spectrum = problem.spectrum
+    smooth = _Function(
+        spectrum.eigenvalues[:, None], spectrum.vectors.T @ T, alpha=ALPHA
+    )
+
+    def bounds_at(L):
+        values, vectors = np.linalg.eigh(L)
+        there = Decomposed(values, vectors, L)
+        return np.array(smooth.at(values, vectors).bounds(there, Sparse(0.8)))
+
+    assert_allclose(ALPHA * bounds_at(L), least, rtol=1e-6)
+    for seed in range(5):
+        primal, dual = ALPHA * bounds_at(L + 0.1 * psd(M, seed))
+        assert dual < least < primal
     again = best_differences(problem, Request(ALPHA, 1e-8, 200, start))
     assert_allclose(again[0].matrix(), L, atol=1e-3)
 
