@@ -75,6 +75,25 @@ def test_classes_under_the_trace_penalty(intercept, alpha):
     assert found.n_iter <= 40
 
 
+@pytest.mark.parametrize("m", [3, 5])
+@intercepts
+def test_classes_need_one_direction_less_than_there_are(m, intercept):
+    # the mean score of a row says nothing: the bound m - 1 is none
+    K, Y = targets_for(Softmax(), 60, m)
+    inputs = Inputs.of(Dense(K), fit_intercept=intercept)
+    primal = []
+    for structure in (LowRank(m - 1), LowRank()):
+        problem = formulate(inputs, Y, Softmax(), structure).problem
+        assert not problem.rank_is_bounded
+        solver = Majorization()
+        found = solver.solve(solver.prepare(problem), Request(0.01, 1e-8, 100))
+        assert found.certificate.status == "optimal"
+        primal.append(found.certificate.primal)
+    assert_allclose(*primal, rtol=2e-8)
+    logistic = formulate(inputs, Y, Logistic(), LowRank(m - 1)).problem
+    assert logistic.rank_is_bounded
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_classes_under_a_bound_on_the_rank(seed):
     K, Y = targets_for(Softmax(), 50, 6, seed=seed)

@@ -88,8 +88,13 @@ class Problem(TargetsLoss):
 
     @property
     def rank_is_bounded(self) -> bool:
-        """Whether L may not have as many positive eigenvalues as there are outputs."""
-        return self.structure.max_rank(self.n_outputs) < self.n_outputs
+        """Whether L may not have as many positive eigenvalues as it may need.
+
+        One for each output; a loss that sees differences alone needs none for the
+        direction 1, which costs what it is worth under a penalty on the trace.
+        """
+        needed = self.n_outputs - ("differences" in self.loss.capabilities)
+        return self.structure.max_rank(self.n_outputs) < needed
 
     @property
     def exact(self) -> bool:
