@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelClassifier
 from okl.kernels import Linear
-from okl.losses import Envelope, Hinge, Logistic, Softmax
+from okl.losses import Envelope, Hinge, Logistic, Softmax, Squared
 from okl.numerics.arrays import shifted_solver
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
@@ -336,3 +336,35 @@ def test_a_joint_step_takes_few_solutions(monkeypatch):
         prepared, steps._point(model), alpha, damping=0.0, convex=True, rtol=1e-2
     )
     assert len(solved) <= 14
+
+
+def unfinished(name):
+    """Return a problem that a few steps do not solve."""
+    K, Y = targets_for(Softmax(), 40, 5)
+    loss, structure, weights = Softmax(), LowRank(), None
+    if name == "a bound on the rank":
+        structure = LowRank(2)
+    elif name == "missing targets":
+        loss, structure = Squared(), LowRank()
+        weights = np.random.default_rng(0).integers(0, 2, Y.shape).astype(float)
+    elif name == "labels":
+        loss, structure = Logistic(), Frobenius()
+        Y = 2 * Y - 1
+    inputs = Inputs.of(Dense(K), fit_intercept=False)
+    return formulate(inputs, Y, loss, structure, weights).problem
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 2.0])
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+@pytest.mark.parametrize(
+    "name", ["classes", "a bound on the rank", "missing targets", "labels"]
+)
+def test_no_more_iterations_than_asked_for(name, max_iter, alpha):
+    problem = unfinished(name)
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    assert takes(prepared)
+    found = solver.solve(prepared, Request(alpha, tol=1e-13, max_iter=max_iter))
+    assert found.n_iter == len(found.history) == max_iter
+    # by the tolerance that was asked for, not by that of the rounds at first
+    assert found.certificate.status != "optimal"

@@ -71,16 +71,22 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     together = isinstance(penalty, OfTrace) and not prepared.imputes
     bounded = together and problem.rank_is_bounded
     if bounded and start is None:
-        first = _monitor(problem, tol, max(max_iter // 2, 1))
-        start = _lower_of_two(prepared, alpha, first, tol)
-        monitor.history.records.extend(first.history.records)
+        start = _by_way_of_larger_alphas(prepared, alpha)
+        if max_iter > 1:  # else the first step is the last
+            first = _monitor(problem, tol, max_iter // 2)
+            start = _lower_of_two(prepared, alpha, start, first, tol)
+            monitor.history.records.extend(first.history.records)
     elif start is None or penalty.by_rounds:
         enough = max(tol, _IMPUTED_ROUGH if prepared.imputes else _ROUGH)
         enough = tol if penalty.by_rounds else enough
         most = min(max_iter, _FEW_ROUNDS if together else _ROUNDS)
         rough = rounds(prepared, Request(alpha, enough, most, start))
-        if penalty.by_rounds and rough.certificate.status == "optimal":
+        status = rough.certificate.status
+        if penalty.by_rounds and status == "optimal":
             return rough
+        if rough.n_iter >= max_iter:  # they were to end at a larger gap
+            limited = status == "rank_limited"
+            return rough.judged(problem, request, rank_limited=limited)
         monitor.history.records.extend(rough.history)
         start = rough.start
     rank_limited = False
@@ -125,14 +131,13 @@ def _jointly(
 
 
 def _lower_of_two(
-    prepared: PreparedRounds, alpha: float, monitor: Monitor, tol: float
+    prepared: PreparedRounds, alpha: float, start: Start, monitor: Monitor, tol: float
 ) -> Start:
-    """Return where larger alphas led, or rounds where these soon lead lower.
+    """Return where steps from the larger alphas lead, or rounds that soon lead lower.
 
     Where the rank is bounded there are many local minima. Larger alphas most often lead
     to a lower one, which a few steps do not show yet; but at times to a far higher one.
     """
-    start = _by_way_of_larger_alphas(prepared, alpha)
     _jointly(prepared, alpha, start, monitor, tol)
     best: FactorIterate = monitor.best
     if monitor.gap > tol:
