@@ -1,5 +1,7 @@
 """Models of a softmax under penalties of entries: what it sees of L, and how soon."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,6 +11,7 @@ from okl.numerics.arrays import symmetric
 from okl.operators import Dense
 from okl.optimization.interior import differences
 from okl.optimization.regions import Decomposed
+from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, Request
 from okl.solvers.smooth.differences import (
@@ -17,6 +20,7 @@ from okl.solvers.smooth.differences import (
     seen_by_loss,
     sees_differences,
 )
+from okl.solvers.smooth.linearisation import AllColumns
 from okl.structures import Cluster, Frobenius, Sparse, TraceBall
 from tests.samples import psd
 
@@ -77,6 +81,28 @@ def test_derivatives():
     assert_allclose(-np.sum(point.moment * inside) / 2, slope, rtol=1e-8)
     turned = -(moments[0] - moments[1]) / (4 * step)
     assert_allclose(V @ point.curvature(inside) @ V.T, turned, rtol=1e-6, atol=1e-9)
+    for j, one in enumerate(np.eye(M)):
+        along = np.outer(one, one)
+        assert_allclose(point.diagonal[j, j], point.curvature(along)[j, j])
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.8])
+def test_the_bounds_of_a_point(mu):
+    smooth, L, structure = function(), psd(M, seed=1) + np.eye(M), Sparse(mu)
+    (d, T, _), (point, V) = smooth, at(smooth, L)
+    values = np.linalg.eigvalsh(L)
+    primal, dual = point.bounds(Decomposed(values, V, L), structure)
+    assert_allclose(primal, point.value + structure.penalty(L))
+    C, known = point.dual, SpectralKernel.from_matrix(L)
+    bound = structure.dual_bound(C.T @ (d * C) / 2, known)
+    assert bound.factor < 0.9  # C has to be scaled
+    C = bound.factor * C
+    expected = np.sum(C * T) - ALPHA / 2 * np.sum(C**2) - bound.value
+    assert_allclose(dual, expected, rtol=1e-9)
+    for seed in range(5):
+        there = psd(M, seed=seed) + 0.1 * np.eye(M)
+        other = at(smooth, there)[0].value + structure.penalty(there)
+        assert dual <= other
 
 
 def test_the_best_of_a_problem_is_what_its_bounds_prove():
@@ -117,6 +143,12 @@ def test_the_best_of_a_problem_is_what_its_bounds_prove():
         assert dual < least < primal
     again = best_differences(problem, Request(ALPHA, 1e-8, 200, start))
     assert_allclose(again[0].matrix(), L, atol=1e-3)
+    # ten steps are enough from there, and not without
+    request = Request(ALPHA, 1e-8, 10)
+    far, _, _ = best_differences(problem, request)
+    near, _, _ = best_differences(problem, request._replace(start=start))
+    distances = [np.linalg.norm(one.matrix() - L) for one in (near, far)]
+    assert distances[0] < 0.1 * distances[1]
 
 
 def draw(seed, n, m):
@@ -159,3 +191,26 @@ def test_who_sees_differences(loss, structure, sees):
     rows = np.arange(12.0).reshape(4, 3) ** 2
     means = rows.mean(axis=1, keepdims=True)
     assert_allclose(seen_by_loss(problem, rows), rows - means if sees else rows)
+
+
+def test_models_measure_no_change_that_the_loss_does_not_see():
+    K, Y = draw(0, 10, 3)
+    rng = np.random.default_rng(0)
+    before, after, shift = (
+        rng.normal(size=shape) for shape in ((10, 3),) * 2 + ((10, 1),)
+    )
+
+    def curvature(structure, predictions):
+        problem = formulate(Inputs(Dense(K), None), Y, Softmax(), structure).problem
+        last, here = (
+            SimpleNamespace(
+                problem=problem, scores=SimpleNamespace(predictions=F, gradient=F**2)
+            )
+            for F in (before, after)
+        )
+        here.scores.predictions = predictions
+        return AllColumns().curvature(last, None, here, moved=True)
+
+    for structure, same in ((Sparse(0.5), True), (Frobenius(), False)):
+        found = curvature(structure, after), curvature(structure, after + shift)
+        assert np.isclose(*found, rtol=1e-9) == same

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 from okl import (
     OutputKernelClassifier,
@@ -108,6 +109,26 @@ def test_where_rounds_in_long_form_are_many_the_matrix_takes_their_place(monkeyp
     other = model.set_params(tol=1e-4).fit(X, y, task=ids).certificate_
     assert other.dual <= found.primal * (1 + 1e-9)
     assert found.dual <= other.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("max_iter", [3, 4, 9])
+def test_rounds_and_steps_are_no_more_than_asked_for(monkeypatch, max_iter):
+    monkeypatch.setattr(majorization, "_ROUNDS", 3)
+    X, y, ids = few_rows_of_many_tasks()
+    model = OutputKernelRegressor(structure="frobenius", alpha=3.6e-3, tol=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(max_iter=max_iter).fit(X, y, task=ids)
+    assert model.n_iter_ == len(model.history_) == max_iter
+    again = certify(model, X, y, task=ids)
+    assert_allclose(again.dual, model.certificate_.dual, rtol=1e-7)
+
+
+def test_the_matrix_is_prepared_once_and_not_before_it_is_asked_for():
+    asked = []
+    both = written_out.WrittenOut(None, lambda: asked.append(1) or object())
+    assert not asked
+    assert both.matrix is both.matrix
+    assert len(asked) == 1
 
 
 def test_a_path_goes_on_with_the_matrix(monkeypatch):
