@@ -368,3 +368,29 @@ def test_no_more_iterations_than_asked_for(name, max_iter, alpha):
     assert found.n_iter == len(found.history) == max_iter
     # by the tolerance that was asked for, not by that of the rounds at first
     assert found.certificate.status != "optimal"
+
+
+@intercepts
+def test_the_answer_of_classes_solves_the_equations(intercept):
+    K, Y = targets_for(Softmax(), 30, 4)
+    inputs = Inputs.of(Dense(K), fit_intercept=intercept)
+    problem = formulate(inputs, Y, Softmax(), LowRank()).problem
+    prepared, alpha = Majorization().prepare(problem), 0.3
+    known = SpectralKernel.from_matrix(psd(4, seed=1))
+    fit = prepared.best_predictor(known, Request(alpha, 1e-10, 100))
+    scores = Scores.of(problem, fit)
+    right = np.random.default_rng(0).normal(size=Y.shape)
+    E = prepared.answers(known, scores, alpha)(right)
+    p = Y - scores.gradient  # the probabilities
+    assert_allclose(p.sum(axis=1), 1.0)
+    seen = right - K @ E @ known.matrix()
+
+    def turned(scores):
+        return p * scores - p * np.sum(p * scores, axis=1, keepdims=True)
+
+    shift = np.zeros(4)
+    if intercept:
+        assert_allclose(E.sum(axis=0), 0, atol=1e-8)
+        sums = np.diag(p.sum(axis=0)) - p.T @ p
+        shift = np.linalg.pinv(sums) @ turned(seen).sum(axis=0)
+    assert_allclose(alpha * E, turned(seen - shift), atol=1e-4)
