@@ -17,8 +17,8 @@ from okl.solvers import Majorization, Request
 from okl.solvers.smooth.differences import (
     _Function,
     best_differences,
-    seen_by_loss,
-    sees_differences,
+    models_differences,
+    seen_by_models,
 )
 from okl.solvers.smooth.linearisation import AllColumns
 from okl.structures import Cluster, Frobenius, Sparse, TraceBall
@@ -167,7 +167,7 @@ def test_rounds_do_not_creep(m, mu, seed):
     K, Y = draw(seed, 60, m)
     inputs = Inputs.of(Dense(K), fit_intercept=True)
     problem = formulate(inputs, Y, Softmax(), Sparse(mu)).problem
-    assert sees_differences(problem)
+    assert models_differences(problem)
     solver = Majorization()
     found = solver.solve(solver.prepare(problem), Request(1e-2, 1e-6, 500))
     assert found.certificate.status == "optimal"
@@ -184,13 +184,13 @@ def test_rounds_do_not_creep(m, mu, seed):
         (Softmax(), Frobenius(), False),
     ],
 )
-def test_who_sees_differences(loss, structure, sees):
+def test_who_models_differences(loss, structure, sees):
     K, Y = draw(0, 10, 3)
     problem = formulate(Inputs(Dense(K), None), Y, loss, structure).problem
-    assert sees_differences(problem) == sees
+    assert models_differences(problem) == sees
     rows = np.arange(12.0).reshape(4, 3) ** 2
     means = rows.mean(axis=1, keepdims=True)
-    assert_allclose(seen_by_loss(problem, rows), rows - means if sees else rows)
+    assert_allclose(seen_by_models(problem, rows), rows - means if sees else rows)
 
 
 def test_models_measure_no_change_that_the_loss_does_not_see():

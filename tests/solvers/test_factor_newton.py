@@ -38,21 +38,27 @@ def smooth_problem(structure, intercept, moreau_parameter=4.0, n=40, m=5):
     return formulate(inputs, Y, loss, structure).problem
 
 
+def optimum_of_the_rounds(problem, alpha, *, tol, rough):
+    """Return what is found to a tolerance, if rounds to a rough one agree with it."""
+    solver = Majorization()
+    prepared = solver.prepare(problem)
+    found = solver.solve(prepared, Request(alpha, tol=tol, max_iter=500))
+    alone = rounds(prepared, Request(alpha, tol=rough, max_iter=500))
+    newton, other = found.certificate, alone.certificate
+    assert newton.status == "optimal"
+    assert newton.primal <= other.primal * (1 + tol)
+    assert newton.primal >= other.dual
+    assert len(found.history) == found.n_iter
+    return found
+
+
 @traces
 @intercepts
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 5.0])
 @pytest.mark.each_value
 def test_the_optimum_of_the_rounds(structure, intercept, alpha):
     problem = smooth_problem(structure, intercept)
-    solver = Majorization()
-    prepared = solver.prepare(problem)
-    found = solver.solve(prepared, Request(alpha, tol=1e-9, max_iter=500))
-    alone = rounds(prepared, Request(alpha, tol=1e-5, max_iter=500))
-    newton, other = found.certificate, alone.certificate
-    assert newton.status == "optimal"
-    assert newton.primal <= other.primal * (1 + 1e-9)
-    assert newton.primal >= other.dual
-    assert len(found.history) == found.n_iter
+    optimum_of_the_rounds(problem, alpha, tol=1e-9, rough=1e-5)
 
 
 @intercepts
@@ -63,15 +69,8 @@ def test_classes_under_the_trace_penalty(intercept, alpha):
     K, Y = targets_for(Softmax(), 60, 15)
     inputs = Inputs.of(Dense(K), fit_intercept=intercept)
     problem = formulate(inputs, Y, Softmax(), LowRank()).problem
-    solver = Majorization()
-    prepared = solver.prepare(problem)
-    assert takes(prepared)
-    found = solver.solve(prepared, Request(alpha, tol=1e-7, max_iter=100))
-    alone = rounds(prepared, Request(alpha, tol=1e-3, max_iter=500))
-    newton, other = found.certificate, alone.certificate
-    assert newton.status == "optimal"
-    assert newton.primal <= other.primal * (1 + 1e-7)
-    assert newton.primal >= other.dual
+    assert takes(Majorization().prepare(problem))
+    found = optimum_of_the_rounds(problem, alpha, tol=1e-7, rough=1e-3)
     assert found.n_iter <= 40
 
 

@@ -194,23 +194,6 @@ def formulate(
     check_parts(targets, loss, structure, weights, inputs.operator.n_samples)
     loss.validate()
     structure.validate(targets.shape[1] if tasks is None else tasks.n_tasks)
-    return formulate_valid(
-        inputs, targets, loss, structure, weights, tasks=tasks, reduce=reduce
-    )
-
-
-def formulate_valid(
-    inputs: Inputs,
-    targets: Array,
-    loss: Loss,
-    structure: Structure,
-    weights: Array | None = None,
-    *,
-    tasks: Tasks | None = None,
-    reduce: bool = True,
-) -> Formulation:
-    """Return what `formulate` does of a loss and a structure that are valid."""
-    check_parts(targets, loss, structure, weights, inputs.operator.n_samples)
     xp = namespace(targets)
     free = inputs.kernel_means is not None
     rows = inputs.row_weights

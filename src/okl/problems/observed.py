@@ -11,7 +11,7 @@ from okl.losses import Loss
 from okl.numerics.arrays import Array
 from okl.numerics.validation import check_magnitude
 from okl.operators import Operator
-from okl.problems.formulation import Formulation, formulate_valid
+from okl.problems.formulation import Formulation, formulate
 from okl.problems.inputs import Inputs, row_weights_of
 from okl.problems.targets_loss import TargetsLoss
 from okl.structures import Structure
@@ -134,6 +134,6 @@ class Observed(TargetsLoss):
 
     def formulate(self, inputs: Inputs, structure: Structure) -> Formulation:
         """Return the problem of these rows with a structure."""
-        return formulate_valid(
+        return formulate(
             inputs, self.targets, self.loss, structure, self.weights, tasks=self.tasks
         )

@@ -90,8 +90,8 @@ class Problem(TargetsLoss):
     def rank_is_bounded(self) -> bool:
         """Whether L may not have as many positive eigenvalues as it may need.
 
-        One for each output; a loss that sees differences alone needs none for the
-        direction 1, which costs what it is worth under a penalty on the trace.
+        One for each output, or one fewer where the loss sees differences of outputs
+        alone: under a penalty on the trace L 1 = 0 is best then.
         """
         needed = self.n_outputs - ("differences" in self.loss.capabilities)
         return self.structure.max_rank(self.n_outputs) < needed

@@ -39,20 +39,23 @@ from okl.structures import Structure
 
 
 def has_classes(problem: Problem) -> bool:
-    """Tell whether the loss is that of one class among several, which sees no more."""
+    """Tell whether the loss is that of one class among several.
+
+    It sees differences of the scores of a row alone.
+    """
     return "differences" in problem.loss.capabilities
 
 
-def sees_differences(problem: Problem) -> bool:
-    """Tell whether models see differences: of classes, if R is of entries of L."""
+def models_differences(problem: Problem) -> bool:
+    """Tell whether models are of differences: of classes, if R is of entries of L."""
     region = problem.structure.region(problem.n_outputs)
     by_entries = isinstance(region, WithBarrier) and region.by_entries
     return by_entries and has_classes(problem)
 
 
-def seen_by_loss(problem: Problem, change: Array) -> Array:
-    """Return what a loss sees of a change of predictions, as its models do."""
-    if not sees_differences(problem):
+def seen_by_models(problem: Problem, change: Array) -> Array:
+    """Return what the models of a loss see of a change of predictions."""
+    if not models_differences(problem):
         return change
     return change - namespace(change).mean(change, axis=1, keepdims=True)
 

@@ -35,13 +35,12 @@ from okl.losses import Squared
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.operators import Dense, Operator
 from okl.output_kernels import OutputKernel
-from okl.problems import Inputs, Problem
-from okl.problems.formulation import formulate_valid
+from okl.problems import Inputs, Problem, formulate
 from okl.solvers.request import Request
 from okl.solvers.smooth.differences import (
     best_differences,
-    seen_by_loss,
-    sees_differences,
+    models_differences,
+    seen_by_models,
 )
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.squared_loss import SQUARED_LOSS
@@ -75,7 +74,7 @@ class Linearisation:
         """Return where the model plus alpha R is least."""
         targets = self.fitted + alpha / h * self.dual
         k, m = targets.shape
-        formulation = formulate_valid(
+        formulation = formulate(
             Inputs(self.operator, None),
             targets,
             Squared(),
@@ -83,7 +82,7 @@ class Linearisation:
             reduce=m > k,  # a basis that turns from round to round would void the start
         )
         request = Request(alpha / h, tol, _STEPS, start if m <= k else None)
-        if sees_differences(self.problem):
+        if models_differences(self.problem):
             best = best_differences(formulation.problem, request)
             return Minimiser(h, alpha, *best, rank_limited=False)
         solver = first_that_fits(SQUARED_LOSS, formulation.problem, n_alphas=2)
@@ -136,7 +135,7 @@ class AllColumns:
     ) -> float:
         """Return the change of the gradient over that of the predictions."""
         ahead = here.scores.predictions - last.scores.predictions
-        ahead = seen_by_loss(last.problem, ahead)
+        ahead = seen_by_models(last.problem, ahead)
         turned = here.scores.gradient - last.scores.gradient
         squares = inner(ahead, ahead)
         return (inner(turned, turned) / squares) ** 0.5 if squares > 0 else inf
@@ -211,7 +210,7 @@ class SomeColumns:
 
         h = found.h
         moving = last.fitted - last.operator @ found.coefficients
-        moving = seen_by_loss(last.problem, moving)
+        moving = seen_by_models(last.problem, moving)
         foreseen = last.dual + moving * (h / found.alpha)
         before = along(last.dual)
         predicted = before - along(foreseen)

@@ -15,7 +15,8 @@ starts, which takes some ten steps:
 
 These need a target matrix: labels in long form of few tasks are written out as one
 (`okl.solvers.written_out`), and so are numbers under the squared loss if the matrix is
-small and steps in a factor take the place of rounds.
+small and steps in a factor take the place of rounds; under the Frobenius norm once
+rounds in long form turn out to be many.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _FEW_ENTRIES = 10_000
 _CLOSER = 0.5
 # And that f to this relative gap.
 _BEST = 1e-14
-# Most rounds in long form before a matrix that rounds may do without.
+# Most rounds in long form under the Frobenius norm, before the matrix is written out.
 _ROUNDS = 50
 
 
@@ -82,7 +83,7 @@ class Majorization(Solver):
     def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
         if isinstance(prepared, WrittenOut):
-            if _has_easy_numbers(prepared.column.problem):
+            if _begins_with_rounds(prepared.column.problem):
                 return _after_rounds(prepared, request)
             closer = request._replace(tol=_CLOSER * request.tol)
             found = self.solve(prepared.matrix, closer)
@@ -112,8 +113,11 @@ def _most_tasks(problem: Problem) -> int:
     return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
 
 
-def _has_easy_numbers(problem: Problem) -> bool:
-    """Tell whether targets are numbers under a penalty for which rounds are made."""
+def _begins_with_rounds(problem: Problem) -> bool:
+    """Tell whether a problem that may be written out is tried in long form first.
+
+    Numbers are, under a penalty for which rounds are most often enough.
+    """
     penalty = factor_penalty(problem)
     return not has_labels(problem) and penalty is not None and penalty.by_rounds
 
@@ -125,7 +129,7 @@ class _OfMatrix(NamedTuple):
 
 
 def _after_rounds(prepared: WrittenOut, request: Request) -> Solution:
-    """Return what rounds in long form find, or where these are many the matrix.
+    """Return what rounds in long form find, or, where they are many, the matrix.
 
     A few are faster than its steps, but at a small alpha they may be hundreds.
     """
