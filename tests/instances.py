@@ -31,6 +31,7 @@ from okl.solvers import (
     OutputKernelNewton,
     SemismoothNewton,
     Solver,
+    TaskNewton,
     TermNewton,
 )
 from okl.structures import (
@@ -138,6 +139,7 @@ SOLVERS: list[Solver] = [
     Imputation(),
     NewtonCG(),
     TermNewton(),
+    TaskNewton(),
     SemismoothNewton(),
     AugmentedLagrangian(),
     Majorization(),

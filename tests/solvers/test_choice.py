@@ -35,6 +35,8 @@ def test_every_row_has_a_problem_and_every_solver_a_row():
     judged = [row.judged for row in CHOICE]
     # tests/estimators/test_several_kernels.py has these problems
     judged.remove("several kernels, smooth")
+    # and tests/solvers/test_task_newton.py these
+    judged.remove("squared, few rows in long form")
     assert judged == list(PROBLEMS)
     for cls in SOLVERS.values():
         assert f"`{cls.name}`" in choice_table()

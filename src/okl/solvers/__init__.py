@@ -28,4 +28,5 @@ from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
+from okl.solvers.terms.task_newton import TaskNewton as TaskNewton
 from okl.solvers.terms.term_newton import TermNewton as TermNewton

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from types import NoneType
 
+from okl.optimization.interior import Interior
 from okl.optimization.regions import Free, HalfTrace, Region, WithBarrier
 from okl.parameters.component import Component
 
@@ -25,6 +26,8 @@ STRUCTURES = {
 REGIONS: dict[type[Region | None], str] = {
     Free: "a penalty on the square of the output kernel, as 'frobenius'",
     HalfTrace: "a penalty on the trace of the output kernel, as 'low_rank'",
+    Interior: "bounds on eigenvalues of the output kernel, as 'trace_ball' or "
+    "'cluster'",
     WithBarrier: "bounds on eigenvalues of the output kernel or a penalty on its "
     "entries, as 'trace_ball', 'cluster' or 'sparse'",
     NoneType: "an update alone, as one of your own",

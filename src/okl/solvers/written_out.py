@@ -10,10 +10,8 @@ multipliers, of which a row has one; f is found for L again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from okl.numerics.arrays import namespace
 from okl.problems import Problem, TargetColumn, TargetMatrix
@@ -22,20 +20,11 @@ from okl.problems import Problem, TargetColumn, TargetMatrix
 _MATRICES = 2
 
 
-@dataclass(frozen=True)
-class WrittenOut:
-    """What a solver has prepared of a problem in long form, and of the matrix.
-
-    The second once it is asked for: it may take a decomposition of K.
-    """
+class WrittenOut(NamedTuple):
+    """What a solver has prepared of a problem in long form, and of the matrix."""
 
     column: Any
-    prepare: Callable[[], Any]
-
-    @cached_property
-    def matrix(self) -> Any:
-        """What was prepared of the matrix."""
-        return self.prepare()
+    matrix: Any
 
 
 def is_written_out(problem: Problem, *, most: int) -> bool:

@@ -61,8 +61,8 @@ from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
+from okl.solvers.terms.prepared_terms import PreparedTerms
 from okl.solvers.terms.proximal_points import proximal_points
-from okl.solvers.terms.term_newton import PreparedTerms
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # The first Moreau parameter, and the largest.
@@ -102,7 +102,7 @@ class AugmentedLagrangian(Solver):
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems, or of one term."""
         if is_written_out(problem, most=_FEW_OUTPUTS):
-            return WrittenOut(problem, lambda: self.prepare(written_out(problem)))
+            return WrittenOut(problem, self.prepare(written_out(problem)))
         if _is_one_term(problem):
             return _OneTerm.of(problem, self)
         solver, smooth = _smooth(problem)

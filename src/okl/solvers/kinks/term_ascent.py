@@ -41,7 +41,7 @@ from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
-from okl.solvers.terms.term_newton import PreparedTerms
+from okl.solvers.terms.prepared_terms import PreparedTerms
 from okl.solvers.terms.term_point import Answering, Line, TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 

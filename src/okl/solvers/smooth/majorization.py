@@ -15,21 +15,20 @@ starts, which takes some ten steps:
 
 These need a target matrix: labels in long form of few tasks are written out as one
 (`okl.solvers.written_out`), and so are numbers under the squared loss if the matrix is
-small and steps in a factor take the place of rounds; under the Frobenius norm once
-rounds in long form turn out to be many.
+small and steps in a factor take the place of rounds.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
 from okl.solvers.smooth.factor_penalties import factor_penalty
-from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start, has_labels, rounds
-from okl.solvers.solution import Record, Solution
+from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
+from okl.solvers.solution import Solution
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
 # Steps in L find the answers to a change of each entry: where there is a factor as
@@ -44,8 +43,6 @@ _FEW_ENTRIES = 10_000
 _CLOSER = 0.5
 # And that f to this relative gap.
 _BEST = 1e-14
-# Most rounds in long form under the Frobenius norm, before the matrix is written out.
-_ROUNDS = 50
 
 
 class Majorization(Solver):
@@ -76,15 +73,12 @@ class Majorization(Solver):
         prepared = PreparedRounds.of(problem, self.columns)
         if not is_written_out(problem, most=_most_tasks(problem)):
             return prepared
-        return WrittenOut(
-            prepared, lambda: PreparedRounds.of(written_out(problem), self.columns)
-        )
+        matrix = PreparedRounds.of(written_out(problem), self.columns)
+        return WrittenOut(prepared, matrix)
 
     def solve(self, prepared: Any, request: Request) -> Solution:
         """Iterate from the L of a neighbouring alpha, or from L = 0."""
         if isinstance(prepared, WrittenOut):
-            if _begins_with_rounds(prepared.column.problem):
-                return _after_rounds(prepared, request)
             closer = request._replace(tol=_CLOSER * request.tol)
             found = self.solve(prepared.matrix, closer)
             return _in_long_form(prepared, found, request)
@@ -109,49 +103,9 @@ def _most_tasks(problem: Problem) -> int:
     if has_labels(problem):
         return _FEW_OUTPUTS
     quadratic = "quadratic" in problem.loss.capabilities
-    in_factor = quadratic and factor_penalty(problem) is not None
-    return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
-
-
-def _begins_with_rounds(problem: Problem) -> bool:
-    """Tell whether a problem that may be written out is tried in long form first.
-
-    Numbers are, under a penalty for which rounds are most often enough.
-    """
     penalty = factor_penalty(problem)
-    return not has_labels(problem) and penalty is not None and penalty.by_rounds
-
-
-class _OfMatrix(NamedTuple):
-    """Where another fit may start with the matrix."""
-
-    start: Start
-
-
-def _after_rounds(prepared: WrittenOut, request: Request) -> Solution:
-    """Return what rounds in long form find, or, where they are many, the matrix.
-
-    A few are faster than its steps, but at a small alpha they may be hundreds.
-    """
-    alpha, tol, max_iter, start = request
-    history: list[Record] = []
-    if not isinstance(start, _OfMatrix):
-        most = min(_ROUNDS, max_iter)
-        first = rounds(prepared.column, request._replace(max_iter=most))
-        if first.certificate.status == "optimal" or first.n_iter >= max_iter:
-            return first
-        history, start = first.history, _written_out(prepared, first.start, alpha)
-    closer = Request(alpha, _CLOSER * tol, max_iter - len(history), start.start)
-    found = factor_newton.factor_newton(prepared.matrix, closer)
-    model = _in_long_form(prepared, found, request)
-    return model.found_by(history + found.history, _OfMatrix(found.start))
-
-
-def _written_out(prepared: WrittenOut, start: Start, alpha: float) -> _OfMatrix:
-    column, kernel = prepared.column, start.kernel
-    dual = column.problem.entries.tasks.scatter(column.dual_of(start.inside))
-    inside = prepared.matrix.inside_of(dual, kernel, alpha)
-    return _OfMatrix(Start(kernel, inside))
+    in_factor = quadratic and penalty is not None and not penalty.by_rounds
+    return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
 
 
 def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> Solution:

@@ -72,7 +72,7 @@ def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution
         )
 
     while not monitor.done:
-        centred = _centred(problem.structure, start.last.matrices, weights)
+        centred = _centred(prepared.inside.structure, start.last.matrices, weights)
         of_round = Request(alpha, share, _STEPS, start.last)
         found = rounds(prepared.under(centred), of_round)
         start = start._replace(last=found.start)
@@ -158,7 +158,7 @@ def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
     A weight is the gradient of R_q at L_q, which is half of C'K_qC, over L_q / 2, by
     the largest eigenvalues.
     """
-    structure: Any = prepared.problem.structure
+    structure: Any = prepared.inside.structure
     unrelated = StructureTerms((Identity(),) * len(structure.structures))
     request = Request(alpha, _ROUGH, _STEPS)
 

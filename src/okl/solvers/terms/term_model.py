@@ -22,11 +22,14 @@ best t costs no product at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
 from okl.optimization.crossing import increasing_root
 from okl.problems import Problem
+from okl.solvers.predictor.active_system import ActiveSystem, factorises
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem, projection
 from okl.solvers.terms.term_point import Answering, Line, TermPoint
@@ -36,6 +39,8 @@ _FORCING, _CLOSEST = 0.1, 1e-8
 # It is multiplied by _CLOSER after two steps in a row that were shorter than _SHORT:
 # one alone may be, as the first one from zero is.
 _CLOSER, _SHORT = 0.1, 0.3
+# Up to so many entries with curvature the equations of a step are factorised.
+FEW_ENTRIES = 3000
 # Newton steps for one model.
 _STEPS = 100
 # A line is followed until the slope is this part of the first; a step this short is
@@ -70,7 +75,7 @@ class TermModel:
             forcing = _FORCING * min(1.0, max(left / least, (gap / left) ** 0.5))
             least = min(least, left)
             rtol = max(closer * forcing, _CLOSEST)
-            direction = system.solve(-residual, rtol=rtol)
+            direction = self._direction(system, -residual, rtol)
             moved = self._along(point, inside, direction, residual)
             if moved is None:
                 break
@@ -99,6 +104,28 @@ class TermModel:
         prepared = Prepared(self.problem, point.kernel, joint, self.approximation)
         columns = self.approximation.columns
         return HessianSystem(prepared, self.curvature, self.alpha, columns)
+
+    def _direction(self, system: HessianSystem, right: Array, rtol: float) -> Array:
+        """Solve the system of a step, by a factorisation where entries are few."""
+        curvature = self.curvature
+        if not self._few:
+            return system.solve(right, rtol=rtol)
+        equations = ActiveSystem(system.prepared, curvature, self.alpha)
+        xp = namespace(right)
+        none = xp.zeros((self.problem.n_outputs,), dtype=right.dtype)
+        change = equations.solve(curvature.solve(right), none, rtol=rtol)
+        return curvature.solve(change)
+
+    @cached_property
+    def _few(self) -> bool:
+        """Whether equations are factorised: one kernel, few entries with curvature."""
+        operator: Any = self.problem.operator
+        if len(operator.terms) > 1 or not self.curvature.separable:
+            return False
+        diagonal = self.curvature.diagonal
+        xp = namespace(diagonal)
+        n_entries = int(xp.sum(xp.astype(diagonal > 0, xp.int64)))
+        return n_entries <= FEW_ENTRIES and factorises(self.problem, n_entries)
 
     def _along(
         self, point: TermPoint, inside: Array, direction: Array, residual: Array

@@ -20,24 +20,23 @@ decomposition a product costs n m multiplications instead of n^2 m, at any alpha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from okl.numerics.arrays import namespace
+from okl.numerics.arrays import Array, namespace
 from okl.numerics.memory import require_memory
 from okl.operators import DiagonalOperator, OperatorTerms, RowOperator
-from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem, Rotated, TargetMatrix, TermMatrix
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
-from okl.solvers.predictor.approximation import Approximation
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
+from okl.solvers.terms.prepared_terms import Back, PreparedTerms
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.terms.term_iterate import UNDAMPED, TermIterate
 from okl.solvers.terms.term_point import TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
-from okl.structures import Structure
 
 # A model is solved to the relative gap _SHARE * (smallest gap so far)^2, but to at most
 # _MOST and at least _SHARE * tol; and times _CLOSER for each round in a row that did
@@ -81,21 +80,22 @@ class TermNewton(Solver):
             f"A fit of {len(operator.terms)} kernels to {n_outputs} outputs",
             "Use one kernel, or fewer outputs at a time.",
         )
-        inside, rotated = _in_eigenbasis(problem) or (problem, None)
-        operator = inside.operator
-        rank = self.columns if rotated is None else 0
-        targets = inside.targets
-        ones = namespace(targets).ones((n_outputs,), dtype=targets.dtype)
-        any_kernel = OutputKernelTerms((SpectralKernel(ones),) * len(operator.terms))
-        joint = inside.entries.joint(any_kernel)
-        approximation = Approximation(inside, joint, rank)
-        return PreparedTerms(problem, approximation, inside, rotated)
+        rotated = _in_eigenbasis(problem)
+        if rotated is None:
+            return PreparedTerms.of(problem, problem, self.columns, Back())
+        inside, lift = rotated
+        return PreparedTerms.of(problem, inside, 0, Back(dual=lift))
 
     def solve(self, prepared: PreparedTerms, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha, or from zero."""
-        if "response" in prepared.problem.structure.capabilities:
-            return _descent(prepared, request)
-        return proximal_points(_descent, prepared, request)
+        return descent(prepared, request)
+
+
+def descent(prepared: PreparedTerms, request: Request) -> Solution:
+    """Iterate from where a neighbouring alpha ended, or from zero."""
+    if "response" in prepared.inside.structure.capabilities:
+        return _descent(prepared, request)
+    return proximal_points(_descent, prepared, request)
 
 
 def _descent(prepared: PreparedTerms, request: Request) -> Solution:
@@ -128,13 +128,12 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
         least = UNDAMPED / 10
         damped = max(_LOWER * damped, least) if full else min(_HIGHER * damped, 1.0)
     best, intercept = monitor.best
-    dual = best.dual
-    if prepared.rotated is not None:
-        dual = prepared.rotated.lift(dual)
+    asked, back = prepared.problem, prepared.back
+    kernel = back.kernel(best.kernel)
     return certified(
-        prepared.problem,
-        prepared.problem.balanced_theta(dual, best.kernel),
-        best.kernel,
+        asked,
+        asked.balanced_theta(back.dual(best.dual), kernel),
+        kernel,
         request,
         history=monitor.history,
         start=TermStart(best.dual, best.response.output_kernel),
@@ -142,24 +141,10 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
     )
 
 
-class PreparedTerms(NamedTuple):
-    """A problem of several kernels."""
-
-    problem: Problem
-    approximation: Approximation  # a few columns of each K_q
-    inside: Problem  # what is solved: where all K_q are diagonal, if they are anywhere
-    rotated: Rotated | None  # the way back from there
-
-    def under(self, structure: Structure) -> PreparedTerms:
-        """Return the same problem with other penalties."""
-        return self._replace(
-            problem=replace(self.problem, structure=structure),
-            inside=replace(self.inside, structure=structure),
-        )
-
-
-def _in_eigenbasis(problem: Problem) -> tuple[Problem, Rotated] | None:
-    """Return a problem of diag(d) and the identity, and the way back.
+def _in_eigenbasis(
+    problem: Problem,
+) -> tuple[Problem, Callable[[Array], Array]] | None:
+    """Return a problem of diag(d) and the identity, and the way back for C.
 
     What U misses of Y, orthogonal to it, is a few rows with d = 0. None if it is no
     such problem, or there is no memory.
@@ -177,4 +162,4 @@ def _in_eigenbasis(problem: Problem) -> tuple[Problem, Rotated] | None:
     d = rotated.eigenvalues[:, 0]
     terms = DiagonalOperator(d), DiagonalOperator(namespace(d).ones_like(d))
     entries = TermMatrix(OperatorTerms(terms))
-    return replace(rotated.as_problem(), entries=entries), rotated
+    return replace(rotated.as_problem(), entries=entries), rotated.lift

@@ -1,0 +1,106 @@
+"""Tasks in long form, squared loss: Newton's method on one dual variable a row."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl import OutputKernelRegressor, certify, output_kernel_path
+from okl.solvers.predictor import active_system
+from okl.solvers.terms import term_model
+from okl.structures import Cluster, LowRank, Sparse, TraceBall
+from tests.covering import later
+
+STRUCTURES = ["frobenius", "low_rank", *later(Cluster(2), "trace_ball", TraceBall(2.0))]
+
+
+def few_rows_of_many_tasks(n_rows=4):
+    """Return X, y and the tasks: a smooth function of one column, few rows a task."""
+    rng = np.random.default_rng(0)
+    ids = np.repeat(np.arange(20), n_rows)
+    X = rng.normal(size=(20 * n_rows, 1))
+    slopes = 0.5 * rng.normal(size=20) + rng.normal()
+    return X, slopes[ids] * np.sin(X[:, 0]) + 0.1 * rng.normal(size=len(X)), ids
+
+
+def wide(y, ids):
+    """Return the target matrix, NaN where a row is not of the task."""
+    return np.where(ids[:, None] == np.arange(20), y[:, None], np.nan)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=str)
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+@pytest.mark.filterwarnings("ignore:The relative duality gap")  # of rounds
+def test_it_is_the_optimum_of_rounds(structure, intercept):
+    X, y, ids = few_rows_of_many_tasks()
+    weights = np.linspace(0.5, 2.0, len(y))
+    model = OutputKernelRegressor(
+        structure=structure, alpha=0.1, fit_intercept=intercept
+    )
+    model.fit(X, y, task=ids, sample_weight=weights)
+    found = model.certificate_
+    assert found.status == "optimal"
+    again = certify(model, X, y, task=ids, sample_weight=weights)
+    assert_allclose(again.dual, found.dual, rtol=1e-9)
+    rounds = model.set_params(solver="majorization")
+    rounds = rounds.fit(X, y, task=ids, sample_weight=weights).certificate_
+    assert rounds.dual <= found.primal * (1 + 1e-9)
+    assert found.dual <= rounds.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 3e-4, 7.8e-5])
+def test_a_small_alpha_is_proved_in_a_few_steps(alpha):
+    # rounds, and steps in a factor, ended at gaps of 3e-6, 6e-5 and 3e-2 here
+    X, y, ids = few_rows_of_many_tasks()
+    model = OutputKernelRegressor(structure="frobenius", alpha=alpha)
+    model.fit(X, y, task=ids)
+    assert model.certificate_.status == "optimal"
+    assert model.n_iter_ <= 5
+    # which is the choice of "auto"
+    again = model.set_params(solver="task_newton").fit(X, y, task=ids)
+    assert again.n_iter_ == len(again.history_) <= 5
+
+
+def test_a_path_is_proved_and_ends_where_a_fit_does():
+    X, y, ids = few_rows_of_many_tasks()
+    alphas = [1.0, 0.1, 1e-2]
+    path = output_kernel_path(X, y, structure="low_rank", alphas=alphas, task=ids)
+    assert [model.certificate_.status for model in path] == ["optimal"] * 3
+    alone = OutputKernelRegressor(structure="low_rank", alpha=1e-2)
+    alone = alone.fit(X, y, task=ids).certificate_
+    assert_allclose(path[-1].certificate_.primal, alone.primal, rtol=2e-6)
+
+
+def test_by_products_alone_it_is_the_same(monkeypatch):
+    X, y, ids = few_rows_of_many_tasks()
+    model = OutputKernelRegressor(structure="frobenius", alpha=0.1)
+    factorised = model.fit(X, y, task=ids).certificate_
+    monkeypatch.setattr(active_system, "factorises", lambda *_, **__: False)
+    monkeypatch.setattr(term_model, "factorises", lambda *_: False)
+    products = model.fit(X, y, task=ids).certificate_
+    assert products.status == "optimal"
+    assert_allclose(products.primal, factorised.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("structure", "words"),
+    [(LowRank(1), "any rank"), (Sparse(0.5), "bounds on eigenvalues")],
+    ids=str,
+)
+def test_what_it_does_not_take_is_said(structure, words):
+    X, y, ids = few_rows_of_many_tasks()
+    model = OutputKernelRegressor(structure=structure, solver="task_newton")
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y, task=ids)
+
+
+def test_it_takes_no_target_matrix_and_not_many_rows():
+    X, y, ids = few_rows_of_many_tasks()
+    model = OutputKernelRegressor(structure="frobenius", solver="task_newton")
+    with pytest.raises(ValueError, match="tasks in long form"):
+        model.fit(X, wide(y, ids))
+    rng = np.random.default_rng(0)
+    many = term_model.FEW_ENTRIES + 1
+    with pytest.raises(ValueError, match="at most 3000 rows"):
+        model.fit(
+            rng.normal(size=(many, 2)), rng.normal(size=many), task=np.arange(many) % 2
+        )
