@@ -115,7 +115,9 @@ def test_the_certificate_is_that_of_the_target_matrix(structure, loss):
         model = OutputKernelRegressor(
             "precomputed", structure, 0.5, loss=loss, normalize_y=False
         )
-    model.set_params(tol=1e-4).fit(K, y, task=ids)
+    # the fit is certified by its own c, which is not known from Theta if L is singular:
+    # closer, the gradient of the loss is as good
+    model.set_params(tol=1e-8 if loss == "squared" else 1e-4).fit(K, y, task=ids)
     wide = pivoted(np.asarray(y, dtype=float), ids)
     learned = "known" not in model.structure_.capabilities
     again = certify(
