@@ -1,9 +1,10 @@
 """Data in long form: pupils of schools, and drawn tasks of few rows.
 
 The school data are 15 362 pupils of 139 schools, one score each. The drawn tasks have
-linear functions that are alike, and a sine that they share. With the squared loss and
-a penalty on the trace they are fitted as a target matrix, and beside that in long form,
-by rounds, as where there is no memory for more (`okl.solvers.written_out`).
+linear functions that are alike, and a sine that they share. With the squared loss they
+are fitted by Newton's method on one dual variable a row
+(`okl.solvers.terms.task_newton`), and beside that by rounds, as where there is no
+memory for more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from okl import OutputKernelRegressor, OutputKernelRegressorCV, output_kernel_pa
 PARTS = (1e-1, 1e-2)  # of alpha_max; the reproduction chooses between them
 SECONDS, GIGABYTES = 60.0, 2.0
 # Tasks, rows of each, and a structure; the alpha, and the seconds a search may take.
-DRAWN = ((20, 5, "trace_ball"), (50, 4, "low_rank"))
+DRAWN = (
+    (20, 5, "trace_ball"),
+    (20, 5, "frobenius"),
+    (20, 50, "frobenius"),
+    (20, 50, "cluster"),
+    (50, 4, "low_rank"),
+)
 DRAWN_ALPHA, OF_SEARCH = 0.01, 30.0
 
 _CODE = """

@@ -38,12 +38,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from okl.certificates.terms import StructureTerms
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, namespace
-from okl.operators import OperatorTerms
-from okl.problems import Problem, TermMatrix
+from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.kinks import support_vectors
 from okl.solvers.kinks.dual_model import (
@@ -61,7 +59,7 @@ from okl.solvers.request import Request
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
-from okl.solvers.terms.prepared_terms import PreparedTerms
+from okl.solvers.terms.prepared_terms import PreparedTerms, as_one_term
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
@@ -205,13 +203,7 @@ class _OneTerm(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, solver: AugmentedLagrangian) -> _OneTerm:
         """Prepare the sum."""
-        operator: Any = problem.operator
-        inside = replace(
-            problem,
-            entries=TermMatrix(OperatorTerms((operator,))),
-            structure=StructureTerms((problem.structure,)),
-        )
-        return cls(problem, solver.prepare(inside))
+        return cls(problem, solver.prepare(as_one_term(problem)))
 
 
 def _is_one_term(problem: Problem) -> bool:
