@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.measure import Row, best_of, peak_bytes
 from okl import OutputKernelRegressor, OutputKernelRegressorCV, output_kernel_path
+from okl.structures import Cluster
 
 PARTS = (1e-1, 1e-2)  # of alpha_max; the reproduction chooses between them
 SECONDS, GIGABYTES = 60.0, 2.0
@@ -26,7 +27,7 @@ DRAWN = (
     (20, 5, "trace_ball"),
     (20, 5, "frobenius"),
     (20, 50, "frobenius"),
-    (20, 50, "cluster"),
+    (20, 50, Cluster(2)),
     (50, 4, "low_rank"),
 )
 DRAWN_ALPHA, OF_SEARCH = 0.01, 30.0

