@@ -3,7 +3,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from okl import OutputKernelRegressorCV
+from okl.estimators.search.candidates import OF_TASKS
+from okl.kernels import Linear
 from okl.plotting import RegularizationPathDisplay
+from okl.structures import Identity, LowRank
 
 ALPHAS = np.array([[10.0, 1.0, 0.1], [20.0, 2.0, 0.2]])
 SCORES = np.random.RandomState(0).uniform(size=(2, 3, 5))
@@ -64,80 +68,60 @@ def test_single_score_has_no_band():
     assert set(heights) == set(SCORES[0, :, 0])
 
 
-def test_from_estimator_marks_the_chosen_point(fitted):
-    _, ax = plt.subplots()
-    estimator = fitted(
-        alphas_=ALPHAS,
-        scores_=SCORES,
-        structures=["identity", "low\n  rank"],
-        structure_="low\n  rank",
-        alpha_=0.2,
+def _search(fitted, structures, alphas, scores, alpha):
+    """Make a fitted search of two kernels, the first of which is dropped."""
+    tried = [structure for structure in structures for _ in range(alphas.shape[1])]
+    stages = np.repeat([1, 2, 2], [3, len(tried), len(tried)])
+    return fitted(
+        alphas_=alphas,
+        scores_=scores,
+        cv_results_={
+            "stage": stages,
+            "param_structure": np.array(["dropped"] * 3 + 2 * tried, dtype=object),
+        },
+        alpha_=alpha,
         scoring="r2",
     )
+
+
+def test_from_estimator_marks_the_chosen_point(fitted):
+    _, ax = plt.subplots()
+    scores = SCORES.copy()
+    scores[1, 1] += 1.0  # a larger alpha may be chosen than that of the best score
+    estimator = _search(fitted, ["identity", "low\n  rank"], ALPHAS, scores, 20.0)
     display = RegularizationPathDisplay.from_estimator(estimator, ax=ax)
     assert display.ax_ is ax
-    assert display.chosen == (1, 2)
-    np.testing.assert_allclose(display.chosen_.get_xdata(), [0.2])
-    np.testing.assert_allclose(display.chosen_.get_ydata(), [SCORES[1, 2].mean()])
+    assert display.chosen == (1, 0)
+    np.testing.assert_allclose(display.chosen_.get_xdata(), [20.0])
+    np.testing.assert_allclose(display.chosen_.get_ydata(), [SCORES[1, 0].mean()])
     assert ax.get_ylabel() == "mean r2"
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["identity", "low rank", "chosen: alpha = 0.2"]
+    assert labels == ["identity", "low rank", "chosen: alpha = 20"]
 
 
 def test_same_alphas_for_all_structures(fitted):
-    estimator = fitted(
-        alphas_=ALPHAS[[0, 0]],
-        scores_=SCORES,
-        structures=["first", "second"],
-        structure_="first",
-        alpha_=1.0,
+    scores = SCORES.copy()
+    scores[0] = scores[1] + 1.0
+    scores[0, 2, 0] = np.nan  # left out in a fold, so that it cannot be chosen
+    alphas = ALPHAS[[0, 0]]
+    estimator = _search(fitted, ["first", "second"], alphas, scores, [0.5, 2.0])
+    display = RegularizationPathDisplay.from_estimator(estimator)
+    assert display.chosen == (0, 1)  # the geometric mean of alphas of outputs
+
+
+@pytest.mark.parametrize("structures", [None, ("identity", LowRank(1))])
+def test_structures_are_those_that_were_compared(structures):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(30, 2)), np.tile(["a", "b"], 15)
+    search = OutputKernelRegressorCV(
+        Linear() if structures else None, structures, alphas=2
     )
-    display = RegularizationPathDisplay.from_estimator(estimator)
-    assert display.chosen == (0, 1)
-    # A structure that prints as neither: the better of the two at this alpha.
-    estimator.structure_ = "First()"
-    display = RegularizationPathDisplay.from_estimator(estimator)
-    assert display.chosen == (int(SCORES[:, 1].mean(axis=1).argmax()), 1)
-
-
-def test_single_structure_given_by_its_name(fitted):
-    estimator = fitted(
-        alphas_=ALPHAS[:1],
-        scores_=SCORES[:1],
-        structures="low_rank",
-        structure_=fitted(name="low_rank"),
-        alpha_=0.1,
-    )
-    display = RegularizationPathDisplay.from_estimator(estimator)
-    assert display.structure_labels == ["low_rank"]
-    assert display.chosen == (0, 2)
-
-
-def test_structure_given_by_its_name_among_others(fitted):
-    scores = np.zeros((2, 3, 5))
-    scores[0] = 1.0  # the other would win, were the name not understood
-    estimator = fitted(
-        alphas_=ALPHAS[[0, 0]],
-        scores_=scores,
-        structures=["identity", "low_rank"],
-        structure_=fitted(name="low_rank"),
-        alpha_=1.0,
-    )
-    display = RegularizationPathDisplay.from_estimator(estimator)
-    assert display.chosen == (1, 1)
-
-
-def test_structure_labels_of_the_estimator(fitted):
-    estimator = fitted(
-        alphas_=ALPHAS,
-        scores_=SCORES,
-        structure_labels_=["one", "two"],
-        structure_="two",
-        alpha_=3.0,
-    )
-    display = RegularizationPathDisplay.from_estimator(estimator)
-    assert display.structure_labels == ["one", "two"]
-    assert display.chosen_ is None  # 3 is not in the grid
+    search.fit(X, X[:, 0] + 0.1 * rng.normal(size=30), task=task)
+    display = RegularizationPathDisplay.from_estimator(search)
+    tried = OF_TASKS if structures is None else (Identity(), LowRank(1))
+    assert display.structure_labels == [str(structure) for structure in tried]
+    assert display.structure_labels[display.chosen[0]] == str(search.structure_)
+    assert display.alphas[display.chosen] == search.alpha_
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,53 +59,37 @@ def folds_present(scores: np.ndarray) -> np.ndarray:
 
 
 def structure_labels_of(estimator: Any) -> list[str]:
-    """Name the structures that a cross-validated estimator searched.
+    """Name the structures that a search compared, in the order of its ``alphas_``.
+
+    They are read from ``cv_results_``, as ``structures`` may be None. Its last stage
+    has, for each kernel, every structure at every alpha.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted cross-validated estimator. Its ``structures`` is one structure or a
-        list of them, each an object or a name.
+        A fitted search.
 
     Returns
     -------
     list of str
-        ``structure_labels_`` if present, else how each structure prints.
+        How each structure prints.
     """
-    labels = getattr(estimator, "structure_labels_", None)
-    if labels is None:
-        labels = estimator.structures
-        labels = labels if isinstance(labels, list | tuple) else [labels]
-    return [str(label) for label in labels]
+    table, n_alphas = estimator.cv_results_, estimator.alphas_.shape[1]
+    last = table["param_structure"][table["stage"] == 2]
+    return [str(one) for one in last[: estimator.alphas_.size : n_alphas]]
 
 
-def chosen_point(estimator: Any, labels: Sequence[str]) -> tuple[int, int] | None:
-    """Find the point of the grid that a cross-validated estimator chose.
+def chosen_point(estimator: Any) -> tuple[int, int]:
+    """Return the structure of the best mean score, and which of its alphas was chosen.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted cross-validated estimator.
-    labels : sequence of length n_structures
-        Names of the structures it searched.
-
-    Returns
-    -------
-    tuple of two ints, or None
-        Structure and position in its grid; None if ``alpha_`` is not in the grid.
+        A fitted search.
     """
-    mean, _ = mean_and_standard_error(np.asarray(estimator.scores_, dtype=float))
+    means = np.mean(estimator.scores_, axis=-1)
+    row = int(np.nanargmax(means)) // means.shape[1]
     # of alphas of outputs the grid has the geometric mean
     overall = np.exp(np.mean(np.log(estimator.alpha_)))
-    eligible = np.isclose(estimator.alphas_, overall) & np.isfinite(mean)
-    # A structure given by its name does not print as the object it stands for.
-    structure = estimator.structure_
-    names = str(structure), getattr(structure, "name", None)
-    chosen = [label in names for label in labels]
-    if any(chosen):
-        eligible &= np.array(chosen)[:, np.newaxis]
-    if not eligible.any():
-        return None
-    best = np.argmax(np.where(eligible, mean, -np.inf))
-    row, column = np.unravel_index(best, mean.shape)
-    return int(row), int(column)
+    nearest = np.argmin(np.abs(np.log(estimator.alphas_[row] / overall)))
+    return row, int(nearest)

@@ -99,8 +99,8 @@ class RegularizationPathDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted cross-validated estimator, with ``alphas_``, ``scores_``,
-            ``alpha_`` and ``structure_``; or a pipeline or search with one inside.
+            A fitted `OutputKernelRegressorCV` or `OutputKernelClassifierCV`; or a
+            pipeline or search with one inside.
         ax : matplotlib Axes, default=None
             Axes to draw on, those of a new figure if None.
 
@@ -111,13 +111,12 @@ class RegularizationPathDisplay:
         """
         advice = "fit a CV estimator first."
         estimator = fitted_model(estimator, ["alphas_", "scores_"], advice)
-        labels = structure_labels_of(estimator)
-        scoring = getattr(estimator, "scoring", None)
+        scoring = estimator.scoring
         display = cls(
             estimator.alphas_,
             estimator.scores_,
-            structure_labels=labels,
-            chosen=chosen_point(estimator, labels),
+            structure_labels=structure_labels_of(estimator),
+            chosen=chosen_point(estimator),
             score_name=scoring if isinstance(scoring, str) else "score",
         )
         return display.plot(ax)
