@@ -122,7 +122,7 @@ def test_training_rows_are_as_if_they_were_new(structure):
     options = {"normalize_y": False, "tol": 1e-12}
     model = OutputKernelRegressor(Gaussian(0.3), structure, 0.3, **options)
     process = model.fit(X, table)._process
-    found = process.conditioned_training_rows(include_noise=True)
+    found = process.conditioned_training_rows()
     for i in (0, 3, 8):
         rest = np.delete(np.arange(14), i)
         alone = clone(model).fit(X[rest], table[rest])

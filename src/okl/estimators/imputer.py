@@ -143,7 +143,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return _Filling.transform(self, Y, None, return_std)
         table = self._validated(Y, reset=False)
         process = self.estimator_._gaussian_process()
-        rows = process.conditioned_training_rows(include_noise=True)
+        rows = process.conditioned_training_rows()
         std = np.sqrt(np.einsum("ijj->ij", rows.covariance))
         return self._in_units(table, rows.mean, std, return_std)
 

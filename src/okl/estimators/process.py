@@ -220,10 +220,11 @@ class Process:
             std[rows] = np.sqrt(np.einsum("ijj->ij", found.covariance))
         return mean, std
 
-    def conditioned_training_rows(self, *, include_noise: bool) -> ConditionedRows:
+    def conditioned_training_rows(self) -> ConditionedRows:
         """Return what the targets of each training row tell of those it misses.
 
-        The row is left out first, so that its targets count once. Not in long form.
+        The row is left out first, so that its targets count once; covariances have
+        the noise of the targets. Not in long form.
 
         Raises
         ------
@@ -253,7 +254,7 @@ class Process:
             signal,
             self.residual_covariance(),
             np.where(observed, units.predictions(self.targets), np.nan),
-            include_noise=include_noise,
+            include_noise=True,
         )
 
     def _related(self, deviations: np.ndarray) -> np.ndarray:
