@@ -161,7 +161,7 @@ def test_models_of_another_version(refused, model, related_csv, tmp_path):
             vars(other)["format"] = strange
         skops.io.dump(other, tmp_path / "other.skops")
         assert told in refused(tmp_path / "other.skops", related_csv)
-    gone = TrainingTargets(None, one_dimensional=True)
+    gone = TrainingTargets(None, True, None)
     skops.io.dump(gone, tmp_path / "gone.skops")
     assert told in refused(tmp_path / "gone.skops", related_csv)
 

@@ -138,7 +138,7 @@ def test_a_race_compares_the_rows_that_count():
     one_by_one = plain(predictions, rows)
 
     def raced(by_row):
-        judge = Judge(None, StandIn(), y, {}, by_row=by_row)
+        judge = Judge(None, StandIn(), y, {}, None, None, by_row)
         return PartScores(judge, rows[:0])(predictions, rows)
 
     found = raced(plain)

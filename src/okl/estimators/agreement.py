@@ -65,11 +65,9 @@ def certified_function(
     def scores(rows: Any) -> np.ndarray:
         X = training.X[rows]
         if tasks is None:
-            found = function.of_training_rows(X, rows)
-            return found if units is None else units.scores(found)
+            return units.scores(function.of_training_rows(X, rows))
         asked = tasks.restrict(rows)
-        own = function.of_own_tasks(X, asked)
-        return own if units is None else units.scores(own, asked)
+        return units.scores(function.of_own_tasks(X, asked), asked)
 
     certificate, tol = agreement.solution.certificate, agreement.tol
     rounding = agreement.rounding(scores)

@@ -34,6 +34,7 @@ from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.single_fit import SingleFit
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import is_precomputed
+from okl.estimators.units import Units
 from okl.losses import Loss
 from okl.numerics.validation import check_alpha, check_count
 from okl.problems import Observed
@@ -129,8 +130,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
     True
     """
 
-    # What the regressors take as parameters is settled here.
-    loss: str | Loss = "squared"
+    loss: str | Loss = "squared"  # of regressors a parameter
     _task = "regression"
 
     def __init__(
@@ -225,16 +225,16 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
     ) -> tuple[Any, Any, TrainingTargets]:
         """Check what was given to fit; return X, and as targets the same."""
         X = self._validate_rows(X, reset=True)
-        return X, y, TrainingTargets(Observed(X, loss), one_dimensional=False)
+        units = Units.as_given(X.shape[1])
+        return X, y, TrainingTargets(Observed(X, loss), False, units)
 
     def _set_components(self, X: np.ndarray, n_components: int) -> None:
         """Rotate to the principal axes of the reconstructions."""
-        n_features = X.shape[1]
-        self.mean_ = X.mean(axis=0) if self.fit_intercept else np.zeros(n_features)
+        self.mean_ = X.mean(axis=0) if self.fit_intercept else np.zeros(X.shape[1])
         axes = self._output_kernel.spectral().axes()
         _, values, rotation = np.linalg.svd(self._codes(X, axes), full_matrices=False)
         _, rows = svd_flip(None, rotation @ axes.T, u_based_decision=False)
-        self.components_ = np.zeros((n_components, n_features))
+        self.components_ = np.zeros((n_components, X.shape[1]))
         self.components_[: len(rows)] = rows
         self.singular_values_ = np.zeros(n_components)
         self.singular_values_[: len(values)] = values

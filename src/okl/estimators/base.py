@@ -28,7 +28,6 @@ from okl.estimators.learned_arrays import LearnedArrays
 from okl.estimators.long_form import codes_of
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training, is_precomputed
-from okl.estimators.units import Units
 from okl.kernels import KernelTerms
 from okl.losses import LOSSES, Loss, as_loss
 from okl.numerics.numbers import checked_numbers
@@ -162,7 +161,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         asked for; all else, as the certificate, is that of the normalised targets.
         """
         self._parameters = self.get_params(deep=False)
-        self._units = targets.units or Units.as_given(targets.observed.n_outputs)
+        self._units = targets.units
         self._output_kernel = formulation.output_kernel(solution.output_kernel)
         agreement = Agreement(formulation, solution, alpha, self.tol, self.max_iter)
         function, self.certificate_ = certified_function(training, agreement, targets)

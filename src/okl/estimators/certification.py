@@ -100,7 +100,7 @@ def certify_model(
         weights = tasks.scatter(np.ones_like(Y) if weights is None else weights)
         Y = tasks.scatter(Y)
         dual_point = None if dual_point is None else tasks.scatter(dual_point)
-    units = targets.units or Units.as_given(observed.n_outputs)
+    units = targets.units
     intercept = np.zeros(Y.shape[1])
     if model._free_intercept:
         intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]

@@ -19,6 +19,7 @@ from okl.estimators.labels import validated_labels
 from okl.estimators.partial_labels import PartialLabels
 from okl.estimators.probabilities import check_temperature, where_probable
 from okl.estimators.targets import TrainingTargets, label_weights
+from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss
 from okl.metrics.missing import accuracy_score
@@ -95,6 +96,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         entered = TrainingTargets(
             observed,
             one_dimensional=one,
+            units=Units.as_given(observed.n_outputs),
             row_weights=of_rows(weights),
             # labels have weights of their own in a score, classes one a row
             score_weights=given if entries else of_rows(combined(given)),

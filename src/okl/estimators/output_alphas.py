@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.units import Units
 from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.validation import check_alpha
 from okl.problems import OutputAlphas
@@ -79,11 +78,10 @@ def at_one_alpha(
         targets = replace(targets, observed=weighted, output_weights=weights)
         return targets, list(structures)
     roots = np.sqrt(weights)
-    units = targets.units or Units.as_given(observed.n_outputs)
     scaled = replace(
         targets,
         observed=replace(observed, targets=observed.targets * roots),
-        units=replace(units, scale=units.scale / roots),
-        shown_units=units,
+        units=replace(targets.units, scale=targets.units.scale / roots),
+        shown_units=targets.units,
     )
     return scaled, [Scaled(structure, roots) for structure in structures]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,22 +56,21 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         y, tasks = enter_long_form(self, y, task)
         outputs = self._names_of_outputs
         targets, weights = observed_targets(y, sample_weight, tasks, outputs)
-        units = None
+        observed = Observed(targets, loss, weights, tasks)
+        units = Units.as_given(observed.n_outputs)
         if normalize:
             free = self.fit_intercept
             units = Units.of(targets, weights, tasks, free_intercept=free)
             targets = units.normalised(targets, weights, tasks)
-        return (
-            X,
-            y,
-            TrainingTargets(
-                Observed(targets, loss, weights, tasks),
-                one_dimensional=y.ndim == 1 and tasks is None,
-                row_weights=of_rows(weights),
-                score_weights=checked_weights(sample_weight, targets.shape),
-                units=units,
-            ),
+            observed = replace(observed, targets=targets)
+        entered = TrainingTargets(
+            observed,
+            one_dimensional=y.ndim == 1 and tasks is None,
+            units=units,
+            row_weights=of_rows(weights),
+            score_weights=checked_weights(sample_weight, targets.shape),
         )
+        return X, y, entered
 
     def _adopt(
         self,

@@ -37,13 +37,8 @@ class ScoreFunction:
     intercept: np.ndarray | None
     feature_coef: np.ndarray | None = None
 
-    def in_units(self, units: Units | None) -> ScoreFunction:
-        """Return the function of targets in their units, from that of normalised ones.
-
-        The same one if the targets were not normalised.
-        """
-        if units is None:
-            return self
+    def in_units(self, units: Units) -> ScoreFunction:
+        """Return the function of targets as given, from that of normalised ones."""
         intercept, inside = self.intercept, self.feature_coef
         return replace(
             self,

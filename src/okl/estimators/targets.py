@@ -31,15 +31,14 @@ class TrainingTargets:
         of rows, of entries and of classes.
     one_dimensional : bool
         Whether the model has one output without a dimension of its own.
+    units : Units
+        What maps a model of the observed targets to the units of the user.
     row_weights : array (n_samples,) or None
         Those that the scale of a kernel counts, which classes have no say in.
     score_weights : array (n_samples,), (n_samples, n_outputs or 1) or None
         Those of held-out scores, as fit was given them.
     class_weights : array (n_samples,) or None
         Those of the classes of the rows, which count in the default score too.
-    units : Units or None
-        What maps a model of the observed targets to the units of the user; None where
-        the targets are as they were given, or classes.
     shown_units : Units or None
         Those of the normalisation alone, where ``units`` hold alphas of outputs too.
     candidates : array of bool (n_samples, n_classes) or None
@@ -51,10 +50,10 @@ class TrainingTargets:
 
     observed: Observed
     one_dimensional: bool
+    units: Units
     row_weights: np.ndarray | None = None
     score_weights: np.ndarray | None = None
     class_weights: np.ndarray | None = None
-    units: Units | None = None
     shown_units: Units | None = None
     candidates: np.ndarray | None = None
     output_weights: np.ndarray | None = None

@@ -84,8 +84,8 @@ class Judge:
         What the scorer is given besides, of all rows.
     tasks : Tasks or None
         The task of each row, for data in long form.
-    units : Units or None
-        Of y, where predictions are those of normalised targets.
+    units : Units
+        What predictions were normalised by.
     by_row : RowScores or None
         What the scorer would return the mean of, where that is known.
     """
@@ -94,8 +94,8 @@ class Judge:
     stand_in: StandIn
     y: np.ndarray
     metadata: dict[str, Any]
-    tasks: Tasks | None = None
-    units: Units | None = None
+    tasks: Tasks | None
+    units: Units
     by_row: RowScores | None = None
 
     def __call__(self, predictions: np.ndarray, test: np.ndarray) -> float:
@@ -106,9 +106,8 @@ class Judge:
         """
         if self.by_row is not None:
             return float(np.mean(self.by_row(predictions, test)))
-        if self.units is not None:
-            tasks = None if self.tasks is None else self.tasks.restrict(test)
-            predictions = self.units.predictions(predictions, tasks)
+        tasks = None if self.tasks is None else self.tasks.restrict(test)
+        predictions = self.units.predictions(predictions, tasks)
         metadata = {
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
