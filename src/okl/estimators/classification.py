@@ -15,10 +15,10 @@ from okl.estimators.calls import checks_its_arguments
 from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
 from okl.estimators.known_classes import classes_of, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
-from okl.estimators.labels import validated_labels
+from okl.estimators.labels import label_weights, validated_labels
 from okl.estimators.partial_labels import PartialLabels
 from okl.estimators.probabilities import check_temperature, where_probable
-from okl.estimators.targets import TrainingTargets, label_weights
+from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss

@@ -1,4 +1,4 @@
-"""Targets as they come in: names, classes, and the arrays the problems take."""
+"""Targets as they come in: names, and the arrays that problems take."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
-from okl.coding.labels import Kind
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, combined
-from okl.metrics.indicators import partly_observed
-from okl.numerics.missing import refuse_masked
 from okl.problems import Observed
 
 
@@ -150,103 +145,3 @@ def observed_targets(
                 "wherever it was observed; leave such outputs out."
             )
     return np.where(missing, 0.0, targets) if missing.any() else targets, weights
-
-
-def label_weights(
-    labels: np.ndarray, kind: Kind, sample_weight: Any
-) -> np.ndarray | None:
-    """Return the weights of rows, or of labels: zero where one is missing.
-
-    Raises
-    ------
-    ValueError
-        If a label is nowhere observed, or the weights cannot be used.
-    """
-    if kind == "multilabel":
-        return observed_targets(labels, sample_weight)[1]
-    return combined(checked_weights(sample_weight, labels.shape))
-
-
-def classification_kind(y: Any) -> tuple[Any, Kind]:
-    """Return labels as an array, and the kind of classification they pose.
-
-    Label indicators that were not observed are NaN.
-
-    Raises
-    ------
-    ValueError
-        For targets that are not classes, or several multiclass outputs.
-    """
-    if scipy.sparse.issparse(y):
-        y = y.toarray()
-    if partly_observed(y):
-        _check_indicators(y[~np.isnan(y)])
-        return y, "multilabel"
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
-    if kind == "multilabel-indicator":
-        indicators = np.asarray(y)
-        _check_indicators(indicators)
-        return indicators.astype(np.intp), "multilabel"
-    if kind == "multiclass-multioutput":
-        raise ValueError(
-            "y has several columns of classes. Give one column of classes, or "
-            "a matrix of zeros and ones with one column per label; several multiclass "
-            "targets need one classifier each."
-        )
-    labels = column_or_1d(y, warn=True)
-    return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
-
-
-def check_classes(y: Any) -> None:
-    """Refuse classes that are missing: masked, None or NaN; and objects but text.
-
-    Raises
-    ------
-    ValueError
-        With the row of the first that is missing, or the first object.
-    """
-    if np.ma.is_masked(y) and np.ndim(y) == 1:
-        row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
-        raise _missing_class(row, "masked")
-    refuse_masked(y, "y")
-    values = y.to_numpy() if hasattr(y, "to_numpy") else y
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.ndim:
-        missing = np.isnan(values)
-        if values.size == len(values) and missing.any():
-            raise _missing_class(int(missing.argmax()), "Input y contains NaN")
-    dtype = getattr(y, "dtype", None)
-    plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
-    if plain or getattr(y, "ndim", 1) != 1:
-        return
-    labels = np.asarray(y, dtype=object)
-    if labels.ndim != 1:
-        return
-    for row, label in enumerate(labels):
-        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
-            raise _missing_class(row, repr(label))
-    others = [label for label in labels if not isinstance(label, str)]
-    if others and isinstance(dtype, np.dtype):  # else what scikit-learn reads
-        raise ValueError(
-            "Unknown label type: y has classes that are objects and no text, such as "
-            f"{others[0]!r}; make all of them text or whole numbers, by y.astype(str) "
-            "or y.astype(int)."
-        )
-
-
-def _missing_class(row: int, shown: str) -> ValueError:
-    return ValueError(
-        f"The class of row {row} of y is missing ({shown}); classes cannot be. Leave "
-        "such rows out, or give missing ones a name of their own."
-    )
-
-
-def _check_indicators(observed: np.ndarray) -> None:
-    """Refuse label indicators that are not zeros and ones."""
-    values = np.unique(observed)
-    if not np.all((values == 0) | (values == 1)):
-        raise ValueError(
-            "Label indicators must be 0 and 1, one column per label; got the "
-            f"values {values.tolist()}. Pass y == {values[-1]} if that is the "
-            "value of a label that is present."
-        )
