@@ -48,7 +48,7 @@ class EntryEstimates:
         *,
         inflation: float,
         level: float,
-        largest: float = np.inf,
+        largest: float,
     ) -> EntryEstimates:
         """Summarise refits.
 
@@ -60,7 +60,7 @@ class EntryEstimates:
             What their standard deviation is multiplied by to be the standard error.
         level : float
             Coverage of the intervals.
-        largest : float, default=inf
+        largest : float
             What no entry exceeds in absolute value; intervals end there.
         """
         # of deviations from the estimate: entries that never move are of no spread

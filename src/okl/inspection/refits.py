@@ -48,7 +48,7 @@ def parts_of(
 
 def refit(
     fitted: Callable[[np.ndarray], Any], counts: np.ndarray
-) -> tuple[np.ndarray, bool, np.ndarray | None]:
+) -> tuple[np.ndarray, bool]:
     """Return `output_kernels_of` what is fitted to rows as often as they count."""
     return output_kernels_of(fitted(counts))
 
@@ -73,8 +73,8 @@ def fitted_to(
     return clone(model).fit(X, y, weights, None if task is None else task[rows])
 
 
-def output_kernels_of(fitted: Any) -> tuple[np.ndarray, bool, np.ndarray | None]:
-    """Return output kernels, whether the fit failed, and names of outputs, if any.
+def output_kernels_of(fitted: Any) -> tuple[np.ndarray, bool]:
+    """Return the output kernels of a fit, and whether it failed.
 
     Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of each
     kernel, L in the units of the targets and its correlation.
@@ -85,5 +85,4 @@ def output_kernels_of(fitted: Any) -> tuple[np.ndarray, bool, np.ndarray | None]
     scale = np.asarray(getattr(fitted, "y_scale_", 1.0))
     unit = np.outer(scale, scale) if scale.ndim else scale**2
     both = [[L, correlation(L / unit)] for L in kernels]
-    failed, names = bool(fitted.certificate_.failed), fitted._names_of_outputs
-    return np.array(both), failed, names
+    return np.array(both), bool(fitted.certificate_.failed)

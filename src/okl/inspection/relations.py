@@ -48,6 +48,52 @@ class OutputKernelStability:
     terms: list[OutputKernelStability]
     output_names: np.ndarray | None
 
+    @classmethod
+    def of(
+        cls,
+        estimate: np.ndarray,
+        draws: np.ndarray,
+        *,
+        inflation: float,
+        level: float,
+        method: str,
+        n_failed: int,
+        terms: list[OutputKernelStability],
+        output_names: np.ndarray | None,
+    ) -> OutputKernelStability:
+        """Summarise refits.
+
+        Parameters
+        ----------
+        estimate : array (2, m, m)
+            L in the units of the targets, and its correlation, of the fit to all rows.
+        draws : array (n_resamples, 2, m, m)
+            Those of the refits.
+        inflation : float
+            As `EntryEstimates.of` takes it.
+        level, method, n_failed, output_names
+            The attributes.
+        terms : list of OutputKernelStability
+            Of several kernels, whose sum this one is; else empty.
+        """
+        covariance, related = (
+            EntryEstimates.of(
+                estimate[kind],
+                draws[:, kind],
+                inflation=inflation,
+                level=level,
+                largest=largest,
+            )
+            for kind, largest in ((0, np.inf), (1, 1.0))
+        )
+        stable = related.stable_signs(level)
+        found = cls(
+            related, covariance, stable, level, method, n_failed, terms, output_names
+        )
+        if not terms:
+            terms.append(found)
+        return found
+
     def __repr__(self) -> str:
         """Say in a line how many relations are stable."""
         pairs = np.triu_indices(len(self.stable), 1)

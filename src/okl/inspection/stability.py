@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,6 @@ from sklearn.utils.validation import check_consistent_length
 
 from okl.estimators.long_form import checked_ids
 from okl.estimators.weights import checked_weights
-from okl.inspection.entry_estimates import EntryEstimates
 from okl.inspection.held import check_learned, with_hyperparameters_held
 from okl.inspection.refits import fitted_to, output_kernels_of, parts_of, refit
 from okl.inspection.relations import OutputKernelStability
@@ -163,50 +163,63 @@ def output_kernel_stability(
     fitted = partial(fitted_to, model, X, y, weights, task)
     first = fitted(np.ones(len(seen), dtype=int))
     model.kernel = first.kernel_  # a gamma of "scale" is that of all rows
-    estimate, _, names = output_kernels_of(first)
-    m = estimate.shape[-1]
-    if m == 1:
+    estimate, _ = output_kernels_of(first)
+    if estimate.shape[-1] == 1:
         raise ValueError(
             "There is one output, so there are no relations to be sure of."
         )
+    draws, n_failed = _refits(fitted, counts, estimate, n_jobs)
+    summary = partial(
+        OutputKernelStability.of,
+        inflation=METHODS[method][1](n_resamples),
+        level=level,
+        method=method,
+        n_failed=n_failed,
+        output_names=first._names_of_outputs,
+    )
+    total, *terms = zip(estimate, draws, strict=True)
+    return summary(*total, terms=[summary(*term, terms=[]) for term in terms])
+
+
+def _refits(
+    fitted: Callable[[np.ndarray], Any],
+    counts: np.ndarray,
+    estimate: np.ndarray,
+    n_jobs: int | None,
+) -> tuple[np.ndarray, int]:
+    """Return the output kernels of refits, and how many of these failed.
+
+    Parameters
+    ----------
+    fitted : callable
+        From how often each row counts to a fitted estimator.
+    counts : array (n_resamples, n_samples)
+    estimate : array (n_terms, 2, m, m)
+        The output kernels of the fit to all rows.
+    n_jobs : int or None
+
+    Returns
+    -------
+    draws : array (n_terms, n_resamples, 2, m, m)
+    n_failed : int
+    """
     require_memory(
-        3 * estimate.nbytes * n_resamples,
-        f"The output kernels of {n_resamples} refits with {m} outputs",
+        3 * estimate.nbytes * len(counts),
+        f"The output kernels of {len(counts)} refits with {estimate.shape[-1]} outputs",
         "Use fewer resamples.",
     )
     with warnings.catch_warnings():  # said once, of the fit to all rows
         warnings.simplefilter("ignore")
         refits = Parallel(n_jobs)(delayed(refit)(fitted, count) for count in counts)
-    n_failed = sum(bad for _, bad, _ in refits)
+    n_failed = sum(failed for _, failed in refits)
     if n_failed:
         warnings.warn(
-            f"{n_failed} of {n_resamples} refits ended above the tolerance, so that "
+            f"{n_failed} of {len(counts)} refits ended above the tolerance, so that "
             "some of what moves is the solver; raise max_iter.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    draws = np.stack([kernels for kernels, *_ in refits], axis=1)
-
-    def summary(term: int, terms: list[OutputKernelStability]) -> OutputKernelStability:
-        covariance, related = (
-            EntryEstimates.of(
-                estimate[term, kind],
-                draws[term, :, kind],
-                inflation=METHODS[method][1](n_resamples),
-                level=level,
-                largest=largest,
-            )
-            for kind, largest in ((0, np.inf), (1, 1.0))
-        )
-        stable = related.stable_signs(level)
-        found = OutputKernelStability(
-            related, covariance, stable, level, method, n_failed, terms, names
-        )
-        if not terms:
-            terms.append(found)
-        return found
-
-    return summary(0, [summary(term, []) for term in range(1, len(estimate))])
+    return np.stack([kernels for kernels, _ in refits], axis=1), n_failed
 
 
 def _has_rows(kernel: Any) -> bool:
