@@ -15,6 +15,7 @@ from okl import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
+from okl.estimators.search.plan import planned
 from okl.kernels import (
     Average,
     Columns,
@@ -130,7 +131,7 @@ def test_a_forecast_counts_what_is_to_be_learned():
     assert one.seconds < two.seconds < large.seconds
     assert large.memory > 2 * one.memory
     few = regressor(kernel=Learnable(many), max_memory=20)
-    *_, search = few._planned(rows, targets, None, None, {})
+    *_, search = planned(few, rows, targets, None, None, {})
     n = len(search.learning.X)
     assert 10 < n < 300  # whose arrays fit
     assert search.learning.arrays * 8 * n**2 <= 20 * 2**20

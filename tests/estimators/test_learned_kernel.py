@@ -21,7 +21,16 @@ from okl import (
 )
 from okl.estimators.search import kernel_learning
 from okl.estimators.search.candidates import short_list
-from okl.kernels import Columns, Cosine, Laplacian, Linear, Matern, as_kernel
+from okl.estimators.search.plan import planned
+from okl.kernels import (
+    Columns,
+    Cosine,
+    Laplacian,
+    Learnable,
+    Linear,
+    Matern,
+    as_kernel,
+)
 from okl.losses import Huber
 from okl.metrics import log_loss
 from okl.operators import Dense
@@ -33,6 +42,7 @@ from okl.selection.sensitivity import shares_of_columns
 from okl.structures import Identity
 from tests.covering import later
 
+AUTO = Learnable()  # what kernel="auto" stands for
 RNG = np.random.default_rng(0)
 N = 48
 X = RNG.normal(size=(N, 3))
@@ -80,7 +90,7 @@ def numbers(kernel):
 
 
 def learning_of(model, X, y, **given):
-    *_, search = clone(model)._planned(X, y, None, given.get("task"), {})
+    *_, search = planned(clone(model), X, y, None, given.get("task"), {})
     return search.learning
 
 
@@ -172,7 +182,7 @@ def test_the_grid_reaches_below_the_noise():
     exact = np.sin(X[:, :1])  # alpha = 1 is far below the largest there
     model = regressor().fit(X, exact)
     learning = learning_of(regressor(), X, exact)
-    learned = learn_kernel(learning.X, learning.observed, [], fit_intercept=True)
+    learned = learn_kernel(learning.X, learning.observed, [], AUTO, fit_intercept=True)
     assert learned.smallest < 1e-5
     ratio = model.alphas_.min() / model.alphas_.max()
     assert_allclose(ratio, 0.1 * learned.smallest, rtol=1e-3)
@@ -187,7 +197,7 @@ def test_the_grid_of_classes_reaches_no_further_unless_asked_to():
     rough = {"temperature": 1.0, "alphas": 2, "tol": 1e-2}
     counted = np.where(np.arange(len(few)) % 7 == 0, 0.0, 1.0)
     model = classifier(**rough).fit(few, labels, sample_weight=counted)
-    learned = learning_of(classifier(), few[counted > 0], labels[counted > 0]).run()
+    learned = learning_of(classifier(), few[counted > 0], labels[counted > 0]).run(AUTO)
     ratio = model.alphas_.min() / model.alphas_.max()
     assert ratio > 1e-4
     assert_allclose(ratio, 0.1 * learned.smallest, rtol=1e-3)
@@ -252,8 +262,8 @@ def test_long_form_is_a_matrix_with_one_target_a_row():
     y = Y[np.arange(N), task]
     matrix = np.where(np.arange(2) == task[:, None], Y, np.nan)
     model = regressor(normalize_y=False)
-    long = learning_of(model, X, y, task=task).run()
-    wide = learning_of(model, X, matrix).run()
+    long = learning_of(model, X, y, task=task).run(AUTO)
+    wide = learning_of(model, X, matrix).run(AUTO)
     assert_allclose(numbers(long.kernel), numbers(wide.kernel), rtol=1e-3)
     model = regressor(cv=3).fit(X, y, task=task)
     assert hasattr(model, "feature_relevances_")
@@ -309,12 +319,12 @@ def test_sparse_rows_of_one_length_have_the_linear_kernel():
 def test_copies_of_rows_are_weights():
     # neither says that there is no noise, whatever the order
     order = np.random.default_rng(2).permutation(2 * N)
-    once = learning_of(regressor(), X, Y).run()
+    once = learning_of(regressor(), X, Y).run(AUTO)
     twice = learning_of(
         regressor(), np.tile(X, (2, 1))[order], np.tile(Y, (2, 1))[order]
     )
     assert len(twice.X) == N
-    learned = twice.run()
+    learned = twice.run(AUTO)
     assert_allclose(numbers(learned.kernel), numbers(once.kernel), rtol=1e-6)
     assert_allclose(learned.smallest, once.smallest, rtol=1e-6)
 
@@ -379,7 +389,7 @@ def test_classifiers_have_probabilities_by_default():
     ids=["few rows", "constant targets", "constant columns"],
 )
 def test_where_nothing_can_be_learned_the_short_list_are_tried(X, Y):
-    *_, search = regressor(cv=2)._planned(X, Y, None, None, {})
+    *_, search = planned(regressor(cv=2), X, Y, None, None, {})
     assert search.learning is None
     assert list(map(repr, search.kernels)) == list(map(repr, short_list(X)))
 
@@ -409,7 +419,7 @@ RARE_LABELS = np.repeat(np.arange(N)[:, None] == 3, 2, axis=1)
     ids=["constant", "rare classes", "few observed", "rare labels"],
 )
 def test_the_warning_says_why_no_kernel_is_learned(model, Y, reason):
-    *_, search = clone(model)._planned(X, Y, None, None, {})
+    *_, search = planned(clone(model), X, Y, None, None, {})
     assert re.match(reason, search.unlearned)
 
 
@@ -453,7 +463,7 @@ def test_memory_bounds_the_rows():
 def test_one_width_for_many_columns(monkeypatch):
     monkeypatch.setattr(likeliest_kernel, "MOST_WIDTHS", 2)
     monkeypatch.setattr(likeliest_kernel, "MOST_DISTANCES", 0)
-    kernel = learning_of(regressor(), X, Y).run().kernel
+    kernel = learning_of(regressor(), X, Y).run(AUTO).kernel
     widths = relative_widths(kernel.right.right, X)
     assert_allclose(widths, widths[0])
 
@@ -496,13 +506,13 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
         noise = noise_of(learned, wide)
         return criterion.evaluate(Dense(learned.kernel(wide)), noise, Identity()).value
 
-    chosen, candidates = error(learning.run()), likeliest_kernel._candidates
+    chosen, candidates = error(learning.run(AUTO)), likeliest_kernel._candidates
     others = []
     for one in range(3):  # one width, and widths of two kernels
         monkeypatch.setattr(
             likeliest_kernel, "_candidates", lambda rows, i=one: [candidates(rows)[i]]
         )
-        others.append(error(learning.run()))
+        others.append(error(learning.run(AUTO)))
     assert_allclose(chosen, min(others), rtol=1e-6)
 
 
@@ -595,7 +605,7 @@ def test_the_kernel_has_the_size_of_the_outputs():
     # so that standard deviations are those of the process: with K and that noise the
     # outputs have the variance that their mean y'P y over n - 1 says, which is one
     learning = learning_of(regressor(), X, Y)
-    learned, n, rows = learning.run(), len(X), learning.X
+    learned, n, rows = learning.run(AUTO), len(X), learning.X
     noise = noise_of(learned, rows) * np.eye(n)
     inverse = np.linalg.inv(learned.kernel(rows) + noise)
     ones = inverse.sum(axis=1)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -23,33 +22,29 @@ from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certif
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.failed_fits import whole_or_not_at_all
-from okl.estimators.fold_notes import check_rows
-from okl.estimators.known_classes import structures_for
-from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import (
-    beyond,
+    WAYS,
     check_candidates,
-    check_search,
     given_structures,
-    is_open,
 )
 from okl.estimators.search.forecast import Forecast
-from okl.estimators.search.judge import Judge, StandIn
-from okl.estimators.search.kernels_to_try import KernelsToTry
+from okl.estimators.search.judge import StandIn
 from okl.estimators.search.notes import notes
-from okl.estimators.search.routing import routed
+from okl.estimators.search.plan import planned
 from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
 from okl.estimators.search.to_be_learned import learned_parts
 from okl.estimators.search.trial import Trial
-from okl.estimators.search.trials import Experiment
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.terms import check_terms
-from okl.estimators.training import check_kernel_per_output
 from okl.losses import Loss
-from okl.numerics.memory import check_max_memory, memory_budget
-from okl.numerics.validation import check_fit_parameters, check_flag, check_n_jobs
-from okl.selection.folds import refuse_generator, split, splitter_of
+from okl.numerics.memory import check_max_memory
+from okl.numerics.validation import (
+    check_choice,
+    check_fit_parameters,
+    check_flag,
+    check_n_jobs,
+)
+from okl.selection.folds import refuse_generator, splitter_of
 from okl.selection.path import check_alphas
 from okl.solvers import solve_path
 from okl.structures import Structure
@@ -114,7 +109,7 @@ class CrossValidated(OutputKernelModel):
         check_fit_parameters(self.tol, self.max_iter)
         check_max_memory(self.max_memory)
         check_candidates(self.kernel, self.kernels)
-        check_search(self.search)
+        check_choice(self.search, "search", WAYS)
         check_n_jobs(self.n_jobs)
         return self._loss_for_the_task()
 
@@ -155,7 +150,7 @@ class CrossValidated(OutputKernelModel):
         MemoryError
             If the kernel matrix cannot fit.
         """
-        self._run(*self._planned(X, y, sample_weight, task, params))
+        self._run(*planned(self, X, y, sample_weight, task, params))
         return self
 
     def forecast(
@@ -177,7 +172,7 @@ class CrossValidated(OutputKernelModel):
             of arrays at the peak, beside X and y; ``print`` shows a sentence.
         """
         refuse_generator(self.cv)
-        *_, search = clone(self)._planned(X, y, sample_weight, task, params)
+        *_, search = planned(clone(self), X, y, sample_weight, task, params)
         return Forecast.of(search)
 
     @abstractmethod
@@ -189,75 +184,6 @@ class CrossValidated(OutputKernelModel):
 
     def _given_structures(self) -> list[Structure]:
         return given_structures(self.structures, self.kernel)
-
-    def _planned(
-        self, X: Any, y: Any, sample_weight: Any, task: Any, params: dict[str, Any]
-    ) -> tuple[Any, np.ndarray, TrainingTargets, Search]:
-        """Check what was given to fit; return rows, targets and what is searched."""
-        X, y, targets = self._enter(X, y, self._checked_loss(), sample_weight, task)
-        targets.require_classes(self)
-        observed = targets.observed
-        if (n_samples := len(observed.counted())) < 2:
-            raise ValueError(
-                f"{type(self).__name__} holds rows out and needs two at least, with "
-                f"targets and weights that are not zero; got n_samples = {n_samples}."
-            )
-        structures = structures_for(self, observed)
-        budget = memory_budget(self.max_memory)
-        kernels, learning, unlearned = KernelsToTry.of(self, X, targets, budget)
-        for kernel in kernels:
-            check_kernel_per_output(kernel, structures, observed)
-            for structure in structures:
-                check_terms(kernel, structure, observed)
-        scorer = check_scoring(self, scoring=self.scoring)
-        check_scorer(self, scorer, y)
-        tasks = observed.tasks
-        ids = {} if tasks is None else {"task": self.output_names_[tasks.codes]}
-        splitting, scoring = routed(self, params, scorer, targets, ids)
-        stand_in = self._stand_in(y, observed.loss)
-        judge = Judge(scorer, stand_in, y, scoring, tasks, targets.units)
-        one_out = Experiment(
-            X,
-            targets,
-            judge.known(self.scoring),
-            folds=None,
-            alphas=self.alphas,
-            eps=self.eps,
-            fit_intercept=self._free_intercept,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            budget=budget,
-            alpha_per_output=self.alpha_per_output,
-            leaves_one_out=self.cv is None,
-            search=self.search,
-        )
-        first = second = one_out
-        in_closed_form = one_out.leaves_one_out and one_out.in_eigenbasis(kernels)
-        if not (in_closed_form and all("known" in s.capabilities for s in structures)):
-            folds = split(
-                self.cv,
-                X,
-                y,
-                observed.counted(),
-                stratify=is_classifier(self) and y.ndim == 1,
-                random_state=self.random_state,
-                metadata=splitting,
-            )
-            check_rows(observed, folds)
-            second = replace(one_out, folds=folds, judge=one_out.judge.of_folds(folds))
-            first = one_out if in_closed_form else second
-        search = Search(
-            kernels,
-            structures,
-            first,
-            second,
-            staged=self.search != "full",
-            beyond=beyond if is_open(self.kernel, self.kernels) else None,
-            learning=learning,
-            unlearned=unlearned,
-        )
-        return X, y, targets, search
 
     def _run(
         self, X: Any, y: np.ndarray, targets: TrainingTargets, search: Search

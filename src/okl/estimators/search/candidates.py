@@ -32,7 +32,6 @@ from okl.kernels import (
     Matern,
     number_columns,
 )
-from okl.numerics.validation import check_choice
 from okl.structures import Frobenius, Mean, Structure, as_structure
 
 # How thoroughly structures, kernels and alphas are tried.
@@ -141,11 +140,6 @@ def learns_for_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
     return targets.observed.tasks is not None and not named and not issparse(X)
 
 
-def check_search(search: Any) -> None:
-    """Raise ValueError for what is not a way to search."""
-    check_choice(search, "search", WAYS)
-
-
 def check_candidates(kernel: Any, kernels: Any) -> None:
     """Raise an error for kernels that cannot be tried, before looking at the data.
 
@@ -193,10 +187,10 @@ def candidates(
     kernel: Any,
     kernels: Any,
     X: Any,
-    weights: np.ndarray | None = None,
-    names: Sequence[str] | None = None,
+    weights: np.ndarray | None,
+    names: Sequence[str] | None,
     *,
-    learns: bool = False,
+    learns: bool,
 ) -> list[Any]:
     """Return the kernels to try, with data-dependent parameters resolved.
 

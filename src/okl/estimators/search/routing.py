@@ -53,7 +53,7 @@ def routed(
             warnings.warn(
                 "groups are ignored: without cv rows are held out one by one, or in "
                 "folds that know no groups. Pass cv=GroupKFold(), say.",
-                stacklevel=FIT_DEPTH + 1,
+                stacklevel=FIT_DEPTH + 2,
             )
         if estimator.scoring is None:
             return params, of_scores
