@@ -56,8 +56,8 @@ class Data:
     target_kinds: dict[str, Kind]
     task: Task
     reason: str
-    ids: Ids | None = None
-    groups: Groups | None = None
+    ids: Ids | None
+    groups: Groups | None
 
     @property
     def single_classification(self) -> bool:

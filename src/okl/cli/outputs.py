@@ -47,7 +47,7 @@ class Change:
 
     relative: np.ndarray
     error: np.ndarray
-    over: str = "rows"
+    over: str
 
     @classmethod
     def of(

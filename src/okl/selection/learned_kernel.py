@@ -69,7 +69,7 @@ def learn_kernel(
     X: np.ndarray,
     observed: Observed,
     folds: Folds,
-    learnable: Learnable | None = None,
+    learnable: Learnable,
     *,
     fit_intercept: bool,
     row_weights: np.ndarray | None = None,
@@ -86,8 +86,8 @@ def learn_kernel(
         The targets, normalised, of a smooth loss; not in long form.
     folds : sequence of pairs of arrays
         Row numbers to train on and to test, for losses that are not squared.
-    learnable : Learnable, optional
-        What the user named, if anything.
+    learnable : Learnable
+        The kernel that the user named, or none.
     fit_intercept : bool
     row_weights : array (n_samples,), optional
         How much each row counts for means and variances.
@@ -97,7 +97,7 @@ def learn_kernel(
     budget : float, default=infinity
         The bytes that arrays of the size of the kernel matrix may take.
     """
-    if learnable is not None and learnable.kernel is not None:
+    if learnable.kernel is not None:
         rows = StandardRows(X, observed, fit_intercept, row_weights)
         return _of_named(learnable, rows, folds, budget)
     centred = fit_intercept or constant is not None

@@ -79,9 +79,9 @@ class KernelLearning:
     fit_intercept: bool
     row_weights: np.ndarray | None
     share: float
-    constant: float | None = None
-    arrays: int = _ARRAYS
-    budget: float = float("inf")
+    constant: float | None
+    arrays: int
+    budget: float
 
     @classmethod
     def of(
@@ -94,7 +94,7 @@ class KernelLearning:
         constant: float | None,
         random_state: Any,
         budget: float,
-        named: Sequence[Kernel] = (),
+        named: Sequence[Kernel],
     ) -> KernelLearning:
         """Return what there is to learn from.
 
@@ -173,8 +173,8 @@ class KernelLearning:
             raise NothingToLearnError(_CONSTANT)
         return learning
 
-    def run(self, learnable: Learnable | None = None) -> LearnedKernel:
-        """Learn a kernel.
+    def run(self, learnable: Learnable) -> LearnedKernel:
+        """Learn the kernel that this stands for.
 
         Raises
         ------

@@ -68,9 +68,9 @@ class Search:
     first: Experiment
     second: Experiment
     staged: bool
-    beyond: Callable[[Any, Sequence[Any]], Any] | None = None
-    learning: KernelLearning | None = None
-    unlearned: str | None = None
+    beyond: Callable[[Any, Sequence[Any]], Any] | None
+    learning: KernelLearning | None
+    unlearned: str | None
     learned: Sequence[LearnedKernel] = ()
 
     @property

@@ -80,9 +80,9 @@ class Experiment:
     max_iter: int
     n_jobs: int | None
     budget: float
-    alpha_per_output: bool | str = False
-    leaves_one_out: bool = True
-    search: str = "staged"
+    alpha_per_output: bool | str
+    leaves_one_out: bool
+    search: str
 
     def __post_init__(self) -> None:
         """Check that outputs have a loss each, where they are to have an alpha each."""
