@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from okl.cli import fit as fit_module
+from okl.cli import results as results_module
 from tests.cli.conftest import SMALL
 
 
@@ -191,7 +192,7 @@ def test_nothing_is_left_when_the_last_step_fails(
     def fail(**kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(fit_module, "write_report", fail)
+    monkeypatch.setattr(results_module, "write_report", fail)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(OSError, match="disk full"):
         okl(

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from okl import ClassTree
 from okl.cli.class_tree import classes_in_tree
 from okl.cli.class_tree_report import FILES as TREE_FILES
-from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
 from okl.cli.folds import default_folds
-from okl.cli.outputs import ComparedOutputs, held_out_predictions
-from okl.cli.pictures import draw, draw_class_tree
-from okl.cli.preprocessing import encoded_names, encoder_for
-from okl.cli.report import missing_cells, write_report
+from okl.cli.preprocessing import encoder_for
+from okl.cli.report import missing_cells
+from okl.cli.results import write_results
 from okl.cli.search import (
     Candidate,
     Outcome,
@@ -26,14 +26,14 @@ from okl.cli.search import (
     prepare,
     search_structures,
 )
-from okl.cli.settings import label, parse_settings
+from okl.cli.settings import Settings, parse_settings
 from okl.cli.staging import staged_folder
 from okl.cli.storage import TableModel, save_model
 from okl.cli.sureness import FILE as SURENESS_FILE
-from okl.cli.sureness import Sureness, check_resamples
-from okl.cli.tables import read_table, with_names_as_text, write_matrix
+from okl.cli.sureness import check_resamples
+from okl.cli.tables import read_table, with_names_as_text
 from okl.cli.targets import Task, choose_targets
-from okl.cli.verdict import by_likelihood, to_compare, to_keep
+from okl.cli.verdict import to_keep
 from okl.selection.folds import N_FOLDS
 
 
@@ -142,22 +142,10 @@ def fit_table(
         )
         if tree is not None:
             class_tree, data = classes_in_tree(tree, data)
-            settings.structures[0].set_params(class_tree=class_tree)
-            unseen = set(class_tree.classes_.tolist()) - set(data.y.tolist())
-            if unseen and settings.search.setdefault("fit_intercept", False) is False:
-                note(
-                    f"no rows of {listing(sorted(unseen), 3)}: there is no intercept, "
-                    "so that their relatives speak for them"
-                )
+            _set_tree(settings, class_tree, data, note)
         check_resamples(stability, data)
         search = prepare(data, settings, n_folds)
-        note(f"task: {data.task} ({data.reason})")
-        few = N_FOLDS if n_folds else len(default_folds(data, search.random_state))
-        if few < N_FOLDS:
-            groups = "" if data.groups is None else f"groups of {data.groups.name}, or "
-            note(f"folds: {few}, as there are few {groups or 'rows, or '}of each class")
-        if data.missing:
-            note(f"missing targets: {missing_cells(data)}")
+        _say_what_is_fitted(data, search, n_folds, note)
         encoder = encoder_for(data.feature_kinds)
         X = encoder.fit_transform(data.features)
         said = forecast(data, X, search)
@@ -174,79 +162,41 @@ def fit_table(
             for candidate in outcome.candidates
         ]
         kept = to_keep(outcome)
-        outputs = output_names(data, outcome, kept)
-        score_name = name_of_score(data, outcome)
-        save_model(models[outcome.candidates.index(kept)], folder / "model.skops")
-        write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
-        pair = dict.fromkeys([outcome.baseline, to_compare(outcome)])
-        # of classes in a tree the accuracies of levels are those of all
-        predicted = pair if class_tree is None else outcome.candidates
-        held_out = {c: held_out_predictions(data, X, outcome, c) for c in predicted}
-        classes = None
-        if class_tree is not None:
-            found = {label(c.structure): held_out[c] for c in outcome.candidates}
-            classes = HeldOutClasses(class_tree, data.y, found, label(kept.structure))
-            draw_class_tree(folder, classes)
-        sureness = None
-        if stability is not None:
-            related = to_compare(outcome)
-            sureness = Sureness.of(
-                data,
-                X,
-                outcome.ids,
-                related,
-                related is kept,
-                stability,
-                note,
-                outcome.search.n_jobs,
-            )
-            sureness.write(outputs, folder / SURENESS_FILE)
-        report = write_report(
-            source=table.name,
-            data=data,
-            outcome=outcome,
-            kept=kept,
-            encoded=encoded_names(encoder),
-            outputs=outputs,
-            compared=ComparedOutputs.of(
-                data, outcome, {c: held_out[c] for c in pair}, outputs
-            ),
-            relations=draw(
-                folder,
-                outcome,
-                kept,
-                outputs,
-                score_name,
-                sureness.drawn if sureness else None,
-            ),
-            score_name=score_name,
-            sureness=sureness,
-            classes=classes,
+        model = models[outcome.candidates.index(kept)]
+        save_model(model, folder / "model.skops")
+        report = write_results(
+            folder, table.name, data, X, outcome, kept, model, stability, note
         )
-        (folder / "report.txt").write_text(report, encoding="utf-8")
     return Fit(data, outcome, kept, models, report)
 
 
-def output_names(data: Data, outcome: Outcome, kept: Candidate) -> list[str]:
-    """Name the outputs: tasks, targets, or classes; of one for two the second."""
-    if data.ids is not None:
-        return [str(name) for name in outcome.search.output_names_]
-    if not data.single_classification:
-        return list(data.target_kinds)
-    classes = [str(name) for name in kept.model.classes_]
-    return classes[-len(kept.model.output_kernel_) :]
+def _set_tree(
+    settings: Settings, class_tree: ClassTree, data: Data, note: Callable[[str], None]
+) -> None:
+    """Give the tree of the classes to its structure, and no intercept to unseen ones.
+
+    With an intercept a class without rows would be impossible.
+    """
+    settings.structures[0].set_params(class_tree=class_tree)
+    unseen = set(class_tree.classes_.tolist()) - set(data.y.tolist())
+    if unseen and settings.search.setdefault("fit_intercept", False) is False:
+        note(
+            f"no rows of {listing(sorted(unseen), 3)}: there is no intercept, so that "
+            "their relatives speak for them"
+        )
 
 
-def name_of_score(data: Data, outcome: Outcome) -> str:
-    """Say what the scores of the search are."""
-    if outcome.search.scoring is not None:
-        return str(outcome.search.scoring)
-    if by_likelihood(outcome):
-        one = "row" if data.single_classification else "label"
-        return f"log likelihood of a {one}"
-    if data.task == "regression":
-        return "R^2 of the targets" if data.ids is None else "R^2 of all rows"
-    return "accuracy" if data.single_classification else "accuracy of whole rows"
+def _say_what_is_fitted(
+    data: Data, search: Any, n_folds: int | None, note: Callable[[str], None]
+) -> None:
+    """Note the task, and folds and targets if they are fewer than usual."""
+    note(f"task: {data.task} ({data.reason})")
+    few = N_FOLDS if n_folds else len(default_folds(data, search.random_state))
+    if few < N_FOLDS:
+        groups = "" if data.groups is None else f"groups of {data.groups.name}, or "
+        note(f"folds: {few}, as there are few {groups or 'rows, or '}of each class")
+    if data.missing:
+        note(f"missing targets: {missing_cells(data)}")
 
 
 def _read(

@@ -1,0 +1,114 @@
+"""What a fit writes beside its model: the output kernel, pictures and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from okl.cli.class_tree_report import HeldOutClasses
+from okl.cli.data import Data
+from okl.cli.outputs import ComparedOutputs, held_out_predictions
+from okl.cli.pictures import draw, draw_class_tree
+from okl.cli.preprocessing import encoded_names
+from okl.cli.report import write_report
+from okl.cli.search import Candidate, Outcome
+from okl.cli.settings import label
+from okl.cli.storage import TableModel
+from okl.cli.sureness import FILE as SURENESS_FILE
+from okl.cli.sureness import Sureness
+from okl.cli.tables import write_matrix
+from okl.cli.verdict import by_likelihood, to_compare
+
+
+def write_results(
+    folder: Path,
+    source: str,
+    data: Data,
+    X: np.ndarray,
+    outcome: Outcome,
+    kept: Candidate,
+    model: TableModel,
+    stability: int | None,
+    note: Callable[[str], None],
+) -> str:
+    """Write what was found into a folder, and return the report.
+
+    Parameters
+    ----------
+    folder : Path
+    source : str
+        Where the table came from.
+    data : Data
+        What was learned from.
+    X : array (n_samples, n_columns)
+        Its features, encoded.
+    outcome : Outcome
+        What the search found.
+    kept : Candidate
+        The one that is saved.
+    model : TableModel
+        As it is saved.
+    stability : int or None
+        Into how many parts rows are divided to say how sure relations are.
+    note : callable
+        Takes a line to show before more work begins.
+    """
+    outputs, score_name = _output_names(data, outcome, kept), _score_name(data, outcome)
+    write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
+    related, tree = to_compare(outcome), model.class_tree
+    pair = dict.fromkeys([outcome.baseline, related])
+    # of classes in a tree the accuracies of levels are those of all
+    predicted = pair if tree is None else outcome.candidates
+    held_out = {c: held_out_predictions(data, X, outcome, c) for c in predicted}
+    classes = None
+    if tree is not None:
+        found = {label(c.structure): held_out[c] for c in outcome.candidates}
+        classes = HeldOutClasses(tree, data.y, found, label(kept.structure))
+        draw_class_tree(folder, classes)
+    sureness = None
+    if stability is not None:
+        ids, n_jobs = outcome.ids, outcome.search.n_jobs
+        saved = related is kept
+        sureness = Sureness.of(data, X, ids, related, saved, stability, note, n_jobs)
+        sureness.write(outputs, folder / SURENESS_FILE)
+    drawn = sureness.drawn if sureness else None
+    compared = {candidate: held_out[candidate] for candidate in pair}
+    report = write_report(
+        source=source,
+        data=data,
+        outcome=outcome,
+        kept=kept,
+        encoded=encoded_names(model.pipeline[0]),
+        outputs=outputs,
+        compared=ComparedOutputs.of(data, outcome, compared, outputs),
+        relations=draw(folder, outcome, kept, outputs, score_name, drawn),
+        score_name=score_name,
+        sureness=sureness,
+        classes=classes,
+    )
+    (folder / "report.txt").write_text(report, encoding="utf-8")
+    return report
+
+
+def _output_names(data: Data, outcome: Outcome, kept: Candidate) -> list[str]:
+    """Name the outputs: tasks, targets, or classes; of one for two the second."""
+    if data.ids is not None:
+        return [str(name) for name in outcome.search.output_names_]
+    if not data.single_classification:
+        return list(data.target_kinds)
+    classes = [str(name) for name in kept.model.classes_]
+    return classes[-len(kept.model.output_kernel_) :]
+
+
+def _score_name(data: Data, outcome: Outcome) -> str:
+    """Say what the scores of the search are."""
+    if outcome.search.scoring is not None:
+        return str(outcome.search.scoring)
+    if by_likelihood(outcome):
+        one = "row" if data.single_classification else "label"
+        return f"log likelihood of a {one}"
+    if data.task == "regression":
+        return "R^2 of the targets" if data.ids is None else "R^2 of all rows"
+    return "accuracy" if data.single_classification else "accuracy of whole rows"
