@@ -105,22 +105,7 @@ def take_apart(
         task, reason = "classification", "the classes are in a tree"
     table, ids, groups = _set_aside(table, patterns, task_column, group_column)
     names = choose_targets(list(table), patterns)
-    if in_tree and len(names) > 1:
-        raise UserError(
-            f"--tree is for one target that is a class, got {listing(names)}; give one "
-            "--target, or leave --tree out."
-        )
-    if ids is not None and len(names) > 1:
-        raise UserError(
-            f"with --task-column every row has one target, got {listing(names)}; give "
-            "one --target, or leave --task-column out."
-        )
-    if len(names) == len(table.columns):
-        others = "" if ids is None else f", but {listing([task_column])} names the task"
-        raise UserError(
-            f"every column of the table is a target{others}; leave at least one to "
-            "predict from."
-        )
+    _check_number_of_targets(names, table, ids, in_tree=in_tree)
     check_observed(table[names])
     kinds = kinds_of(table)
     target_kinds = {name: kinds[name] for name in names}
@@ -153,6 +138,28 @@ def take_apart(
         ids=ids,
         groups=groups,
     )
+
+
+def _check_number_of_targets(
+    names: Sequence[str], table: pd.DataFrame, ids: Ids | None, *, in_tree: bool
+) -> None:
+    """Refuse more targets than there may be."""
+    if in_tree and len(names) > 1:
+        raise UserError(
+            f"--tree is for one target that is a class, got {listing(names)}; give one "
+            "--target, or leave --tree out."
+        )
+    if ids is not None and len(names) > 1:
+        raise UserError(
+            f"with --task-column every row has one target, got {listing(names)}; give "
+            "one --target, or leave --task-column out."
+        )
+    if len(names) == len(table.columns):
+        others = "" if ids is None else f", but {listing([ids.name])} names the task"
+        raise UserError(
+            f"every column of the table is a target{others}; leave at least one to "
+            "predict from."
+        )
 
 
 def _set_aside(

@@ -76,7 +76,6 @@ def parse_settings(
     Where classes are in a tree its structure comes first; the tree itself is read with
     the classes.
     """
-    further = [_unset(Tree)] if in_tree else []
     options: dict[str, tuple[str, Any]] = {}
     if loss is not None:
         options["loss"] = (f"--loss {loss}", loss)
@@ -87,46 +86,45 @@ def parse_settings(
         values.setdefault("loss", "softmax")
     if not kernels and any(name.startswith("kernel__") for name in values):
         kernels = ["rbf"]  # a parameter of the kernel that nobody named
-    known = {AUTO: None, SHORT_LIST: None, **KERNELS}
-    named = [_known(name, known, "--kernel") for name in dict.fromkeys(kernels)]
-    if SHORT_LIST in named and len(named) > 1:
-        raise UserError(
-            f"--kernel {SHORT_LIST} is a list of its own; leave out the other kernels."
-        )
-    settings = Settings(
-        SHORT_LIST
-        if named == [SHORT_LIST]
-        else [name if is_auto(name) else as_kernel(name) for name in named] or None,
-        [
-            *further,
-            *(
-                _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
-                for name in dict.fromkeys(structures)
-            ),
-        ],
-        {},
-    )
+    of_tree = [_unset(Tree)] if in_tree else []
+    named = [
+        _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
+        for name in dict.fromkeys(structures)
+    ]
+    settings = Settings(_kernels(kernels), [*of_tree, *named], {})
     # a loss before its parameters
     for name in sorted(values, key=lambda name: "__" in name):
         _set(settings, name, values[name])
-    for structure in settings.structures[len(further) :]:
-        missing = [
-            p
-            for p in required_parameters(type(structure))
-            if getattr(structure, p) is None
-        ]
-        if missing:
-            raise UserError(
-                f"--structure {structure.name} needs "
-                + " ".join(f"--set structure__{name}=VALUE" for name in missing)
-                + "."
-            )
+    for structure in named:
+        _check_set(structure)
     return settings
+
+
+def _kernels(names: Sequence[str]) -> list[Any] | str | None:
+    """Return what is to be tried, as the estimators take it."""
+    known = {AUTO: None, SHORT_LIST: None, **KERNELS}
+    named = [_known(name, known, "--kernel") for name in dict.fromkeys(names)]
+    if SHORT_LIST not in named:
+        return [name if is_auto(name) else as_kernel(name) for name in named] or None
+    if len(named) > 1:
+        raise UserError(
+            f"--kernel {SHORT_LIST} is a list of its own; leave out the other kernels."
+        )
+    return SHORT_LIST
 
 
 def _unset(cls: type[Structure]) -> Structure:
     """Build a structure; parameters without a default are None until they are set."""
     return cls(**dict.fromkeys(required_parameters(cls)))
+
+
+def _check_set(structure: Structure) -> None:
+    """Refuse a structure with a parameter that nobody has set."""
+    needed = required_parameters(type(structure))
+    missing = [name for name in needed if getattr(structure, name) is None]
+    if missing:
+        values = " ".join(f"--set structure__{name}=VALUE" for name in missing)
+        raise UserError(f"--structure {structure.name} needs {values}.")
 
 
 def label(structure: Structure) -> str:
