@@ -13,10 +13,9 @@ from okl.decisions.nodes import check_min_probability
 from okl.estimators.base import OutputKernelModel
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
-from okl.estimators.known_classes import classes_of, warn_of_unseen
+from okl.estimators.known_classes import known_labels, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.labels import label_weights, validated_labels
-from okl.estimators.partial_labels import PartialLabels
 from okl.estimators.probabilities import check_temperature, where_probable
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
@@ -59,22 +58,18 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         loss = self._loss_of(loss, by_output=kind != "multiclass")
         weights = label_weights(labels, kind, sample_weight)
         assert loss.coding is not None  # it is for classification
-        classes, partial = None, None
+        classes, candidates = None, None
         if kind != "multilabel" and tasks is None:
-            structures = self._given_structures()
-            partial = PartialLabels.of(structures, labels)
-            if partial is not None:
-                partial.check(loss, self.class_weight)
-                labels = partial.stand_ins
-            classes, labels = classes_of(structures, labels)
+            labels, classes, candidates = known_labels(
+                self._given_structures(), labels, loss, self.class_weight
+            )
         coder = LabelCoder.of(labels, kind, loss.coding, weights, classes)
         temperature = self.temperature
         if not isinstance(temperature, str) or temperature != self._chosen_temperature:
             n_labels = labels.shape[1] if kind == "multilabel" else None
             coder = coder.at(check_temperature(temperature, n_labels))
-        targets, candidates = coder.targets(labels), None
-        if partial is not None:
-            candidates = partial.candidates
+        targets = coder.targets(labels)
+        if candidates is not None:
             targets = candidates / candidates.sum(axis=1, keepdims=True)
         self._coder, self.classes_ = coder, coder.classes
         of_classes = class_weights(

@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel
+from okl.estimators.partial_labels import PartialLabels
+from okl.losses import Loss
 from okl.problems import Observed
 from okl.structures import Structure
 from okl.trees.names import listed
 
 
-def classes_of(
-    structures: Sequence[Structure], labels: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return all classes, None if no structure knows them, and labels by their names.
+def known_labels(
+    structures: Sequence[Structure], labels: np.ndarray, loss: Loss, class_weight: Any
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return labels of one class a row, and what structures know of them.
+
+    Returns
+    -------
+    labels : array (n_samples,)
+        As the classes are called; for an inner node of a tree a class below it.
+    classes : array (n_classes,) or None
+        All classes, those without rows among them; None if no structure knows them.
+    candidates : array of bool (n_samples, n_classes) or None
+        Where a label is an inner node, which classes each row may have.
 
     Raises
     ------
     ValueError
-        For a label that is none of the classes, or structures that know others.
+        For a label that is none of the classes, structures that know others, and inner
+        nodes with a loss, or weights, of single classes.
     """
+    partial, candidates = PartialLabels.of(structures, labels), None
+    if partial is not None:
+        partial.check(loss, class_weight)
+        labels, candidates = partial.stand_ins, partial.candidates
+    classes, labels = _classes_of(structures, labels)
+    return labels, classes, candidates
+
+
+def _classes_of(
+    structures: Sequence[Structure], labels: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return all classes, None if no structure knows them, and labels named so."""
     found = [structure.classes_of(labels) for structure in structures]
     known = [both for both in found if both is not None]
     if not known:

@@ -58,7 +58,7 @@ class PartialLabels:
                 "labels, this is another problem: name the nodes by text, and these "
                 "refuse.",
                 UserWarning,
-                stacklevel=FIT_DEPTH + 1,
+                stacklevel=FIT_DEPTH + 2,
             )
         return cls(trees[0].called_as(labels[are_leaves]), nodes)
 
