@@ -26,13 +26,13 @@ _BLOCK = 64
 
 
 class Part(NamedTuple):
-    """own P + P diag(variances) P - sym(left right'), not formed.
+    """own P, or P diag(variances) P, less sym(left right'), not formed.
 
     Attributes
     ----------
     own : float
+        Zero where there are variances.
     variances : array (k,) or None
-        None for zeros.
     left, right : array (k, p)
     """
 
@@ -139,8 +139,6 @@ class ProjectedInverse:
             matrix = half @ half.T
         else:
             matrix = (self.matrix * variances) @ self.matrix
-        if variances is not None and part.own:
-            matrix += part.own * self.matrix
         both = np.hstack([part.left, part.right])
         matrix -= both @ (np.hstack([part.right, part.left]).T / 2)
         matrix *= self.ratio

@@ -94,9 +94,9 @@ class SharedBasis:
         size = len(self.eigenvalues)
         inside = np.zeros((size, size))
         for one, part in zip(inverses, parts, strict=True):
-            if part.own:
+            if part.variances is None:
                 inside.reshape(-1)[:: size + 1] += one.ratio * part.own * one.gain
-            if part.variances is not None:
+            else:
                 inside += _between(self.basis, part.variances, one.ratio, one.gain)
         total = self.basis @ inside @ self.basis.T
         left = np.hstack(
