@@ -164,10 +164,11 @@ def _varying(observed: Observed, fewest: int) -> np.ndarray:
 
 
 def folds_of(observed: Observed, random_state: Any) -> Folds:
-    """Return shuffled folds, with as much of each class where rows have one."""
+    """Return shuffled folds, with as much of each class where rows have one.
+
+    There are none where no class has a row for each fold; other outputs have enough.
+    """
     targets, n = observed.targets, len(observed.targets)
-    if n < N_FOLDS:
-        return []
     classes = "probabilities" in observed.loss.capabilities and (
         targets.shape[1] == 1 or bool(np.all((targets > 0).sum(axis=1) == 1))
     )
