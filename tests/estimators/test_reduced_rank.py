@@ -258,3 +258,9 @@ def test_sparse_rows_are_refused():
     X, Y = problem()
     with pytest.raises(TypeError, match="dense data is required"):
         ReducedRankRegression().fit(sp.csr_matrix(X), Y)
+
+
+def test_sparse_targets_are_taken():
+    X, Y = problem()
+    dense, sparse = (ReducedRankRegression().fit(X, y) for y in (Y, sp.csr_array(Y)))
+    assert_allclose(sparse.coef_, dense.coef_)

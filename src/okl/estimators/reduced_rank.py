@@ -23,12 +23,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import validated
-from okl.estimators.targets import regression_targets, set_output_names
+from okl.estimators.targets import set_output_names
 from okl.numerics.dates import refuse_dates
 from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_count, check_flag, check_not_negative
@@ -140,13 +141,14 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
         )
         set_output_names(self, names)
-        Y = regression_targets(y)
+        y = y.toarray() if issparse(y) else y
+        Y = y.reshape(len(y), -1)
         x_mean, y_mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
         if self.fit_intercept:
             x_mean, y_mean = _mean(X), _mean(Y)
         coef, self.rank_ = _solve(X - x_mean, Y - y_mean, rank, alpha)
         intercept = y_mean - coef @ x_mean
-        one_dimensional = np.ndim(y) == 1
+        one_dimensional = y.ndim == 1
         self.coef_ = coef[0] if one_dimensional else coef
         if not self.fit_intercept:
             self.intercept_: Any = 0.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
@@ -84,14 +83,6 @@ def set_output_names(estimator: Any, y: Any) -> None:
         estimator.output_names_ = np.asarray([str(c) for c in columns], dtype=object)
     else:
         vars(estimator).pop("output_names_", None)
-
-
-def regression_targets(y: Any) -> np.ndarray:
-    """Return targets as (n_samples, n_outputs) float64."""
-    if scipy.sparse.issparse(y):
-        y = y.toarray()
-    y = np.asarray(y, dtype=np.float64)
-    return y[:, None] if y.ndim == 1 else y
 
 
 def observed_targets(
