@@ -300,6 +300,9 @@ def test_the_variances_are_learned():
     assert learned.shape == (2,)
     values = search.cv_results_["value"]
     assert values[-1] < values[0]
-    best = search.best_estimator_.structure_
-    assert_array_equal(best.variances, learned)
-    assert search.best_estimator_.classes_.tolist() == PATHS
+    best = search.best_estimator_
+    assert_array_equal(best.structure_.variances, learned)
+    assert best.classes_.tolist() == PATHS
+    # what classifiers are asked is answered by the best
+    assert_array_equal(search.predict_node(X, 0.8), best.predict_node(X, 0.8))
+    assert_array_equal(search.decision_function(X), best.decision_function(X))
