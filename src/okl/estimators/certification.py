@@ -25,7 +25,7 @@ from okl.kernels import KernelTerms, PerOutput
 from okl.numerics.arrays import symmetric
 from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
 from okl.output_kernels import OutputKernelTerms, SpectralKernel, TermCoefficients
-from okl.problems import OutputAlphas
+from okl.problems import Observed, OutputAlphas
 
 
 @wraps(certify_arrays)
@@ -92,21 +92,14 @@ def certify_model(
     _check_same(model, seen, X, observed.n_outputs)
     alphas = OutputAlphas.of(model._alpha_of_fit, observed)
     observed = alphas.weighted(observed)
-    tasks, Y, weights = observed.tasks, observed.targets, observed.weights
-    dual_point = getattr(model, "dual_point_", None)
-    if dual_point is not None:
-        dual_point = np.reshape(dual_point, (len(Y), -1))
-    if tasks is not None:
-        weights = tasks.scatter(np.ones_like(Y) if weights is None else weights)
-        Y = tasks.scatter(Y)
-        dual_point = None if dual_point is None else tasks.scatter(dual_point)
+    Y, weights, dual_point = _matrices(observed, getattr(model, "dual_point_", None))
     units = targets.units
     intercept = np.zeros(Y.shape[1])
     if model._free_intercept:
         intercept = units.scores(np.reshape(model.intercept_, (1, -1)))[0]
     several = isinstance(model._function.kernel, KernelTerms)
     given = _of_several(model, X, Y, units) if several else _of_one(model, X, Y, units)
-    given["entries"] = _entries(several, given.pop("operator"), tasks)
+    given["entries"] = _entries(several, given.pop("operator"), observed.tasks)
     if targets.candidates is not None:
         Y, _ = loss.expected(targets.candidates, given["scores"], weights)
     certificate = judge(
@@ -124,6 +117,18 @@ def certify_model(
     if targets.candidates is None:
         return certificate
     return certificate.of_expected_targets(model.tol)
+
+
+def _matrices(
+    observed: Observed, dual_point: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return targets, weights and dual point, in long form with zeros elsewhere."""
+    tasks, Y, weights = observed.tasks, observed.targets, observed.weights
+    point = None if dual_point is None else np.reshape(dual_point, (len(Y), -1))
+    if tasks is None:
+        return Y, weights, point
+    weights = tasks.scatter(np.ones_like(Y) if weights is None else weights)
+    return tasks.scatter(Y), weights, None if point is None else tasks.scatter(point)
 
 
 def _of_one(
