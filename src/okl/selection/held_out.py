@@ -66,6 +66,23 @@ class FoldScores:
     watched: np.ndarray | None
     dropped: np.ndarray
 
+    @classmethod
+    def of(
+        cls,
+        scores: Mapping[tuple[int, int], Any],
+        watched: Mapping[tuple[int, int], Any],
+        shape: tuple[int, ...],
+        largest_gap: float,
+    ) -> FoldScores:
+        """Collect what was said at some places of (n_structures, n_alphas)."""
+        fitted = np.zeros(shape, dtype=bool)
+        for at in scores:
+            fitted[at] = True
+        told = _filled(watched, shape) if watched else None
+        return cls(
+            _filled(scores, shape), largest_gap, fitted, told, np.zeros_like(fitted)
+        )
+
     def drop(self, some: np.ndarray) -> None:
         """Forget the fits of a bool array (n_structures, n_alphas)."""
         self.dropped[some & self.fitted] = True
@@ -140,12 +157,7 @@ def score_fold(
         formulation = training.formulate(inputs, structure)
         alphas = grids[row, columns].tolist()
         path = _predicted(
-            formulation,
-            cross,
-            held_out,
-            alphas,
-            tol=tol,
-            max_iter=max_iter,
+            formulation, cross, held_out, alphas, tol=tol, max_iter=max_iter
         )
         watched = []
         for column, (found, gap) in zip(columns, path, strict=True):
@@ -157,12 +169,7 @@ def score_fold(
                 watched.append(float(np.ravel(said[row, column])[0]))
                 if grids[row, column] <= end_of_path(watched, alphas):
                     break
-    fitted = np.zeros(grids.shape, dtype=bool)
-    for at in scores:
-        fitted[at] = True
-    told = _filled(said, grids.shape) if said else None
-    none = np.zeros(grids.shape, dtype=bool)
-    return FoldScores(_filled(scores, grids.shape), largest_gap, fitted, told, none)
+    return FoldScores.of(scores, said, grids.shape, largest_gap)
 
 
 def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> Any:
