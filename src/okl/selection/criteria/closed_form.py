@@ -148,16 +148,24 @@ class ClosedFormCriterion(Criterion):
             of_output_kernel = scales[:, None] * of_matrix * scales / overall
             of_structure = structure.gradient(of_output_kernel)
             log_alpha = -np.sum(of_matrix * ((basis * ratios) @ basis.T), axis=0)
-            # what a factor of an output does, to its targets and what is judged
-            assert found.of_targets is not None
-            units = np.sum((found.of_targets @ basis.T) * self.targets * scales, axis=0)
-            units -= found.of_residuals
+            units = self._of_units(found, basis, scales)
             log_alpha += (units.mean() - units) / 2
         return Evaluation(
             found.value,
             (TermDerivative(left, None if of_kernel else left, of_structure),),
             log_alpha if alpha.ndim else float(log_alpha.sum()),
         )
+
+    def _of_units(
+        self, found: Derivative, basis: np.ndarray, scales: np.ndarray
+    ) -> np.ndarray:
+        """Return the derivatives by a factor of each output, where L couples them.
+
+        It multiplies its targets, and divides the residuals that are judged.
+        """
+        assert found.of_targets is not None
+        of_outputs = found.of_targets @ basis.T
+        return np.sum(of_outputs * self.targets * scales, axis=0) - found.of_residuals
 
     def mean_squares(self, sums: np.ndarray) -> np.ndarray:
         """Return mean squared residuals from weighted sums, with their floors.
