@@ -319,7 +319,6 @@ def test_a_gradient_that_does_not_fit_is_told_in_words():
 @pytest.mark.parametrize(
     ("change", "kernel", "kwargs", "match"),
     [
-        ("few rows", Gaussian(1.0), {}, "at least 5 rows"),
         ("constant", Gaussian([1.0, 1.0, 1.0]), {}, r"kernel__gamma\[1\] .* constant"),
         (None, Gaussian(1.0), {"parameters": ["kernel__nu"]}, "'kernel__nu'"),
         (None, Gaussian(1.0), {"parameters": ["structure__gamma"]}, "'structure__gam"),
@@ -329,8 +328,6 @@ def test_a_gradient_that_does_not_fit_is_told_in_words():
 def test_errors_before_any_work(change, kernel, kwargs, match):
     X, observed = regression()
     criterion = criterion_for("restricted_likelihood", observed, Identity())
-    if change == "few rows":
-        X, observed = X[:4], observed.restrict(np.arange(4))
     if change == "constant":
         X = X.copy()
         X[:, 1] = 2.7

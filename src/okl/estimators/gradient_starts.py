@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from okl.estimators.fold_notes import notes_of_classes
@@ -19,14 +18,21 @@ from okl.estimators.known_classes import structures_for
 from okl.estimators.search.routing import of_splitter
 from okl.estimators.search.steps import Step
 from okl.estimators.terms import check_terms, kernel_and_structure, starting_model
-from okl.estimators.training import check_kernel_per_output, check_rows
+from okl.estimators.training import (
+    check_kernel_per_output,
+    check_rows,
+    is_precomputed,
+)
 from okl.kernels import Kernel
 from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
 from okl.selection.folds import split
-from okl.selection.learning import Learned, Record, check_n_samples, learn
+from okl.selection.learning import Learned, Record, learn
 from okl.selection.model import Model
+
+# With fewer rows there is nothing to choose by.
+_FEWEST = 5
 
 
 @dataclass(frozen=True)
@@ -134,20 +140,10 @@ def starts_of(
     loss = model._checked_loss()
     X, y, targets = model._enter(X, y, loss, sample_weight, task)
     targets.require_classes(search)
-    counted = targets.observed.counted()
-    check_n_samples(len(counted))
-    check_rows(X)
-    (judged,) = structures_for(model, targets.observed)
-    given, _ = kernel_and_structure(model.kernel, model.structure)
-    check_kernel_per_output(given, [judged], targets.observed)
-    check_terms(given, judged, targets.observed)
-    if get_tags(model).input_tags.pairwise:
-        raise ValueError(
-            "kernel='precomputed' has no parameters to learn. Use "
-            "OutputKernelRegressorCV or OutputKernelClassifierCV to choose alpha."
-        )
-    alpha = _starting_alpha(model.alpha, targets.observed, search.alpha_per_output)
-    names, weights = getattr(model, "feature_names_in_", None), targets.row_weights
+    observed, weights = targets.observed, targets.row_weights
+    _check(model, X, observed)
+    alpha = _starting_alpha(model.alpha, observed, search.alpha_per_output)
+    names = getattr(model, "feature_names_in_", None)
     start = starting_model(model, alpha, X, weights, names)
     labels = is_classifier(model) and y.ndim == 1
     free = model._free_intercept
@@ -155,14 +151,14 @@ def starts_of(
         search.cv,
         X,
         y,
-        counted,
+        observed.counted(),
         stratify=labels,
         random_state=search.random_state,
         metadata=of_splitter(search, params),
     )
     criterion = choose_criterion(
         search.criterion,
-        targets.observed,
+        observed,
         start.judged_structure,
         folds,
         n_features=X.shape[1],
@@ -170,13 +166,14 @@ def starts_of(
         one_kernel=isinstance(start.judged_kernel, Kernel),
         names=model._names_of_outputs,
     )
-    training = [targets.observed.restrict(train) for train, _ in folds]
     if labels and criterion.by_fits:
-        for text in notes_of_classes(targets.observed, folds, y, fit_intercept=free):
+        for text in notes_of_classes(observed, folds, y, fit_intercept=free):
             warnings.warn(text, UserWarning, stacklevel=2)
+    # kernels are centred where no fit is without: it would be another model
+    training = [observed.restrict(train) for train, _ in folds]
+    free = free and not any(one.forbids_intercept for one in training)
     options = {
-        # kernels are centred where no fit is without: it would be another model
-        "fit_intercept": free and not any(one.forbids_intercept for one in training),
+        "fit_intercept": free,
         "parameters": search.parameters,
         "priors": search.priors,
         "row_weights": weights,
@@ -184,14 +181,27 @@ def starts_of(
         "budget": memory_budget(model.max_memory),
     }
     return Starts(
-        X,
-        targets.observed,
-        start,
-        criterion,
-        options,
-        search.max_time,
-        search.n_jobs,
+        X, observed, start, criterion, options, search.max_time, search.n_jobs
     )
+
+
+def _check(model: Any, X: Any, observed: Observed) -> None:
+    """Raise an error for what no search by gradient takes."""
+    if (n_samples := len(observed.counted())) < _FEWEST:
+        raise ValueError(
+            f"To learn hyperparameters takes at least {_FEWEST} rows with a target "
+            f"and a weight above zero, got n_samples = {n_samples}. Set them instead."
+        )
+    check_rows(X)
+    (structure,) = structures_for(model, observed)
+    kernel, _ = kernel_and_structure(model.kernel, model.structure)
+    check_kernel_per_output(kernel, [structure], observed)
+    check_terms(kernel, structure, observed)
+    if is_precomputed(kernel):
+        raise ValueError(
+            "kernel='precomputed' has no parameters to learn. Use "
+            "OutputKernelRegressorCV or OutputKernelClassifierCV to choose alpha."
+        )
 
 
 def _starting_alpha(alpha: Any, observed: Observed, per_output: bool) -> Any:

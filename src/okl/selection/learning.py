@@ -34,8 +34,6 @@ from okl.selection.model import Model
 from okl.selection.objective import Objective
 from okl.structures import Structure
 
-# With fewer rows there is nothing to choose by.
-_FEWEST = 5
 # Standard deviation of log alpha, and how many of them its bounds are away; and of what
 # those of outputs differ by.
 _ALPHA_STD, _REACH, _OWN_STD = 3.0, 4.0, 1.0
@@ -147,10 +145,9 @@ def learn(
     Raises
     ------
     ValueError
-        If there are fewer than five rows, nothing can be learned, a parameter has no
-        influence (as the width of a constant column), or ``parameters`` does not fit;
-        bounds are no valid parameters of the structure; or the gradient would take
-        differences in too many parameters.
+        If nothing can be learned, a parameter has no influence (as the width of a
+        constant column), or ``parameters`` does not fit; bounds are no valid parameters
+        of the structure; or the gradient would take differences in too many parameters.
     MemoryError
         If the kernel matrix and its derivatives cannot fit.
     numpy.linalg.LinAlgError
@@ -158,7 +155,6 @@ def learn(
     """
     start = perf_counter()
     n_samples = X.shape[0]
-    check_n_samples(len(observed.counted()))
     model = Model(kernel, structure, alpha)
     if fit_intercept:
         model = model.centered(X, row_weights)
@@ -191,15 +187,6 @@ def learn(
         success=success,
         message=message,
     )
-
-
-def check_n_samples(n_samples: int) -> None:
-    """Raise ValueError if there are too few rows to learn anything by."""
-    if n_samples < _FEWEST:
-        raise ValueError(
-            f"To learn hyperparameters takes at least {_FEWEST} rows with a target "
-            f"and a weight above zero, got n_samples = {n_samples}. Set them instead."
-        )
 
 
 def _hyperparameters(
