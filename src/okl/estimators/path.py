@@ -16,9 +16,7 @@ from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.known_classes import structures_for
 from okl.estimators.regressor import OutputKernelRegressor
 from okl.estimators.targets import TrainingTargets
-from okl.estimators.terms import check_terms, kernel_and_structure
-from okl.estimators.training import Training, check_kernel_per_output
-from okl.numerics.memory import memory_budget
+from okl.estimators.training import Training
 from okl.problems import Formulation
 from okl.selection.path import alpha_grid, check_alphas
 from okl.solvers import Solution, solve_path
@@ -147,22 +145,9 @@ def output_kernel_path(
     )
     loss = estimator._checked_loss()
     X, _, targets = estimator._enter(X, Y, loss, sample_weight, task)
-    observed = targets.observed
-    kernel, _ = kernel_and_structure(kernel, structure)
-    (resolved,) = structures_for(estimator, observed)
-    check_kernel_per_output(kernel, [resolved], observed)
-    check_terms(kernel, resolved, observed)
-    training = Training.of(
-        kernel,
-        X,
-        targets.row_weights,
-        memory_budget(max_memory),
-        fit_intercept=fit_intercept,
-        names=getattr(estimator, "feature_names_in_", None),
-    )
+    (resolved,) = structures_for(estimator, targets.observed)
+    training, formulation, *_ = estimator._formulated(X, targets, resolved)
     warn_of_column_scales(estimator, training.kernel, X, targets.row_weights, depth=2)
-    inputs = observed.inputs(training.operator, fit_intercept=fit_intercept)
-    formulation = observed.formulate(inputs, resolved)
     grid = alpha_grid(formulation.problem, alphas, eps)
     grid.flags.writeable = False  # models are of these
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))

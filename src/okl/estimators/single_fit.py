@@ -19,7 +19,7 @@ from okl.estimators.training import Training, check_kernel_per_output
 from okl.losses import Loss
 from okl.numerics.memory import check_max_memory, memory_budget
 from okl.numerics.validation import check_fit_parameters, check_flag
-from okl.problems import OutputAlphas
+from okl.problems import Formulation, OutputAlphas
 from okl.solvers import Completion, Solver, as_solver, solve, solve_completed
 from okl.structures import Structure
 
@@ -111,27 +111,10 @@ class SingleFit(OutputKernelModel):
 
     def _fit(self, X: Any, targets: TrainingTargets) -> None:
         """Fit to the coded targets of the rows of X."""
-        observed = targets.observed
-        kernel, _ = kernel_and_structure(self.kernel, self.structure)
-        (structure,) = structures_for(self, observed)
-        check_kernel_per_output(kernel, [structure], observed)
-        check_terms(kernel, structure, observed)
-        alphas = OutputAlphas.of(self.alpha, observed)
-        targets, (structure,) = at_one_alpha(alphas, targets, [structure], kernel)
-        observed = targets.observed
-        budget = memory_budget(self.max_memory)
-        weights = targets.row_weights
-        training = Training.of(
-            kernel,
-            X,
-            weights,
-            budget,
-            fit_intercept=self._free_intercept,
-            names=getattr(self, "feature_names_in_", None),
-        )
-        warn_of_column_scales(self, training.kernel, X, weights, FIT_DEPTH)
-        inputs = observed.inputs(training.operator, fit_intercept=self._free_intercept)
-        formulation = observed.formulate(inputs, structure)
+        (structure,) = structures_for(self, targets.observed)
+        training, formulation, targets, alpha = self._formulated(X, targets, structure)
+        kernel, weights = training.kernel, targets.row_weights
+        warn_of_column_scales(self, kernel, X, weights, FIT_DEPTH)
         how: dict[str, Any] = {
             "solver": self.solver,
             "tol": self.tol,
@@ -140,19 +123,44 @@ class SingleFit(OutputKernelModel):
         if hasattr(self, "completion_"):
             del self.completion_  # of a fit before
         if targets.candidates is None:
-            solution = solve(formulation.problem, alphas.overall, **how)
+            solution = solve(formulation.problem, alpha, **how)
         else:
             expected, solution, self.completion_ = solve_completed(
-                formulation.problem, targets.candidates, alphas.overall, **how
+                formulation.problem, targets.candidates, alpha, **how
             )
             formulation = replace(formulation, problem=expected)
-        self._adopt(
-            training,
-            formulation,
-            solution,
-            alpha=alphas.overall,
-            targets=targets,
-        )
+        self._adopt(training, formulation, solution, alpha=alpha, targets=targets)
         if targets.candidates is not None:
             self.certificate_ = self.certificate_.of_expected_targets(self.tol)
         warn_unless_certified(self.certificate_, FIT_DEPTH)
+
+    def _formulated(
+        self, X: Any, targets: TrainingTargets, structure: Structure
+    ) -> tuple[Training, Formulation, TrainingTargets, float]:
+        """Evaluate the kernel on the rows of X, and make the problem of the fit.
+
+        Returns
+        -------
+        training : Training
+        formulation : Formulation
+        targets : TrainingTargets
+            As they are fitted, so that all outputs have one alpha.
+        alpha : float
+        """
+        kernel, _ = kernel_and_structure(self.kernel, self.structure)
+        check_kernel_per_output(kernel, [structure], targets.observed)
+        check_terms(kernel, structure, targets.observed)
+        alphas = OutputAlphas.of(self.alpha, targets.observed)
+        targets, (structure,) = at_one_alpha(alphas, targets, [structure], kernel)
+        training = Training.of(
+            kernel,
+            X,
+            targets.row_weights,
+            memory_budget(self.max_memory),
+            fit_intercept=self._free_intercept,
+            names=getattr(self, "feature_names_in_", None),
+        )
+        free, observed = self._free_intercept, targets.observed
+        inputs = observed.inputs(training.operator, fit_intercept=free)
+        formulation = observed.formulate(inputs, structure)
+        return training, formulation, targets, alphas.overall
