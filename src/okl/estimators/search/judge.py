@@ -122,7 +122,7 @@ class Judge:
                 "class or output, or another scoring."
             ) from error
 
-    def known(self, scoring: Any) -> Judge:
+    def row_by_row(self, scoring: Any) -> Judge:
         """Return a judge who scores rows, where the mean of that is ``scoring``."""
         if scoring not in (None, "neg_log_loss") or set(self.metadata) - {_WEIGHTS}:
             return self

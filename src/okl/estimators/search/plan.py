@@ -102,7 +102,7 @@ def _judge(
     of_splitter, of_scorer = routed(model, params, scorer, targets, ids)
     stand_in = model._stand_in(y, targets.observed.loss)
     judge = Judge(scorer, stand_in, y, of_scorer, tasks, targets.units)
-    return judge.known(model.scoring), of_splitter
+    return judge.row_by_row(model.scoring), of_splitter
 
 
 def _with_folds(
