@@ -126,35 +126,10 @@ class KernelLearning:
             raise NothingToLearnError(f"the loss {observed.loss} is not smooth")
         arrays = max([_ARRAYS, *(n_arrays([kernel]) for kernel in named)])
         rows = _drawn(observed, budget, arrays, random_state)
-        if len(rows) < min(_FEWEST, len(observed.counted())):
-            raise NothingToLearnError(
-                f"memory is short: there is room for {len(rows)} rows, and it takes "
-                f"{_FEWEST} at least"
-            )
         drawn = observed.restrict(rows)
-        distinct = Distinct.of(X[rows], drawn)
-        n_distinct = len(distinct.first)
-        if n_distinct < _FEWEST:
-            if np.all(X[rows] == X[rows[:1]]):  # whose targets are not that many
-                raise NothingToLearnError(_CONSTANT)
-            raise NothingToLearnError(
-                f"only {n_distinct} rows differ from each other, in X or in their "
-                f"targets, and it takes {_FEWEST} at least"
-            )
+        distinct = _distinct(X[rows], drawn)
         matrix = as_matrix(distinct.observed(drawn))
-        kept, some = of_learnable_outputs(matrix)
-        folds: Folds = []
-        if some is not None and "quadratic" not in some.loss.capabilities:
-            folds = folds_of(some, random_state)
-            some = learnable_in_all(some, folds)
-            folds = folds if some is None else with_targets(some, folds)
-        if some is None:
-            raise NothingToLearnError(why_not_learnable(matrix))
-        if len(kept) < _FEWEST:
-            raise NothingToLearnError(
-                f"{len(kept)} rows have outputs, or classes, with enough rows, and it "
-                f"takes {_FEWEST} at least"
-            )
+        kept, some, folds = _learnable(matrix, random_state)
         weights = targets.row_weights
         weights = distinct.weights(None if weights is None else weights[rows])
         learning = cls(
@@ -163,7 +138,7 @@ class KernelLearning:
             folds,
             fit_intercept,
             None if weights is None else weights[kept],
-            len(rows) / len(observed.counted()) * len(kept) / n_distinct,
+            len(rows) / len(observed.counted()) * len(kept) / len(distinct.first),
             constant,
             arrays,
             budget,
@@ -207,7 +182,46 @@ def _drawn(
         most = min(most, MOST_ROWS_OF_FOLDS)
     if len(rows) <= most:
         return rows
+    if most < _FEWEST:
+        raise NothingToLearnError(
+            f"memory is short: there is room for {int(most)} rows, and it takes "
+            f"{_FEWEST} at least"
+        )
     return np.sort(check_random_state(random_state).permutation(rows)[: int(most)])
+
+
+def _distinct(X: np.ndarray, observed: Observed) -> Distinct:
+    """Return the rows that differ, of which there must be enough."""
+    distinct = Distinct.of(X, observed)
+    n_distinct = len(distinct.first)
+    if n_distinct >= _FEWEST:
+        return distinct
+    if np.all(X[:1] == X):  # whose targets are not that many
+        raise NothingToLearnError(_CONSTANT)
+    raise NothingToLearnError(
+        f"only {n_distinct} rows differ from each other, in X or in their targets, and "
+        f"it takes {_FEWEST} at least"
+    )
+
+
+def _learnable(
+    matrix: Observed, random_state: Any
+) -> tuple[np.ndarray, Observed, Folds]:
+    """Return the numbers of rows to learn from, their outputs, and the folds."""
+    kept, some = of_learnable_outputs(matrix)
+    folds: Folds = []
+    if some is not None and "quadratic" not in some.loss.capabilities:
+        folds = folds_of(some, random_state)
+        some = learnable_in_all(some, folds)
+        folds = folds if some is None else with_targets(some, folds)
+    if some is None:
+        raise NothingToLearnError(why_not_learnable(matrix))
+    if len(kept) < _FEWEST:
+        raise NothingToLearnError(
+            f"{len(kept)} rows have outputs, or classes, with enough rows, and it "
+            f"takes {_FEWEST} at least"
+        )
+    return kept, some, folds
 
 
 def _saved(observed: Observed) -> float:
