@@ -271,7 +271,7 @@ def test_rows_of_weight_zero_are_not_there(estimator, criterion):
     folds = [(np.flatnonzero(there), np.flatnonzero(~there))]
     by_folds = criterion if criterion != "auto" else "folds_likelihood"
     search.set_params(cv=folds, criterion=by_folds)
-    with pytest.raises(ValueError, match=r"Fold 0 .* with a target and a weight above"):
+    with pytest.raises(ValueError, match=r"Fold 0 .* with a target and a weight"):
         search.fit(rows, targets, sample_weight=there.astype(float))
 
 

@@ -2,7 +2,6 @@
 
 A class may have no row in the test part of a fold; and what the training part does not
 have cannot be learned there, unless it has relatives in a tree.
-A fold without any row that counts is refused.
 """
 
 from __future__ import annotations
@@ -18,18 +17,6 @@ from okl.trees.names import listed, plain
 
 # Names, or fold numbers, that are listed.
 _MOST = 5
-
-
-def check_rows(observed: Observed, folds: Folds) -> None:
-    """Raise ValueError if a fold has no rows that count to train on, or to test."""
-    for number, pair in enumerate(folds):
-        for rows, purpose in zip(pair, ("train on", "test"), strict=True):
-            if not len(observed.restrict(rows).counted()):
-                raise ValueError(
-                    f"Fold {number} of cv has no row to {purpose} with a target and a "
-                    "weight that is not zero. Use fewer folds, folds that hold some of "
-                    "these, or leave rows without targets out."
-                )
 
 
 def notes_of_classes(

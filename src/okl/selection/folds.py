@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from okl.problems import Observed
+
 N_FOLDS = 5
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -92,6 +94,18 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
                 f"rows have the numbers 0 to {len(y) - 1}. Pass folds of these rows."
             )
     return folds
+
+
+def refuse_empty(folds: Folds, observed: Observed) -> None:
+    """Raise ValueError if a fold has no rows that count to train on, or to test."""
+    for number, pair in enumerate(folds):
+        for rows, purpose in zip(pair, ("train on", "test"), strict=True):
+            if not len(observed.restrict(rows).counted()):
+                raise ValueError(
+                    f"Fold {number} of cv has no row to {purpose} with a target and a "
+                    "weight that is not zero. Use fewer folds, folds that hold some of "
+                    "these, or leave rows without targets out."
+                )
 
 
 def _pairs(folds: Iterable[Any]) -> list[Any]:

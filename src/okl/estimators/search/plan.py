@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 
-from okl.estimators.fold_notes import check_rows
 from okl.estimators.known_classes import structures_for
 from okl.estimators.scoring import check_scorer
 from okl.estimators.search.candidates import beyond, is_open
@@ -26,7 +25,7 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms
 from okl.estimators.training import check_kernel_per_output
 from okl.numerics.memory import memory_budget
-from okl.selection.folds import split
+from okl.selection.folds import refuse_empty, split
 
 
 def planned(
@@ -119,5 +118,5 @@ def _with_folds(
         random_state=model.random_state,
         metadata=of_splitter,
     )
-    check_rows(observed, folds)
+    refuse_empty(folds, observed)
     return replace(experiment, folds=folds, judge=experiment.judge.of_folds(folds))

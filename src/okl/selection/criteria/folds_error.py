@@ -22,7 +22,7 @@ from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative, Inverse
 from okl.selection.criteria.fold_checks import Names, check_outputs
 from okl.selection.criteria.projected_inverse import Part
-from okl.selection.folds import Folds
+from okl.selection.folds import Folds, refuse_empty
 
 
 class FoldsError(ClosedFormCriterion):
@@ -48,6 +48,7 @@ class FoldsError(ClosedFormCriterion):
         names: Names = None,
     ) -> None:
         super().__init__(observed, fit_intercept=fit_intercept)
+        refuse_empty(folds, observed)
         self._tests = _check_folds(folds, self.weights, names)
         self._rows = np.concatenate(self._tests)
         self.totals = self.weights[self._rows].sum(axis=0)
@@ -157,7 +158,7 @@ def _check_folds(
     Raises
     ------
     ValueError
-        If they do not, a fold holds out nothing, or leaves an output without a target.
+        If they do not, or a fold leaves an output without a target.
     """
     tests, n_samples = [], len(weights)
     counted = weights.max(axis=1) > 0
@@ -165,13 +166,12 @@ def _check_folds(
         seen = np.zeros(n_samples, dtype=int)
         np.add.at(seen, train, 1)
         np.add.at(seen, test, 1)
-        if not counted[test].any() or np.any(seen[counted] != 1):
+        if np.any(seen[counted] != 1):
             raise ValueError(
                 f"Fold {number} trains on {len(train)} of {n_samples} rows and tests "
-                f"{len(test)}, {np.sum(counted[test])} with a target and a weight "
-                "above zero; the error without refits needs folds that test some of "
-                "these, and train on all that they do not test. Use such folds, or the "
-                "likelihood of folds."
+                f"{len(test)}; the error without refits needs folds that train on all "
+                "rows that they do not test. Use such folds, or the likelihood of "
+                "folds."
             )
         check_outputs(number, np.flatnonzero(weights[train].sum(axis=0) == 0), names)
         tests.append(np.asarray(test))
