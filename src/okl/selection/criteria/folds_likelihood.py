@@ -33,7 +33,7 @@ eigenvalue of L reaches zero; then there is the value, of the fits as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -153,34 +153,28 @@ class FoldsLikelihood(Criterion):
         total, largest_gap, alphas = 0.0, 0.0, _alphas(alpha)
         n, m = self.observed.targets.shape
         with threads_for(float(n * m * max(n, m))):
-            for number, (train, test) in enumerate(self._folds):
-                fit = self._fit(number, operator, alphas, structure)
-                held_out = self.observed.restrict(test)
-                terms = fit.held_out(operator, train, test)
-                total += _loss(fit, held_out, terms)[0]
-                largest_gap = max(largest_gap, fit.gap)
+            for number in range(len(self._folds)):
+                judged = self._judged(number, operator, alphas, structure)
+                total += judged.loss
+                largest_gap = max(largest_gap, judged.fit.gap)
         return Value(total, largest_gap)
 
     def cold(self) -> FoldsLikelihood:
         """Return the same criterion, whose fits start from nothing."""
-        return FoldsLikelihood(
-            self.observed,
-            self._folds,
-            fit_intercept=self.fit_intercept,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            rtol=self.rtol,
-        )
+        fresh = copy(self)
+        fresh._starts = [None] * len(self._folds)
+        fresh._solved = [None] * len(self._folds)
+        return fresh
 
-    def _fit(
+    def _judged(
         self,
         number: int,
         operator: Operator,
         alphas: OutputAlphas,
         structure: Structure,
-    ) -> FoldFit:
-        """Fit to the training rows of a fold."""
-        train, _ = self._folds[number]
+    ) -> _Judged:
+        """Fit to the training rows of a fold, and judge the others."""
+        train, test = self._folds[number]
         fit = FoldFit.of(
             operator.restrict(train),
             alphas.weighted(self.observed.restrict(train)),
@@ -192,7 +186,10 @@ class FoldsLikelihood(Criterion):
             start=self._starts[number],
         )
         self._starts[number] = fit.start
-        return fit
+        terms = fit.held_out(operator, train, test)
+        scores = np.sum([term.predicted for term in terms], axis=0) + fit.intercept
+        loss, downhill = self.observed.restrict(test).loss_and_downhill(scores)
+        return _Judged(fit, terms, float(loss), -np.asarray(downhill))
 
     def _fold(
         self,
@@ -202,16 +199,12 @@ class FoldsLikelihood(Criterion):
         structure: Structure,
     ) -> _Fold:
         """Fit to the training rows of a fold, and differentiate its held-out loss."""
-        train, test = self._folds[number]
-        fit = self._fit(number, operator, alphas, structure)
-        held_out = self.observed.restrict(test)
-        terms = fit.held_out(operator, train, test)
-        value, g = _loss(fit, held_out, terms)
+        fit, terms, value, g = self._judged(number, operator, alphas, structure)
         of_dual = np.sum([term.of_dual(g) for term in terms], axis=0)
         s, self._solved[number] = Adjoint.of(fit).solve(
             of_dual, g.sum(axis=0), rtol=self.rtol, start=self._solved[number]
         )
-        rows = train, test, len(self.observed.targets)
+        rows = *self._folds[number], len(self.observed.targets)
         parts = [term.part(*rows, g, s) for term in terms]
         value += sum(part.correction for part in parts)
         if value < 0:
@@ -223,18 +216,27 @@ class FoldsLikelihood(Criterion):
         return _Fold(value, parts, fit.gap)
 
 
-def _loss(
-    fit: FoldFit, held_out: Observed, terms: Sequence[HeldOutTerm]
-) -> tuple[float, np.ndarray]:
-    """Return the loss of held-out rows and its derivative by their scores."""
-    predicted = np.sum([term.predicted for term in terms], axis=0)
-    value, downhill = held_out.loss_and_downhill(predicted + fit.intercept)
-    return float(value), -np.asarray(downhill)
-
-
 def _alphas(alpha: Any) -> OutputAlphas:
     several = np.ndim(alpha) == 1
     return OutputAlphas.of_each(alpha) if several else OutputAlphas(float(alpha))
+
+
+class _Judged(NamedTuple):
+    """A fit to a fold, and the loss of its held-out rows.
+
+    Attributes
+    ----------
+    fit : FoldFit
+    terms : list of HeldOutTerm
+    loss : float
+    slopes : array (n_test, n_outputs)
+        The derivative of the loss by the scores.
+    """
+
+    fit: FoldFit
+    terms: list[HeldOutTerm]
+    loss: float
+    slopes: np.ndarray
 
 
 class _Fold(NamedTuple):
