@@ -233,12 +233,14 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
     classes = np.asarray(classes)
     if tree is not None:
         check_class_tree(tree, "tree")
-    if isinstance(decision, str):
-        if decision not in DECISIONS:
-            raise ValueError(
-                f"decision must be one of {', '.join(map(repr, DECISIONS))}, or a cost "
-                f"matrix (n_classes, n_classes); got {decision!r}."
-            )
+    named, matrix = isinstance(decision, str), np.asarray(decision)
+    fits = decision in DECISIONS if named else matrix.ndim == 2
+    if not fits:
+        raise ValueError(
+            f"decision must be one of {', '.join(map(repr, DECISIONS))}, or a cost "
+            f"matrix (n_classes, n_classes); got {decision!r}."
+        )
+    if named:
         if decision == "accuracy":
             return ZeroOne(tree)
         if tree is None:
@@ -249,12 +251,6 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
             )
         columns = columns_of(tree, classes)
         return (PathLength if decision == "taxo" else ParentError)(tree, columns)
-    matrix = np.asarray(decision)
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"decision must be one of {', '.join(map(repr, DECISIONS))}, or a cost "
-            f"matrix (n_classes, n_classes); got {decision!r}."
-        )
     if matrix.shape != (len(classes), len(classes)):
         raise ValueError(
             f"The cost matrix has the shape {matrix.shape}, and {len(classes)} classes "
