@@ -42,11 +42,6 @@ class Asked:
     reject: float | None = None
     min_probability: float | None = None
 
-    @property
-    def nothing(self) -> bool:
-        """Whether there is no such option."""
-        return self == Asked()
-
 
 def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.DataFrame:
     """Return the columns of answers, and those of probabilities that are asked for.

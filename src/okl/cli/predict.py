@@ -68,7 +68,7 @@ def predict_table(
         unknown = [name for name in table if name not in known]
         if std:
             model.check_std()
-        if asked.nothing:
+        if asked == _NOTHING:
             predictions = model.predict(table, std=std)
         else:
             predictions = answer_table(model, table, asked)
