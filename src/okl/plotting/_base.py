@@ -63,7 +63,7 @@ class OutputDisplay(ABC):
             The display, drawn.
         """
         estimator = fitted_model(estimator, "output_kernel_")
-        L = _of_normalised_outputs(estimator)
+        L = of_normalised_outputs(estimator.output_kernel_, estimator)
         if output_names is None:
             output_names = output_names_of(estimator, len(L))
         return cls(L, output_names=output_names).plot(ax, **plot_params)
@@ -73,12 +73,11 @@ class OutputDisplay(ABC):
         """Draw on axes, and return the display."""
 
 
-def _of_normalised_outputs(estimator: Any) -> np.ndarray:
-    """Return the output kernel with the units of the outputs, if any, taken out.
+def of_normalised_outputs(L: np.ndarray, estimator: Any) -> np.ndarray:
+    """Return an output kernel with the units of the outputs, if any, taken out.
 
     What is zero up to rounding can then be told by the largest entry.
     """
-    L = estimator.output_kernel_
     # of an extension that of the new outputs alone is y_scale_
     own = getattr(estimator, "y_scale_", None)
     scale = getattr(estimator, "_scale_of_all", own)

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from okl.plotting._base import OutputDisplay
+from okl.plotting._base import OutputDisplay, of_normalised_outputs
 from okl.plotting._drawing import DIVERGING, axes_or_new
 from okl.plotting._fitted import fitted_model
 from okl.plotting._heat_map import (
@@ -203,9 +203,8 @@ class OutputKernelDisplay(OutputDisplay):
         if len(kernels) > 1:
             if output_names is None:
                 output_names = output_names_of(model, len(kernels[0]))
-            scale = getattr(model, "y_scale_", None)
-            unit = 1.0 if scale is None else np.outer(scale, scale)
-            panels = [cls(L / unit, output_names=output_names) for L in kernels]
+            each = [of_normalised_outputs(L, model) for L in kernels]
+            panels = [cls(L, output_names=output_names) for L in each]
             _draw_panels(panels, _titles(model), ax, **plot_params)
             return panels[0]
         display = super().from_estimator(
