@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.extmath import row_norms
 
-from okl.estimators.search.to_be_learned import is_auto, learns_one, marked
+from okl.estimators.search.to_be_learned import AUTO, is_auto, marked
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
@@ -103,19 +103,17 @@ def is_short_list(kernels: Any) -> bool:
     return isinstance(kernels, str) and kernels == SHORT_LIST
 
 
-def has_learnable(kernel: Any, kernels: Any) -> bool:
-    """Tell whether a kernel among those to try is to be learned."""
+def to_learn(kernel: Any, kernels: Any) -> list[Any]:
+    """Return what is to be learned first, of the kernels to try or of a list of terms.
+
+    It is ``"auto"``, also where nothing is named, or a `Learnable`.
+    """
+    if is_short_list(kernels):
+        return []
     if kernels is None:
-        return kernel is None or learns_one(kernel)
-    return not is_short_list(kernels) and any(map(learns_one, kernels))
-
-
-def named_kernels(kernel: Any, kernels: Any) -> list[Kernel]:
-    """Return the kernels of the user's own that are to be learned."""
-    every = kernel if kernels is None else kernels
-    every = every if isinstance(every, list | tuple) else [every]
-    found = [one.kernel for one in every if isinstance(one, Learnable)]
-    return [one for one in found if isinstance(one, Kernel)]
+        kernel = AUTO if kernel is None else kernel
+        kernels = kernel if isinstance(kernel, list | tuple) else [kernel]
+    return [one for one in kernels if is_auto(one) or isinstance(one, Learnable)]
 
 
 def is_open(kernel: Any, kernels: Any) -> bool:

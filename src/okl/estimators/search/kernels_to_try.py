@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from okl.estimators.search.candidates import candidates, has_learnable, named_kernels
+from okl.estimators.search.candidates import candidates, to_learn
 from okl.estimators.search.kernel_learning import KernelLearning, NothingToLearnError
 from okl.estimators.search.to_be_learned import is_auto
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import check_rows
-from okl.kernels import Constant, Learnable
+from okl.kernels import Constant, Kernel, Learnable
 
 
 class KernelsToTry(NamedTuple):
@@ -47,7 +47,9 @@ class KernelsToTry(NamedTuple):
         check_rows(X)
         given = model.kernel, model.kernels
         learning = unlearned = None
-        if has_learnable(*given):
+        asked = to_learn(*given)
+        own = [one for one in asked if not is_auto(one)]
+        if asked:
             try:
                 learning = KernelLearning.of(
                     X,
@@ -57,13 +59,16 @@ class KernelsToTry(NamedTuple):
                     constant=model._constant,
                     random_state=model.random_state,
                     budget=budget,
-                    named=named_kernels(*given),
+                    named=[o.kernel for o in own if isinstance(o.kernel, Kernel)],
                 )
             except NothingToLearnError as error:
-                named = _named(*given)
-                if named is not None:
+                # what no other kernel can stand for
+                needed = repr(own[0]) if own else None
+                if isinstance(model.kernel, list | tuple):
+                    needed = f"'auto', or a Learnable, in kernel={model.kernel!r}"
+                if needed is not None:
                     raise ValueError(
-                        f"{named} cannot be learned here: {error}. Name a kernel "
+                        f"{needed} cannot be learned here: {error}. Name a kernel "
                         "instead."
                     ) from error
                 if not issparse(X) or model.kernels is not None:
@@ -80,12 +85,3 @@ class KernelsToTry(NamedTuple):
                 for one in found
             ]
         return cls(found, learning, unlearned)
-
-
-def _named(kernel: Any, kernels: Any) -> str | None:
-    """Return what no other kernel can stand for, if it cannot be learned."""
-    if isinstance(kernel, list | tuple):
-        return f"'auto', or a Learnable, in kernel={kernel!r}"
-    every = [kernel] if kernels is None else kernels
-    named = [one for one in every if isinstance(one, Learnable) and not is_auto(one)]
-    return repr(named[0]) if named else None

@@ -23,13 +23,6 @@ def is_auto(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == AUTO
 
 
-def learns_one(kernel: Any) -> bool:
-    """Tell whether a kernel is to be learned, or one in a list is."""
-    if isinstance(kernel, list | tuple):
-        return any(map(learns_one, kernel))
-    return is_auto(kernel) or isinstance(kernel, Learnable)
-
-
 def marked(kernels: list[Any]) -> list[Any]:
     """Return a list of kernels as given, with a kernel in the place of ``"auto"``."""
     return [Learnable() if is_auto(kernel) else kernel for kernel in kernels]
