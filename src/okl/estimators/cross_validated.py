@@ -53,27 +53,27 @@ from okl.structures import Structure
 class CrossValidated(OutputKernelModel):
     """Base of the estimators that choose their alpha and structure."""
 
-    alpha_per_output: bool | str = False
+    alpha_per_output: bool | str
     _other_intercept: str | None = None
 
     def __init__(
         self,
-        kernel: Any = None,
-        structures: Any = "frobenius",
+        kernel: Any,
+        structures: Any,
         *,
-        kernels: Any = None,
-        alphas: int | Sequence[float] = 25,
-        eps: float | None = 1e-5,
-        cv: Any = None,
-        scoring: Any = None,
-        search: str = "staged",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        loss: str | Loss | None = "squared",
-        fit_intercept: bool | str = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        max_memory: float | None = None,
+        kernels: Any,
+        alphas: int | Sequence[float],
+        eps: float | None,
+        cv: Any,
+        scoring: Any,
+        search: str,
+        random_state: Any,
+        n_jobs: int | None,
+        loss: str | Loss | None,
+        fit_intercept: bool | str,
+        tol: float,
+        max_iter: int,
+        max_memory: float | None,
     ) -> None:
         self.kernel = kernel
         self.structures = structures

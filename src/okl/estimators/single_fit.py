@@ -31,16 +31,16 @@ class SingleFit(OutputKernelModel):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
-        structure: Any = "frobenius",
-        alpha: Any = 1.0,
+        kernel: Any,
+        structure: Any,
+        alpha: Any,
         *,
-        loss: str | Loss = "squared",
-        fit_intercept: bool = True,
-        solver: str | Solver = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        max_memory: float | None = None,
+        loss: str | Loss,
+        fit_intercept: bool,
+        solver: str | Solver,
+        tol: float,
+        max_iter: int,
+        max_memory: float | None,
     ) -> None:
         self.kernel = kernel
         self.structure = structure
