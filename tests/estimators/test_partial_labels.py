@@ -189,6 +189,9 @@ def test_codes_in_the_place_of_labels_are_told():
     model = OutputKernelClassifier("linear", Tree(tree), loss="softmax")
     with pytest.warns(UserWarning, match=r"labels 0 to 3 are inner nodes.*are codes"):
         cross_val_predict(model, X, numbers + 3, cv=2, method="predict_proba")
+    with pytest.warns(UserWarning, match="labels 0 to 3 are inner nodes") as said:
+        model.fit(X, numbers)
+    assert {one.filename for one in said} == {__file__}
     text = ClassTree.from_paths(["a/b", "a/c", "d/e", "d/f"])
     model.set_params(structure=Tree(text))
     with pytest.raises(ValueError, match=r"0 is not in the tree.*place of labels"):
