@@ -126,7 +126,8 @@ class Process:
     @cached_property
     def calibration(self) -> Calibration:
         """How large noise and signal are."""
-        return Calibration.of(self._left_out.without(self.filled), self.tasks)
+        left_out = self._left_out.without(self.filled)
+        return Calibration.of(left_out, self.tasks, self.units.scale)
 
     @cached_property
     def correlation(self) -> np.ndarray:

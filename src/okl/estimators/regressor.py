@@ -94,14 +94,16 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     y_mean_, y_scale_ : array (n_outputs,) or float
         What was subtracted from each output, and what it was divided by, before the
         fit; zeros and ones for ``normalize_y=False``. A constant output has a scale of
-        one.
+        one, and a constant task, one of a single row for instance, that of the others.
     noise_variance_ : array (n_outputs,) or float
         The variance of the noise of each output, in the units of the targets, with the
         squared loss. It is alpha times ``y_scale_**2``, to which an `okl.kernels.Row`
         adds the diagonal of ``residual_kernel_``, times the mean over rows of the
         squared residual of the row left out, divided by the variance that the model
         gives it: the estimate of leave-one-out likelihood. That of a target of weight
-        one. Computed when asked for, at the cost of the first standard deviations.
+        one. In long form a task of fewer than six rows is drawn to what the tasks have
+        in common, the more the less they differ. Computed when asked for, at the cost
+        of the first standard deviations.
     residual_covariance_ : array (n_outputs, n_outputs)
         The covariance of the noise of the outputs of a row; its diagonal is
         ``noise_variance_``, its correlations are those of the errors in rows left out,

@@ -33,7 +33,7 @@ class Units:
         What they are divided by afterwards.
     constant : array of bool (n_outputs,)
         The outputs of which rounding is all that is left after that. Their scale is
-        one, and normalised they are zero.
+        one, that of a task the one of all others; normalised they are zero.
     """
 
     mean: np.ndarray
@@ -62,7 +62,9 @@ class Units:
         (divided by the sum of the weights, so that weight two is the same as the row
         twice); without one, which leaves nothing to absorb a mean, zero and the root
         mean square. An output that is constant up to rounding, or without an intercept
-        zero, has a scale of one.
+        zero, has a scale of one. All tasks have one unit, in which a task that is
+        constant, of a single row for instance, has the root of the mean square about
+        the means of the others.
 
         Parameters
         ----------
@@ -99,7 +101,8 @@ class Units:
         constant = _largest(rest, tasks) <= CENTERING_ROUNDING * _EPS * largest
         rest *= rest
         size = unit * np.sqrt(average(rest))
-        return cls(unit * mean, np.where(constant, 1.0, size), constant)
+        size[constant] = 1.0 if tasks is None else _typical(size, total, ~constant)
+        return cls(unit * mean, size, constant)
 
     def normalised(
         self,
@@ -151,6 +154,15 @@ class Units:
         """Return standard deviations (n, n_outputs) in the units given."""
         outputs = COLUMNS if tasks is None else tasks
         return deviations * outputs.spread(self.scale)
+
+
+def _typical(size: np.ndarray, total: np.ndarray, varying: np.ndarray) -> float:
+    """Return the root mean square of sizes, by the weight of their rows; or one."""
+    if not np.any(varying):
+        return 1.0
+    largest = size[varying].max()  # by which squares are finite
+    squares = (size[varying] / largest) ** 2
+    return float(largest * np.sqrt(np.average(squares, weights=total[varying])))
 
 
 def _largest(rows: np.ndarray, tasks: Tasks | None) -> np.ndarray:

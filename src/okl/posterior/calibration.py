@@ -37,6 +37,7 @@ from scipy.stats import norm
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.numerics.memory import require_memory
 from okl.posterior.base import Posterior
+from okl.posterior.few_rows import with_that_of_others
 from okl.posterior.incomplete_rows import RowDistribution, shrunk
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
 
@@ -64,13 +65,25 @@ class Calibration:
     standardised: np.ndarray
 
     @classmethod
-    def of(cls, left_out: RowsLeftOut, tasks: Tasks | None = None) -> Calibration:
-        """Measure it on rows left out."""
+    def of(
+        cls,
+        left_out: RowsLeftOut,
+        tasks: Tasks | None = None,
+        scale: np.ndarray | None = None,
+    ) -> Calibration:
+        """Measure it on rows left out.
+
+        In long form, where targets of all tasks have one unit, tasks of few rows are
+        drawn to the others. ``scale`` (n_tasks,) is what they were divided by.
+        """
         outputs = COLUMNS if tasks is None else tasks
         rows = left_out.residuals / np.sqrt(left_out.variances)
         total = outputs.sums(np.isfinite(rows).astype(np.float64))
         factors = np.where(total > 0, outputs.sums(np.nan_to_num(rows**2)), 1.0)
         factors /= np.where(total > 0, total, 1.0)
+        if tasks is not None:
+            unit = left_out.noise * (1.0 if scale is None else scale**2)
+            factors = with_that_of_others(factors * unit, total) / unit
         spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
         return cls(factors, factors * left_out.noise, rows / spread)
 

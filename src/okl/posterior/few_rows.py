@@ -1,0 +1,89 @@
+r"""The noise of tasks of few rows, for which that of the other tasks speaks as well.
+
+Two residuals tell of a variance hardly more than its order of magnitude: where they
+happen to be small, intervals would be far too narrow. Say that the variances of tasks
+differ as nu s / chi^2_nu does, and that the estimate v_j of task j has n_j - 1 degrees
+of freedom (its intercept takes one). Then v_j / s has the F distribution with n_j - 1
+and nu degrees of freedom. The s and nu that make all v_j likeliest are what tasks have
+in common, and what task j is expected to have is
+
+.. math:: \frac{\nu s + (n_j - 1) v_j}{\nu + n_j - 1}.
+
+Where tasks differ much nu is small, and nothing is borrowed. All tasks have one unit.
+
+References
+----------
+Smyth (2004), Linear models and empirical Bayes methods for assessing differential
+expression in microarray experiments. Statistical Applications in Genetics and Molecular
+Biology 3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betaln, digamma
+
+# Rows from which on a task speaks for itself.
+ENOUGH = 6
+# Degrees of freedom that the others have together: at least and at most, and where the
+# search starts.
+_LEAST, _MOST = 0.1, 1e3
+_STARTS = (2.0, 30.0)
+
+
+def with_that_of_others(variances: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the variances of tasks, those of few rows drawn to what all have.
+
+    Parameters
+    ----------
+    variances : array (n_tasks,)
+        Measured in one unit, anything where there were no rows.
+    counts : array (n_tasks,)
+        The rows they were measured in.
+    """
+    freedom = np.maximum(counts - 1.0, 0.0)
+    told = (freedom > 0) & (variances > 0)
+    few = counts < ENOUGH
+    if not (np.any(few) and np.any(told)):
+        return variances
+    common, weight = _in_common(variances[told], freedom[told])
+    measured = np.where(freedom > 0, freedom * variances, 0.0)
+    drawn = (weight * common + measured) / (weight + freedom)
+    return np.where(few, drawn, variances)
+
+
+def _in_common(variances: np.ndarray, freedom: np.ndarray) -> tuple[float, float]:
+    """Return s and nu, the likeliest."""
+    logs = np.log(variances)
+    middle = np.average(logs, weights=freedom)
+    ratios = freedom * np.exp(logs - middle)
+
+    def unlikeliness(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return minus the log likelihood, and its slope."""
+        s, nu = np.exp(theta)
+        relative = ratios / (s * nu)
+        rest = freedom - (freedom + nu) * relative / (1 + relative)
+        spread = np.log1p(relative) + digamma(nu / 2) - digamma((freedom + nu) / 2)
+        terms = (
+            (freedom + nu) * np.log1p(relative)
+            + freedom * np.log(s * nu)
+            + 2 * betaln(freedom / 2, nu / 2)
+        )
+        slope = np.array([np.sum(rest), np.sum(nu * spread + rest)])
+        return float(np.sum(terms)) / 2, slope / 2
+
+    bounds = [(None, None), (np.log(_LEAST), np.log(_MOST))]
+    found = [
+        minimize(
+            unlikeliness,
+            [0.0, np.log(start)],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": 1e-15, "gtol": 1e-9},
+        )
+        for start in _STARTS
+    ]
+    s, nu = np.exp(min(found, key=lambda end: end.fun).x)
+    return float(s * np.exp(middle)), float(nu)

@@ -1,0 +1,65 @@
+"""Variances of tasks of few rows, drawn to what all tasks have."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import f
+
+from okl.posterior.few_rows import ENOUGH, _in_common, with_that_of_others
+
+
+def drawn(rng, n_tasks, nu, s=3.0):
+    """Return variances, what they were measured as, and in how many rows."""
+    counts = rng.integers(2, 12, n_tasks)
+    variances = np.full(n_tasks, s)
+    if np.isfinite(nu):
+        variances *= nu / rng.chisquare(nu, n_tasks)
+    measured = variances * rng.chisquare(counts - 1) / (counts - 1)
+    return variances, measured, counts
+
+
+@pytest.mark.parametrize("nu", [1.0, 5.0, np.inf])
+def test_they_are_nearer_to_the_truth(nu):
+    rng = np.random.default_rng(0)
+    variances, measured, counts = drawn(rng, 300, nu)
+    found = with_that_of_others(measured, counts)
+    few = counts < ENOUGH
+    assert_array_equal(found[~few], measured[~few])
+    before, after = (
+        np.mean(np.log(v[few] / variances[few]) ** 2) for v in (measured, found)
+    )
+    assert after < {1.0: 0.7, 5.0: 0.4, np.inf: 0.05}[nu] * before
+
+
+def test_what_is_in_common_is_likeliest():
+    rng = np.random.default_rng(1)
+    _, measured, counts = drawn(rng, 400, 4.0)
+    s, nu = _in_common(measured, counts - 1.0)
+
+    def likelihood(s, nu):
+        return np.sum(f.logpdf(measured / s, counts - 1, nu) - np.log(s))
+
+    best = likelihood(s, nu)
+    for other in ((1.01 * s, nu), (0.99 * s, nu), (s, 1.05 * nu), (s, 0.95 * nu)):
+        assert likelihood(*other) < best
+    assert_allclose([s, nu], [3.0, 4.0], rtol=0.3)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-3, 1e200])
+def test_the_unit_does_not_matter(unit):
+    _, measured, counts = drawn(np.random.default_rng(2), 20, 5.0)
+    one = with_that_of_others(measured, counts)
+    assert_allclose(with_that_of_others(measured * unit, counts) / unit, one, rtol=1e-6)
+
+
+def test_what_little_there_is_to_tell_of():
+    alone = np.array([4.0, 9.0])
+    # nothing was measured, or enough of everything
+    assert_array_equal(with_that_of_others(alone, np.array([1, 0])), alone)
+    assert_array_equal(with_that_of_others(alone, np.array([6, 7])), alone)
+    # one task tells of itself, and of those that tell nothing
+    assert_allclose(with_that_of_others(alone, np.array([1, 3])), [9.0, 9.0])
+    # two rows that are alike by chance are not exact; a task of many may be
+    found = with_that_of_others(np.array([0.0, 4.0, 4.0, 0.0]), np.array([2, 9, 9, 9]))
+    assert 2.0 < found[0] < 4.0
+    assert_array_equal(found[1:], [4.0, 4.0, 0.0])
