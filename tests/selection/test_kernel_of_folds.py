@@ -14,7 +14,12 @@ from okl.parameters import HyperparameterSpace
 from okl.problems import Observed
 from okl.selection import kernel_of_folds as recipe
 from okl.selection.criteria import FoldsLikelihood
-from okl.selection.linear_plus import mean
+from okl.selection.linear_plus import (
+    first_kernel,
+    mean,
+    with_laplacian,
+    with_widths,
+)
 from okl.selection.standard_rows import StandardRows
 
 N = 60
@@ -67,13 +72,17 @@ def test_columns_that_do_nothing_have_large_widths(monkeypatch):
     assert better > 2.0 + recipe._CLEAR
 
 
-@pytest.mark.parametrize(("more", "searches"), [(-0.01, 3), (0.01, 5)])
+@pytest.mark.parametrize(
+    ("more", "again", "searches"),
+    [(-0.01, -0.01, 4), (-0.01, 0.01, 6), (0.01, -0.01, 5)],
+)
 @pytest.mark.parametrize(
     ("n_noise", "asked"), [(0, 0.25), (3, 1.0), (19, 5.0), (98, 17.5)]
 )
-def test_widths_have_to_gain_something_each(more, searches, n_noise, asked):
+def test_widths_have_to_gain_something_each(more, again, searches, n_noise, asked):
     rows, _ = rows_of(n_noise)
-    values = iter([40.0, 41.0, 40.0 - asked - more, 1.0, 1.0])
+    tries = [40.0 - asked - one for one in ((more,) if more > 0 else (more, again))]
+    values = iter([40.0, 41.0, *tries, 1.0, 1.0])
     learned = []
 
     def learn(self, start, criterion, max_iter):
@@ -89,6 +98,33 @@ def test_a_few_of_many_columns_are_found():
     rows, _ = rows_of(78, slope=20.0, n=120)
     for one in parts(recipe.kernel_of_folds(rows, halves(120))):
         assert np.max(widths(one)[:2]) < np.median(widths(one)[2:])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_of_many_columns_are_found_where_classes_are_linear_in_them(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(100, 60))
+    labels = (Z[:, 0] > Z[:, 1]).astype(int)
+    observed = Observed(np.eye(2)[labels], Softmax())
+    rows = StandardRows(Z, observed, True, None)
+    for one in parts(recipe.kernel_of_folds(rows, halves(100))):
+        assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
+
+
+def test_widths_of_a_kernel_that_has_no_weight_begin_again():
+    rows, _ = rows_of(3)
+    # the Laplacian kernel stays where it was, and again is as good as the other one
+    values = iter([40.0, 41.0, 20.0, 20.0, 41.0, 19.0])
+    started = []
+
+    def learn(self, start, criterion, max_iter):
+        started.append(start)
+        return SimpleNamespace(kernel=start, value=next(values))
+
+    spy = type("Spy", (StandardRows,), {"learned": learn})
+    recipe.kernel_of_folds(spy(rows.Z, rows.observed, True, None), FOLDS)
+    first = with_widths(with_laplacian(first_kernel(5), 5), rows.Z)
+    assert_allclose(started[-1](rows.Z), first(rows.Z))
 
 
 def test_widths_that_do_not_pay_are_not_kept():

@@ -14,6 +14,10 @@ what chance hardly ever gives refuses widths on many sets where they are better;
 they are not they do little harm. The loss of classes is minus a log likelihood; where
 all of it is less than is asked, widths are not tried.
 
+Where few columns of many matter, with one width for all the linear part may take all
+the weight: none is left for the other kernel, and then its widths have no slope. So
+widths that do not pay from there are learned once more from where the search began.
+
 There may be a second minimum where there are few rows, a nearly linear kernel. To
 search for it does not pay on most sets (docs/reproductions/class_peers.md).
 """
@@ -68,17 +72,31 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
     def learned(start: Kernel, max_iter: int = _ITERATIONS) -> Learned:
         return rows.learned(start, criterion, max_iter)
 
-    found = [learned(first_kernel(d))]
+    first = first_kernel(d)
+    found, begun = [learned(first)], [first]
     if n**2 * d <= MOST_DISTANCES:
         found.append(learned(with_laplacian(found[0].kernel, d)))
+        begun.append(with_laplacian(first, d))
     best = min(found, key=_value)
     gain = partial(_gain, rows.observed, best.value)
     asked = min(_EACH * (d - 1), _ALL)
+
+    def pays(one: Learned) -> bool:
+        return gain(one.value) > asked
+
+    def widened(start: Kernel, max_iter: int = _ITERATIONS) -> Learned:
+        return learned(with_widths(start, rows.Z), max_iter)
+
     if 1 < d <= MOST_WIDTHS and gain(0.0) > asked:
-        tried = learned(with_widths(best.kernel, rows.Z), _TRIED)
-        if gain(tried.value) > asked:
-            found = [learned(with_widths(one.kernel, rows.Z)) for one in found]
-            best = min(found, key=_value)
+        if pays(widened(best.kernel, _TRIED)):
+            found = [widened(one.kernel) for one in found]
+            found = [
+                one if pays(one) else min(one, widened(start), key=_value)
+                for one, start in zip(found, begun, strict=True)
+            ]
+        elif pays(widened(first, _TRIED)):
+            found = [widened(start) for start in begun]
+        best = min(found, key=_value)
     if len(found) == 1:
         return best.kernel
     both = mean(*(one.kernel for one in found))
