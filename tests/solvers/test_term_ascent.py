@@ -17,7 +17,6 @@ from okl.problems import Inputs, formulate
 from okl.solvers import AugmentedLagrangian, Request
 from okl.solvers.kinks import polishing
 from okl.solvers.predictor import active_system
-from okl.solvers.terms import term_point
 from okl.solvers.terms.proximal_points import Centred
 from okl.solvers.terms.term_point import Answering, TermPoint
 from okl.structures import Cluster, Identity, Sparse, TraceBall
@@ -135,20 +134,6 @@ def test_the_answer_of_some_entries(structures, n_entries):
     assert_allclose(block @ change[rows, outputs], image[rows, outputs], rtol=1e-9)
     assert_allclose(block, block.T, rtol=1e-12)
     assert np.linalg.eigvalsh(block)[0] > -1e-10 * np.linalg.eigvalsh(block)[-1]
-
-
-def test_of_many_outputs_no_second_derivative_is_written_out(monkeypatch):
-    problem = two_kernels(SquaredHinge())
-    n, m = problem.targets.shape
-    point = TermPoint.at(problem, np.random.default_rng(1).normal(size=(n, m)))
-    joint = Answering(problem, point)
-    expected = joint.block(*np.nonzero(point.dual > 0))
-    assert "_second" in vars(joint)
-    monkeypatch.setattr(term_point, "_MOST_OUTPUTS", m - 1)
-    joint = Answering(problem, point)
-    block = joint.block(*np.nonzero(point.dual > 0))
-    assert "_second" not in vars(joint)
-    assert_allclose(block, expected, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("loss", [Hinge(), Quantile(0.9)], ids=lambda one: one.name)

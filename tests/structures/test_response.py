@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.numerics.arrays import symmetric
+from okl.optimization import second_derivative
 from okl.optimization.near_sparse import nearest_sparse
+from okl.optimization.second_derivative import Followed
 from okl.solvers.terms.proximal_points import Centred
 from tests.instances import STRUCTURES
 from tests.samples import psd
@@ -57,6 +59,36 @@ def test_its_derivatives(case):
     assert_allclose(slope, np.sum(here.output_kernel * change), rtol=1e-6)
     moved = (ahead.output_kernel - back.output_kernel) / (2 * step)
     assert_allclose(here.derivative(change), moved, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_entries", [3, 25])
+@pytest.mark.parametrize("case", CASES)
+def test_its_derivatives_between_entries(case, n_entries):
+    # M by the change of L for each symmetric part of p_i e_t'
+    respond, _ = response_of(case)
+    rng = np.random.default_rng(14)
+    rows, outputs = rng.normal(size=(n_entries, M)), rng.integers(M, size=n_entries)
+    derivative = respond(psd(M, 12)).derivative
+    changes = np.zeros((n_entries, M, M))
+    changes[np.arange(n_entries), :, outputs] = rows
+    changes = (changes + changes.transpose(0, 2, 1)) / 2
+    moved = np.array([derivative(change) for change in changes])
+    expected = np.einsum("iab,jab->ij", changes, moved)
+    found = derivative.between(rows, outputs)
+    assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_no_more_than_so_many_outputs_are_written_out(monkeypatch):
+    rng = np.random.default_rng(15)
+    rows, outputs = rng.normal(size=(30, M)), rng.integers(M, size=30)
+    L = psd(M, 16)
+    derivative = Followed(lambda change: L @ change @ L, L)
+    expected = derivative.between(rows, outputs)
+    monkeypatch.setattr(second_derivative, "_MOST_OUTPUTS", M - 1)
+    fresh = Followed(derivative.follow, L)
+    assert_allclose(fresh.between(rows, outputs), expected, rtol=1e-10, atol=1e-10)
+    assert "_of_units" in vars(derivative)
+    assert "_of_units" not in vars(fresh)
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1e-1])

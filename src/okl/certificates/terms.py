@@ -10,6 +10,7 @@ So matrices (m, m) become one for each term, stacked (n_terms, m, m); all else s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -156,9 +157,7 @@ class StructureTerms(Structure):
         return Response(
             sum(one.value for one in found),
             xp.stack([one.output_kernel for one in found]),
-            lambda change: xp.stack(
-                [one.derivative(change[q, ...]) for q, one in enumerate(found)]
-            ),
+            SecondDerivatives(tuple(one.derivative for one in found)),
         )
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
@@ -198,3 +197,24 @@ class StructureTerms(Structure):
         xp = namespace(matrix)
         pairs = enumerate(self.structures)
         return xp.stack([s.update(matrix[q, ...], tol=tol) for q, s in pairs])
+
+
+@dataclass(frozen=True)
+class SecondDerivatives:
+    """How the L_q of several terms follow their S_q.
+
+    As that of one, for arrays with a first axis more.
+    """
+
+    terms: tuple[Any, ...]
+
+    def __call__(self, change: Array) -> Array:
+        """Return the change of each L_q."""
+        found = [one(change[q, ...]) for q, one in enumerate(self.terms)]
+        return namespace(change).stack(found)
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return the sum of the M."""
+        return sum(
+            one.between(rows[q, ...], outputs) for q, one in enumerate(self.terms)
+        )

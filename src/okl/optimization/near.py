@@ -11,18 +11,15 @@ L moves with Z follows from divided differences of g, less what keeps the sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace, symmetric
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.optimization.crossing import crossing
-from okl.optimization.interior import Interior
+from okl.optimization.interior import Interior, reflect, reflect_columns
+from okl.optimization.second_derivative import Divided, SecondDerivative, Zero
 
 # Newton's method for the cubic equations: it is monotone from the right of the root.
 _NEWTON_STEPS = 100
-# Eigenvalues nearer than this, in machine epsilons of the largest, are taken for equal.
-_EQUAL = 1e3
 
 
 class Near(NamedTuple):
@@ -30,17 +27,21 @@ class Near(NamedTuple):
 
     output_kernel: Array  # L (m, m)
     penalty: float  # R(L)
-    derivative: Callable[[Array], Array]  # from a change of Z to that of L
+    derivative: SecondDerivative  # from a change of Z to that of L
 
 
 def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
     """Return L, where R(L) = eps tr L^-1 / 2, given symmetric Z (m, m) and w > 0.
 
-    The bounds and eps are those allowed; no direction is set apart.
+    The bounds and eps are those allowed. A direction 1 that is set apart has its own
+    eigenvalue, whatever Z.
     """
-    xp = namespace(matrix)
+    xp, m = namespace(matrix), matrix.shape[0]
+    average = xp.zeros_like(matrix)
+    if allowed.mean is not None:
+        average, matrix = average + allowed.mean / m, reflect(matrix)[1:, 1:]
     if matrix.shape[0] == 0:
-        return Near(matrix, 0.0, lambda change: change)
+        return Near(average, 0.0, Zero())
     values, vectors = eigh(symmetric(matrix))
     found = _within(values, allowed, weight)
 
@@ -56,30 +57,16 @@ def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
         shift = crossing(excess, 0.0, high)
         found = _within(values - shift, allowed, weight)
 
-    @cache  # a line search asks for L alone
-    def quotients() -> tuple[Array, Array, float]:
-        slopes = _slopes(found, values - shift, allowed, weight)
-        rows, columns = values[:, None], values[None, :]
-        close = _EQUAL * epsilon(values) * xp.max(xp.abs(values))
-        apart = xp.abs(rows - columns) > close
-        differences = xp.where(apart, rows - columns, xp.ones_like(rows))
-        equal = xp.minimum(slopes[:, None], slopes[None, :])
-        ratios = (found[:, None] - found[None, :]) / differences
-        return xp.where(apart, ratios, equal), slopes, float(xp.sum(slopes))
-
-    def derivative(change: Array) -> Array:
-        divided, slopes, total = quotients()
-        inside = vectors.T @ change @ vectors
-        moved = divided * inside
-        if shared and total > 0:
-            kept = float(xp.sum(slopes * xp.linalg.diagonal(inside))) / total
-            identity = xp.eye(values.shape[0], dtype=values.dtype)
-            moved = moved - identity * (kept * slopes)
-        return vectors @ moved @ vectors.T
-
+    if allowed.mean is not None:
+        none = xp.zeros((1, m - 1), dtype=vectors.dtype)
+        vectors = reflect_columns(xp.concat([none, vectors]).T).T
+    slopes = _slopes(found, values - shift, allowed, weight)
     eps = allowed.inverse
-    penalty = eps / 2 * float(xp.sum(1 / found)) if eps > 0 else 0.0
-    return Near(symmetric((vectors * found) @ vectors.T), penalty, derivative)
+    return Near(
+        average + symmetric((vectors * found) @ vectors.T),
+        eps / 2 * float(xp.sum(1 / found)) if eps > 0 else 0.0,
+        Divided(vectors, values, found, slopes, shared),
+    )
 
 
 def _within(values: Array, allowed: Interior, weight: float) -> Array:

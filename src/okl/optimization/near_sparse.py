@@ -11,8 +11,6 @@ that is small: a barrier, which is lowered on the way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.interior import Interior
@@ -20,6 +18,7 @@ from okl.optimization.near import Near, nearest
 from okl.optimization.newton import newton
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Decomposed
+from okl.optimization.second_derivative import Followed
 from okl.optimization.smooth import Quadratic
 
 # The first barrier, as a part of the largest eigenvalue squared: next to the boundary
@@ -68,9 +67,7 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near
     return Near(best, held.value(iterate), _following(iterate.kernel, weight, held))
 
 
-def _following(
-    kernel: Decomposed, weight: float, penalty: Orthant
-) -> Callable[[Array], Array]:
+def _following(kernel: Decomposed, weight: float, penalty: Orthant) -> Followed:
     """Return how L follows Z, entry by entry but for those that are zero."""
     values, vectors, matrix = kernel
     assert matrix is not None
@@ -90,4 +87,4 @@ def _following(
             )
         )
 
-    return derivative
+    return Followed(derivative, matrix)

@@ -17,7 +17,6 @@ never data.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy as np
 from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.optimization.near import Near
 from okl.optimization.regions import Region
+from okl.optimization.second_derivative import SecondDerivative
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.structures.named_outputs import NamedOutputs
@@ -86,13 +86,13 @@ class Response(NamedTuple):
         R*(S).
     output_kernel : array (m, m)
         The best L, argmax <S, L> - R(L), which is the gradient of R*.
-    derivative : callable
-        From a change of S to that of L, both symmetric: the second derivative of R*.
+    derivative : SecondDerivative
+        That of R*: from a change of S to that of L.
     """
 
     value: float
     output_kernel: Array
-    derivative: Callable[[Array], Array]
+    derivative: SecondDerivative
 
 
 class Structure(NamedOutputs, OwnKernels, ABC):

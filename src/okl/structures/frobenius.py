@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from okl.numerics.arrays import Array, eigh, inner, namespace
 from okl.optimization.regions import Free
+from okl.optimization.second_derivative import Unity
 from okl.structures.base import Response, Structure
 
 
@@ -33,7 +34,7 @@ class Frobenius(Structure):
 
     def response(self, matrix: Array) -> Response:
         """Return R*(S); the best L is S."""
-        return Response(self.conjugate(matrix), matrix, lambda change: change)
+        return Response(self.conjugate(matrix), matrix, Unity())
 
     def region(self, n_outputs: int) -> Free:
         """Return that of all PSD matrices."""

@@ -115,15 +115,7 @@ class SpectralSet(Structure):
 
     def near(self, matrix: Array, weight: float) -> Near:
         """Return the L near Z."""
-        allowed = self.region(matrix.shape[0])
-        if allowed.mean is None:
-            return nearest(matrix, weight, allowed)
-        best, penalty, follow = nearest(reflect(matrix)[1:, 1:], weight, allowed)
-        return Near(
-            _whole(best, allowed.mean),
-            penalty,
-            lambda change: _whole(follow(reflect(change)[1:, 1:]), 0.0),
-        )
+        return nearest(matrix, weight, self.region(matrix.shape[0]))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L with eigenvalues clip(z sqrt(p_i + eps), lower, upper)."""

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from okl.certificates.terms import StructureTerms
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
+from okl.optimization.second_derivative import Multiple
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
@@ -130,7 +131,7 @@ class Centred(Structure):
         best, penalty, follow = self.structure.near(centre + matrix / weight, weight)
         away = best - centre
         value = inner(matrix, best) - penalty - weight / 2 * inner(away, away)
-        return Response(value, best, lambda change: follow(change) / weight)
+        return Response(value, best, Multiple(follow, 1 / weight))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Refuse: no solver of these rounds asks for it."""

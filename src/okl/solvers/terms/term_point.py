@@ -17,9 +17,6 @@ from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
 from okl.structures.base import Response
 
-# Up to so many outputs the second derivatives of R_q* are written out.
-_MOST_OUTPUTS = 50
-
 
 @dataclass(frozen=True)
 class TermPoint:
@@ -100,7 +97,6 @@ class Answering(JointSum):
         operator: Any = problem.operator
         super().__init__(operator, point.kernel)
         self._point = point
-        self._n_asked = 0
 
     def __matmul__(self, change: Array) -> Array:
         """Return sum_q K_q (D L_q + C dL_q)."""
@@ -115,67 +111,14 @@ class Answering(JointSum):
         )
 
     def block(self, rows: Array, outputs: Any) -> Array:
-        """Return the part of J + M of some entries (k, k).
-
-        M is found by how the L_q answer to a change of each entry of C; and once more
-        entries were asked for than L_q has, by how they answer to each of these, which
-        is kept.
-        """
+        """Return the part of J + M of some entries (k, k)."""
         block = super().block(rows, outputs)
         if rows.shape[0] == 0:
             return block
-        outputs = outputs + namespace(block).zeros_like(rows)
-        self._n_asked += rows.shape[0]
-        m = self._point.grams.shape[1]
-        written_out = m <= _MOST_OUTPUTS and m * (m + 1) // 2 <= self._n_asked
-        find = self._answers_written_out if written_out else self._answers_one_by_one
-        return block + symmetric(find(rows, outputs))
-
-    def _answers_one_by_one(self, rows: Array, outputs: Array) -> Array:
-        point, xp = self._point, namespace(self._point.grams)
-        own = [xp.take(product, rows, axis=0) for product in point.products]
-        answers = []
-        for entry in range(rows.shape[0]):
-            output = int(outputs[entry])
-            change = xp.zeros_like(point.grams)
-            for q, product in enumerate(own):
-                change[q, :, output] = product[entry, :]
-            change = (change + xp.matrix_transpose(change)) / 2
-            moved = point.response.derivative(change)
-            parts = (
-                xp.sum(product * xp.take(moved[q, ...].T, outputs, axis=0), axis=1)
-                for q, product in enumerate(own)
-            )
-            answers.append(sum(parts))
-        return xp.stack(answers, axis=1)
-
-    def _answers_written_out(self, rows: Array, outputs: Array) -> Array:
-        point, xp = self._point, namespace(self._point.grams)
-        groups = [rows[outputs == output] for output in range(point.grams.shape[1])]
-        answer = 0.0
-        for product, second in zip(point.products, self._second, strict=True):
-            # an entry of C in an output changes the row and column of this output
-            own = [xp.take(product, group, axis=0) for group in groups]
-            half = [xp.tensordot(p, second[j, ...], axes=1) for j, p in enumerate(own)]
-            half = xp.concat(half, axis=0)
-            whole = [half[:, j, :] @ p.T for j, p in enumerate(own)]
-            answer = answer + xp.concat(whole, axis=1)
-        back = xp.argsort(xp.argsort(outputs, stable=True))
-        return xp.take(xp.take(answer, back, axis=0), back, axis=1)
-
-    @cached_property
-    def _second(self) -> list[Array]:
-        """How each L_q answers to an entry of S_q, or mirrored (m, m, m, m)."""
-        point, xp = self._point, namespace(self._point.grams)
-        n_terms, m, _ = point.grams.shape
-        identity = xp.eye(m, dtype=point.grams.dtype)
-        second = xp.empty((n_terms, m, m, m, m), dtype=identity.dtype)
-        for d in range(m):
-            for e in range(d + 1):
-                unit = symmetric(identity[:, d][:, None] * identity[e, :])
-                moved = point.response.derivative(xp.stack([unit] * n_terms))
-                second[:, d, e, ...] = second[:, e, d, ...] = moved
-        return [second[q, ...] for q in range(n_terms)]
+        point, xp = self._point, namespace(block)
+        own = xp.stack([xp.take(product, rows, axis=0) for product in point.products])
+        outputs = outputs + xp.zeros_like(rows)
+        return block + symmetric(point.response.derivative.between(own, outputs))
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:

@@ -1,0 +1,211 @@
+r"""How the best L follows S: the second derivative of a conjugate R*.
+
+It is a linear map from a change of S to that of L, both symmetric (m, m). A change of
+one dual variable, of an entry i in output t_i, changes S by the symmetric part of
+p_i e_{t_i}', where p_i is a row of K C: so
+
+.. math:: M_{ij} = \langle \operatorname{sym}(p_i e_{t_i}'),
+          \mathrm{d}L(\operatorname{sym}(p_j e_{t_j}')) \rangle
+
+is how much the prediction of entry i answers to the dual variable j, by L alone. It is
+found from what is known of the map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from okl.numerics.arrays import Array, epsilon, namespace, symmetric
+
+# Eigenvalues nearer than this, in machine epsilons of the largest, are taken for equal.
+_EQUAL = 1e3
+# Numbers that are multiplied at once.
+_ENTRIES = 2**22
+# Up to so many outputs the map is written out, an array (m, m, m, m).
+_MOST_OUTPUTS = 50
+
+
+class SecondDerivative(Protocol):
+    """From a change of S to that of L."""
+
+    def __call__(self, change: Array) -> Array:
+        """Return the change of L, given a symmetric one of S."""
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return M (k, k) of k entries.
+
+        Parameters
+        ----------
+        rows : array (k, m)
+            The p_i.
+        outputs : array of int (k,)
+            The t_i.
+        """
+
+
+class Zero:
+    """L does not change."""
+
+    def __call__(self, change: Array) -> Array:
+        """Return zeros."""
+        return namespace(change).zeros_like(change)
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return zeros."""
+        return namespace(rows).zeros((rows.shape[0],) * 2, dtype=rows.dtype)
+
+
+class Unity:
+    """L changes as S does."""
+
+    def __call__(self, change: Array) -> Array:
+        """Return the change of S."""
+        return change
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return (<p_i, p_j> [t_i = t_j] + p_i[t_j] p_j[t_i]) / 2."""
+        xp = namespace(rows)
+        crossed = xp.take(rows, outputs, axis=1)
+        same = xp.astype(outputs[:, None] == outputs[None, :], rows.dtype)
+        return (same * (rows @ rows.T) + crossed * crossed.T) / 2
+
+
+@dataclass(frozen=True)
+class Divided:
+    """That of an increasing function of the eigenvalues of S, which may share a budget.
+
+    In the eigenbasis of S a change is multiplied by divided differences of the
+    function. Where eigenvalues share a budget they move together, so that their sum
+    remains.
+    """
+
+    vectors: Array  # (m, k), those of S that L follows
+    values: Array  # eigenvalues of S (k,)
+    found: Array  # those of L
+    slopes: Array  # the derivatives of one by the other
+    shared: bool
+
+    def __call__(self, change: Array) -> Array:
+        """Return the change of L, given that of S."""
+        xp = namespace(change)
+        inside = self.vectors.T @ change @ self.vectors
+        moved = self._quotients * inside
+        total = self._total
+        if total > 0:
+            kept = float(xp.sum(self.slopes * xp.linalg.diagonal(inside))) / total
+            identity = xp.eye(self.values.shape[0], dtype=change.dtype)
+            moved = moved - identity * (kept * self.slopes)
+        return self.vectors @ moved @ self.vectors.T
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return M, the sum over pairs of eigenvectors that L follows.
+
+        These are few where L has few different eigenvalues.
+        """
+        xp, k = namespace(rows), rows.shape[0]
+        left = self.vectors.T @ rows.T
+        right = xp.take(self.vectors, outputs, axis=0).T
+        # a pair of two stands for its mirror image as well
+        weights = xp.triu(self._quotients) + xp.triu(self._quotients, k=1)
+        counted = weights > epsilon(rows) * xp.max(weights)
+        pairs, roots = xp.nonzero(counted), xp.sqrt(weights[counted]) / 2
+        total = xp.zeros((k, k), dtype=rows.dtype)
+        width = max(_ENTRIES // k, 1)
+        for begin in range(0, roots.shape[0], width):
+            some = slice(begin, begin + width)
+            a, b = (numbers[some] for numbers in pairs)
+            both = xp.take(left, a, axis=0) * xp.take(right, b, axis=0)
+            both += xp.take(left, b, axis=0) * xp.take(right, a, axis=0)
+            both *= roots[some][:, None]
+            total += both.T @ both
+        if self._total > 0:
+            along = self.slopes @ (left * right)
+            total -= along[:, None] * (along / self._total)
+        return total
+
+    @cached_property
+    def _quotients(self) -> Array:
+        xp, values, found = namespace(self.values), self.values, self.found
+        rows, columns = values[:, None], values[None, :]
+        close = _EQUAL * epsilon(values) * xp.max(xp.abs(values))
+        apart = xp.abs(rows - columns) > close
+        differences = xp.where(apart, rows - columns, xp.ones_like(rows))
+        equal = xp.minimum(self.slopes[:, None], self.slopes[None, :])
+        ratios = (found[:, None] - found[None, :]) / differences
+        return xp.where(apart, ratios, equal)
+
+    @cached_property
+    def _total(self) -> float:
+        """The sum of the slopes; zero where eigenvalues do not share a budget."""
+        return float(namespace(self.slopes).sum(self.slopes)) if self.shared else 0.0
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """A multiple of another."""
+
+    one: SecondDerivative
+    factor: float
+
+    def __call__(self, change: Array) -> Array:
+        """Return the multiple."""
+        return self.factor * self.one(change)
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return the multiple."""
+        return self.factor * self.one.between(rows, outputs)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """One of which nothing is known but how to evaluate it."""
+
+    follow: Callable[[Array], Array]
+    like: Array  # an L (m, m)
+
+    def __call__(self, change: Array) -> Array:
+        """Return the change of L."""
+        return self.follow(change)
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return M, by how L follows each entry of S, or each p_i e_ti' if fewer."""
+        m = rows.shape[1]
+        if m <= _MOST_OUTPUTS and m * (m + 1) // 2 <= rows.shape[0]:
+            return self._by_entries(rows, outputs)
+        xp = namespace(rows)
+        answers = []
+        for entry in range(rows.shape[0]):
+            change = xp.zeros((m, m), dtype=rows.dtype)
+            change[:, int(outputs[entry])] = rows[entry, :]
+            moved = self.follow(symmetric(change))
+            answers.append(xp.sum(rows * xp.take(moved, outputs, axis=0), axis=1))
+        return xp.stack(answers, axis=1)
+
+    def _by_entries(self, rows: Array, outputs: Array) -> Array:
+        xp = namespace(rows)
+        # an entry of an output changes the row and column of this output in S
+        groups = [rows[outputs == output, :] for output in range(rows.shape[1])]
+        half = [
+            xp.tensordot(own, self._of_units[output, ...], axes=1)
+            for output, own in enumerate(groups)
+        ]
+        half = xp.concat(half, axis=0)
+        whole = [half[:, output, :] @ own.T for output, own in enumerate(groups)]
+        back = xp.argsort(xp.argsort(outputs, stable=True))
+        found = xp.concat(whole, axis=1)
+        return xp.take(xp.take(found, back, axis=0), back, axis=1)
+
+    @cached_property
+    def _of_units(self) -> Array:
+        """How L changes with an entry of S and its mirror image (m, m, m, m)."""
+        xp, m = namespace(self.like), self.like.shape[0]
+        identity = xp.eye(m, dtype=self.like.dtype)
+        found = xp.empty((m, m, m, m), dtype=identity.dtype)
+        for d in range(m):
+            for e in range(d + 1):
+                unit = symmetric(identity[:, d][:, None] * identity[e, :])
+                found[d, e, ...] = found[e, d, ...] = self.follow(unit)
+        return found
