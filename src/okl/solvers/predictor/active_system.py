@@ -34,8 +34,8 @@ from okl.solvers.predictor.woodbury import small_solver
 # Systems up to this size are factorised.
 DIRECT = 3000
 # Up to this size where conjugate gradients are quick, where the diagonal of J times the
-# curvature is at most so many alphas.
-_MILD, _ALPHAS = 1000, 30.0
+# curvature is at most so many alphas; or up to the work of so many of their products.
+_MILD, _ALPHAS, _PRODUCTS = 1000, 30.0, 10
 # Of larger ones conjugate gradients may take so many products: with steps that are not
 # close enough Newton's method takes hundreds of short ones at a small alpha.
 _MOST_PRODUCTS = 1000
@@ -84,9 +84,12 @@ class ActiveSystem:
         Its columns have the given sums if there is an intercept, and entries to take
         them. ``rtol`` is the relative residual of conjugate gradients.
         """
-        mild = self._steepest <= _ALPHAS * self.alpha  # conjugate gradients are quick
-        size, most = self._n_equations, _MILD if mild else DIRECT
-        if size > most or not factorises(self.prepared.problem, size):
+        size, (n, m) = self._n_equations, self._weights.shape
+        quick = self._steepest <= _ALPHAS * self.alpha and size > _MILD
+        product = m * (self.prepared.joint.work + n * m)  # with K, then with L
+        if quick and size**3 / 6 > _PRODUCTS * product:
+            return self._by_conjugate_gradients(right, sums, rtol)
+        if size > DIRECT or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
 

@@ -27,15 +27,12 @@ from okl.solvers.terms.term_model import FEW_ENTRIES
 from okl.solvers.terms.term_newton import descent
 from okl.solvers.written_out import written_out
 
-# Up to so many rows times tasks: how L answers to each entry of C costs as much again.
-_MOST_ENTRIES = 300_000
-
 
 class TaskNewton(Solver):
     """Newton's method on one dual variable a row, for tasks of few rows in all.
 
-    For up to 3000 rows and 300,000 rows times tasks; not for penalties on the entries
-    of L, for which the L near a given one takes long, nor for a bound on its rank.
+    For up to 3000 rows; not for penalties on the entries of L, for which the L near a
+    given one takes long, nor for a bound on its rank.
 
     Parameters
     ----------
@@ -60,8 +57,6 @@ class TaskNewton(Solver):
             words.append("tasks in long form")
         if problem.operator.n_samples > FEW_ENTRIES:
             words.append(f"at most {FEW_ENTRIES} rows")
-        if problem.operator.n_samples * problem.n_outputs > _MOST_ENTRIES:
-            words.append(f"at most {_MOST_ENTRIES} rows times tasks")
         if problem.rank_is_bounded:
             words.append("an output kernel of any rank")
         return words
