@@ -19,8 +19,10 @@ from okl import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
+from okl.coding.tasks import Tasks
 from okl.estimators.search import kernel_learning
 from okl.estimators.search.candidates import short_list
+from okl.estimators.search.learnable_targets import as_matrix
 from okl.estimators.search.plan import planned
 from okl.kernels import (
     Columns,
@@ -31,9 +33,10 @@ from okl.kernels import (
     Matern,
     as_kernel,
 )
-from okl.losses import Huber
+from okl.losses import Huber, Squared
 from okl.metrics import log_loss
 from okl.operators import Dense
+from okl.problems import Observed
 from okl.selection import kernel_of_folds, likeliest_kernel
 from okl.selection.criteria import LeaveOneOutError
 from okl.selection.folds import splitter_of
@@ -267,6 +270,42 @@ def test_long_form_is_a_matrix_with_one_target_a_row():
     assert_allclose(numbers(long.kernel), numbers(wide.kernel), rtol=1e-3)
     model = regressor(cv=3).fit(X, y, task=task)
     assert hasattr(model, "feature_relevances_")
+
+
+def of_few_rows(n_tasks=20, n_rows=3):
+    """Return rows, targets and tasks that share a function of the first column."""
+    rng = np.random.default_rng(3)
+    task = np.repeat(np.arange(n_tasks), n_rows)
+    X = rng.normal(size=(len(task), 4))
+    y = 3 * rng.normal(size=n_tasks)[task] + np.sin(3 * X[:, 0])
+    return X, y + 0.1 * rng.normal(size=len(y)), task
+
+
+def test_what_tasks_of_few_rows_share_is_learned():
+    X, y, task = of_few_rows()
+    model = OutputKernelRegressorCV().fit(X, y, task=task)
+    assert np.argmax(model.feature_relevances_) == 0
+    assert model.feature_relevances_[0] > 0.8
+    # a level of each task tells nothing of the inputs, nor does a task of one row
+    levels = np.random.default_rng(4).normal(size=20)
+    more = np.vstack([X, np.ones((1, 4))]), np.append(y + levels[task], 9.0)
+    model = regressor(normalize_y=False)
+    one, other = (
+        learning_of(model, rows, targets, task=ids).run(AUTO).kernel
+        for rows, targets, ids in ((X, y, task), (*more, np.append(task, 20)))
+    )
+    assert_allclose(numbers(one), numbers(other), rtol=1e-3)
+
+
+def test_deviations_of_tasks_of_few_rows():
+    y, task = np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])
+    found = as_matrix(Observed(y[:, None], Squared(), None, Tasks(task, 2)))
+    # their mean square is the variance
+    assert_allclose(found.targets[:, 0], [-(2**0.5), 2**0.5, 0.0, 0.0])
+    # where most rows are of tasks that tell enough, tasks are outputs
+    task = np.repeat([0, 1], [5, 4])
+    found = as_matrix(Observed(np.ones((9, 1)), Squared(), None, Tasks(task, 2)))
+    assert found.targets.shape == (9, 2)
 
 
 @pytest.mark.usefixtures("briefly")

@@ -1,7 +1,9 @@
 """Targets that a kernel can be learned from: a matrix of outputs that vary.
 
 Data in long form become a target matrix with one observed entry a row. Outputs and
-classes with too few rows to learn from are left out. Classes are learned by their
+classes with too few rows to learn from are left out. Where most tasks have so few, what
+they share can still be learned: from their deviations from the means of tasks, as one
+output. Classes are learned by their
 likelihood whatever the loss of the search: that of the softmax for one class of several
 a row, the logistic one otherwise.
 
@@ -38,16 +40,43 @@ def with_likelihood(observed: Observed) -> Observed:
 
 
 def as_matrix(observed: Observed) -> Observed:
-    """Return data in long form as a target matrix with one observed entry a row."""
-    if observed.tasks is None:
+    """Return data in long form as a target matrix with one observed entry a row.
+
+    Numbers are one output where most rows are of tasks with too few to learn from.
+    """
+    tasks, weights = observed.tasks, observed.weights
+    if tasks is None:
         return observed
-    present, columns = np.unique(observed.tasks.codes, return_inverse=True)
+    counts = np.bincount(tasks.codes, minlength=tasks.n_tasks)
+    of_few = np.mean(counts[tasks.codes] < _FEWEST) > 0.5
+    if of_few and "quadratic" in observed.loss.capabilities:
+        return _pooled(observed)
+    present, columns = np.unique(tasks.codes, return_inverse=True)
     at = np.arange(len(columns)), columns
     targets = np.zeros((len(columns), len(present)))
-    weights = np.zeros_like(targets)
+    given = np.zeros_like(targets)
     targets[at] = observed.targets[:, 0]
-    weights[at] = 1.0 if observed.weights is None else observed.weights[:, 0]
-    return Observed(targets, observed.loss, weights)
+    given[at] = 1.0 if weights is None else weights[:, 0]
+    return Observed(targets, observed.loss, given)
+
+
+def _pooled(observed: Observed) -> Observed:
+    """Return the deviations from the means of tasks, as one output.
+
+    Those of a task of r rows are too small by the root of 1 - 1 / r, and that of a
+    single row says nothing.
+    """
+    tasks = observed.tasks
+    assert tasks is not None
+    weights = np.ones_like(observed.targets)
+    if observed.weights is not None:
+        weights = observed.weights
+    total, n_rows = tasks.sums(weights), tasks.sums((weights > 0).astype(np.float64))
+    means = tasks.sums(weights * observed.targets) / np.where(total > 0, total, 1.0)
+    several = n_rows > 1
+    grown = np.where(several, np.sqrt(n_rows / np.where(several, n_rows - 1, 1)), 0.0)
+    targets = (observed.targets - tasks.spread(means)) * tasks.spread(grown)
+    return Observed(targets, observed.loss, weights * tasks.spread(several))
 
 
 def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | None]:
@@ -64,8 +93,9 @@ def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | Non
         enough = len(outputs) > 1
     else:
         outputs = np.flatnonzero(_varying(observed, _FEWEST))
-        if observed.weights is not None and observed.weights.shape[1] > 1:
-            rows = np.flatnonzero(observed.weights[:, outputs].any(axis=1))
+        if observed.weights is not None:
+            weights = np.broadcast_to(observed.weights, targets.shape)
+            rows = np.flatnonzero(weights[:, outputs].any(axis=1))
         enough = len(outputs) > 0
     return rows, observed.restrict(rows).of_outputs(outputs) if enough else None
 
