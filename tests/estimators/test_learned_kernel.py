@@ -126,6 +126,16 @@ def test_the_order_of_the_columns_does_not_matter():
     )
 
 
+@pytest.mark.usefixtures("briefly")
+def test_nor_do_order_and_signs_of_columns_where_folds_are_held_out():
+    model, other = classifier(cv=2), classifier(cv=2)
+    probabilities = model.fit(X, LABELS).predict_proba(NEW)
+    other.fit(-X[:, [2, 0, 1]], LABELS)
+    assert_allclose(
+        other.predict_proba(-NEW[:, [2, 0, 1]]), probabilities, rtol=1e-4, atol=1e-4
+    )
+
+
 def test_a_column_that_does_nothing_counts_for_little():
     slopes = np.zeros((2, N, 3))  # those of the functions behind Y
     slopes[0, :, 0], slopes[0, :, 1] = 2 * np.cos(2 * X[:, 0]), 1.0

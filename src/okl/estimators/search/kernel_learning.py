@@ -129,7 +129,7 @@ class KernelLearning:
         drawn = observed.restrict(rows)
         distinct = _distinct(X[rows], drawn)
         matrix = as_matrix(distinct.observed(drawn))
-        kept, some, folds = _learnable(matrix, random_state)
+        kept, some, folds = _learnable(matrix, distinct.first, random_state)
         weights = targets.row_weights
         weights = distinct.weights(None if weights is None else weights[rows])
         learning = cls(
@@ -205,13 +205,13 @@ def _distinct(X: np.ndarray, observed: Observed) -> Distinct:
 
 
 def _learnable(
-    matrix: Observed, random_state: Any
+    matrix: Observed, came: np.ndarray, random_state: Any
 ) -> tuple[np.ndarray, Observed, Folds]:
     """Return the numbers of rows to learn from, their outputs, and the folds."""
     kept, some = of_learnable_outputs(matrix)
     folds: Folds = []
     if some is not None and "quadratic" not in some.loss.capabilities:
-        folds = folds_of(some, random_state)
+        folds = folds_of(some, came[kept], random_state)
         some = learnable_in_all(some, folds)
         folds = folds if some is None else with_targets(some, folds)
     if some is None:

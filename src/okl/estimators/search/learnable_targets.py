@@ -193,10 +193,23 @@ def _varying(observed: Observed, fewest: int) -> np.ndarray:
     return (counted.sum(axis=0) >= fewest) & (lowest < highest)
 
 
-def folds_of(observed: Observed, random_state: Any) -> Folds:
+def folds_of(observed: Observed, came: np.ndarray, random_state: Any) -> Folds:
     """Return shuffled folds, with as much of each class where rows have one.
 
-    There are none where no class has a row for each fold; other outputs have enough.
+    They are dealt out in the order that rows came in: in that of `Distinct` they would
+    depend on the order and the signs of the columns.
+
+    Parameters
+    ----------
+    observed : Observed
+    came : array (n_rows,)
+        When each row came in, as a number.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    list of pairs of arrays
+        None where no class has a row for each fold; other outputs have enough.
     """
     targets, n = observed.targets, len(observed.targets)
     classes = "probabilities" in observed.loss.capabilities and (
@@ -214,7 +227,9 @@ def folds_of(observed: Observed, random_state: Any) -> Folds:
     with warnings.catch_warnings():
         # a class with fewer rows than folds is in as many folds as it has rows
         warnings.simplefilter("ignore", UserWarning)
-        return list(splitter.split(np.zeros((n, 1)), labels))
+        order = np.argsort(came)
+        pairs = splitter.split(np.zeros((n, 1)), labels[order])
+        return [(np.sort(order[train]), np.sort(order[test])) for train, test in pairs]
 
 
 def learnable_in_all(observed: Observed, folds: Folds) -> Observed | None:
