@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from okl import (
     KernelAutoencoder,
+    OutputKernelClassifier,
     OutputKernelClassifierCV,
     OutputKernelExtension,
     OutputKernelImputer,
@@ -52,6 +54,26 @@ def test_columns_that_are_no_numbers_are_named(fit, polars, columns, text):
         X = pytest.importorskip("polars").from_pandas(X)
     with pytest.raises(ValueError, match=text):
         fit(X)
+
+
+def test_missing_targets_may_be_na_among_objects():
+    X, missing = FRAME[["age"]], np.arange(24).reshape(12, 2) % 5 == 0
+    as_nan = pandas.DataFrame(np.where(missing, np.nan, Y))
+    as_na = as_nan.astype(object).mask(missing, pandas.NA)
+    model, other = OutputKernelRegressor().fit(X, as_nan), OutputKernelRegressor()
+    assert_allclose(other.fit(X, as_na).predict(X), model.predict(X))
+    assert_allclose(other.score(X, as_na), model.score(X, as_nan))
+    given = model.predict(X, given=as_nan)
+    assert_allclose(other.predict(X, given=as_na), given)
+    labels = as_na.where(missing, as_nan > 0)
+    classifier = OutputKernelClassifier().fit(X, labels)
+    assert classifier.predict(X).shape == Y.shape
+
+
+def test_columns_with_na_among_objects_are_named():
+    X = FRAME[["age"]].assign(count=pandas.Series([1, pandas.NA, None] * 4))
+    with pytest.raises(ValueError, match=r"in the column 'count'\. .*'Float64'"):
+        OutputKernelRegressor().fit(X, Y)
 
 
 def test_the_first_cell_that_is_no_number_is_shown():

@@ -83,6 +83,13 @@ def _refuse_cells(X: Any, error: Exception) -> None:
             "sklearn.compose.ColumnTransformer by OneHotEncoder, or by OrdinalEncoder "
             "where values have an order; or leave them out."
         ) from error
+    unread = [repr(name) for name, _, cells in columns_of(X) if _hides_na(cells)]
+    if unread:
+        raise ValueError(
+            "Columns must be numbers, and pandas.NA is among objects in "
+            f"{listed_columns(unread)}. Make them numbers that may be missing, "
+            "by .astype('Float64')."
+        ) from error
 
 
 def _first_that_is_no_number(cells: Any) -> list[Any]:
@@ -94,6 +101,13 @@ def _first_that_is_no_number(cells: Any) -> list[Any]:
             if not _is_number(cell) and not is_missing(cell):
                 return [cell]
     return []
+
+
+def _hides_na(cells: Any) -> bool:
+    """Tell whether objects have a missing cell that NumPy makes no number of."""
+    return cells.dtype == object and any(
+        is_missing(cell) and not _is_number(cell) for cell in cells if cell is not None
+    )
 
 
 class _Titled(np.ndarray):

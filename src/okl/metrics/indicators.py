@@ -8,6 +8,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
+from okl.numerics.missing import nan_for_na
+
 
 def partly_observed(y: Any) -> bool:
     """Tell whether targets are a matrix of numbers with NaN among them."""
@@ -32,7 +34,7 @@ def without_objects(labels: Any) -> Any:
     if found is None or found.ndim != 2 or found.dtype != object:
         return labels
     try:
-        numbers = np.array(found.tolist())
+        numbers = np.array(nan_for_na(found).tolist())
     except ValueError:  # sequences of several lengths
         return labels
     return numbers if numbers.dtype.kind in "biuf" else labels

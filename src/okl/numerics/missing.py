@@ -19,6 +19,25 @@ def is_missing(name: Any) -> bool:
     return isinstance(name, float | np.floating) and bool(np.isnan(name))
 
 
+def nan_for_na(values: Any) -> Any:
+    """Return values whose objects have NaN in the place of pandas' NA.
+
+    NumPy makes no number of that, as it does of None. pandas has it among objects where
+    a column was given no type: ``pandas.Series([1, pandas.NA])``.
+    """
+    try:
+        cells = np.asarray(values)
+    except ValueError:  # of lists of different lengths
+        return values
+    if cells.dtype != object or not cells.ndim:  # a sparse matrix has no dimension
+        return values
+    found = cells.copy()
+    for at, one in np.ndenumerate(cells):
+        if type(one).__name__ == "NAType":
+            found[at] = np.nan
+    return found
+
+
 def refuse_masked(values: Any, name: str) -> None:
     """Raise ValueError if entries of an array are masked.
 

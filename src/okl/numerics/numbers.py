@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from okl.numerics.dates import refuse_dates
-from okl.numerics.missing import refuse_masked
+from okl.numerics.missing import nan_for_na, refuse_masked
 
 
 def checked_numbers(values: Any, name: str, **how: Any) -> Any:
@@ -27,7 +27,7 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
     refuse_dates(values, name)
     usual = {"ensure_2d": False, "ensure_all_finite": "allow-nan", "dtype": np.float64}
     try:
-        return check_array(values, input_name=name, **usual | how)
+        return check_array(nan_for_na(values), input_name=name, **usual | how)
     except (TypeError, ValueError) as error:
         if f"Input {name} " in str(error):  # what scikit-learn says of NaN
             raise
