@@ -57,6 +57,19 @@ def test_an_output_beside_noise_keeps_what_it_is_alone(structure, weighted):
     assert default < 0.7 * error(alpha_per_output=False)[0]
 
 
+@pytest.mark.parametrize(
+    ("structure", "n_rows", "several"),
+    [("frobenius", 40, True), ("frobenius", 39, False), ("mean", 39, True)],
+)
+def test_more_outputs_than_rows_have_one_if_relations_are_learned(
+    structure, n_rows, several
+):
+    # with alphas of their own they are not reduced to as many as rows
+    X, Y = drawn(*[0.05, *[np.inf] * 4] * 8)
+    model = OutputKernelRegressorCV(KERNEL, structure, alphas=5)
+    assert np.ndim(quiet(model, X[:n_rows], Y[:n_rows]).alpha_) == several
+
+
 @pytest.mark.parametrize("structure", ["identity", "frobenius", "mean"])
 def test_outputs_that_are_alike_are_fitted_as_without_it(structure):
     X, Y = drawn(0.5, 0.5, 0.5)

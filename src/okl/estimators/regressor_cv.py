@@ -65,11 +65,12 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         scores, alphas keep their ratios, and one factor of them is chosen. Rows are
         left out one by one in closed form for the squared loss, complete targets and no
         ``cv``; else they are those of the folds, which takes as many fits again.
-        ``"auto"`` is for that closed form, and for structures that are known or
-        ``"frobenius"``: an output has an alpha of its own where it is clearly better
-        off with it, by a fall of the squared errors of rows left out that chance gives
-        to any of the outputs one time in forty, and by three in their log likelihood;
-        the others have one in common. See also `GradientSearchCV`.
+        ``"auto"`` is for that closed form, and for structures that are known or, with
+        no more outputs than rows, ``"frobenius"``: an output has an alpha of its own
+        where it is clearly better off with it, by a fall of the squared errors of rows
+        left out that chance gives to any of the outputs one time in forty, and by three
+        in their log likelihood; the others have one in common. See also
+        `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss

@@ -59,16 +59,25 @@ def is_for_each(alpha_per_output: Any) -> bool:
 
 
 def seeks_alphas(
-    alpha_per_output: Any, structures: Sequence[Structure], *, exact: bool
+    alpha_per_output: Any,
+    structures: Sequence[Structure],
+    observed: Observed,
+    *,
+    exact: bool,
 ) -> bool:
     """Tell whether outputs may have alphas of their own, with all of these structures.
 
     By default where folds are fitted in eigenbases (``exact``), and outputs may have
-    units of their own.
+    units of their own at little cost. More outputs than rows are reduced to as many as
+    rows where L is learned, but not if they have units of their own.
     """
     if is_for_each(alpha_per_output):
         return True
-    return bool(alpha_per_output) and exact and all(map(is_scalable, structures))
+    if not (alpha_per_output and exact and all(map(is_scalable, structures))):
+        return False
+    n_rows, n_outputs = observed.targets.shape
+    known = all("known" in structure.capabilities for structure in structures)
+    return known or n_outputs <= n_rows
 
 
 def check_one_kernel(kernel: Any) -> None:

@@ -91,7 +91,10 @@ def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> floa
     # with the vectors, where all rows are decomposed for the grid, the scores, or the
     # alphas of outputs
     of_outputs = experiment.leaves_one_out and seeks_alphas(
-        experiment.alpha_per_output, search.structures, exact=decomposes
+        experiment.alpha_per_output,
+        search.structures,
+        experiment.targets.observed,
+        exact=decomposes,
     )
     kept = 1 + (decomposes and (any(known) or of_outputs))
     # with L known other losses than the squared one need products only

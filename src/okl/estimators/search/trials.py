@@ -273,9 +273,9 @@ class Experiment:
         None where all have one in common.
         """
         exact = self.in_eigenbasis([kernel])
-        if not seeks_alphas(self.alpha_per_output, structures, exact=exact):
-            return None
         observed, copies = self.targets.observed, self.targets.row_weights
+        if not seeks_alphas(self.alpha_per_output, structures, observed, exact=exact):
+            return None
         formulation = observed.formulate(inputs, Identity())
         grid = alpha_grid(formulation.problem, self.alphas, self.eps)
         closed_form = self.leaves_one_out and has_closed_form(formulation)
