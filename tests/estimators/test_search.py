@@ -303,7 +303,7 @@ def test_long_form():
         (
             {"kernels": ["rbf", Columns(Gaussian(), [5])]},
             ValueError,
-            r"kernels\[1\], Columns.*: columns of Columns must select",
+            r"kernels\[1\], Columns.*: columns of Columns has the number 5",
         ),
         (
             {"kernels": [Gaussian([1.0, 2.0])]},

@@ -58,8 +58,6 @@ def test_features():
     [
         [],
         slice(4, None),
-        [4],
-        -5,
         [0.5],
         1.0,
         ["a"],
@@ -76,6 +74,12 @@ def test_what_is_not_a_selection(columns):
     kernel = Columns(Linear(), columns)
     with pytest.raises(ValueError, match="columns of Columns must select at least one"):
         kernel.resolve(X)
+
+
+@pytest.mark.parametrize(("columns", "number"), [([0, 4], 4), (-5, -5)])
+def test_a_number_of_no_column_is_named(columns, number):
+    with pytest.raises(ValueError, match=f"has the number {number}, and the 4 columns"):
+        Columns(Linear(), columns).resolve(X)
 
 
 def test_inner_kernel_is_checked():

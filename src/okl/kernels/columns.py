@@ -115,6 +115,13 @@ class Columns(Kernel):
                 columns = np.asarray(columns)
             selected = np.atleast_1d(np.arange(n_features)[columns])
         except (IndexError, ValueError) as error:  # ValueError: a ragged list
+            for number in _numbers(columns):
+                if not -n_features <= number < n_features:
+                    raise ValueError(
+                        f"columns of Columns has the number {number}, and the "
+                        f"{n_features} columns of X have the numbers 0 to "
+                        f"{n_features - 1}."
+                    ) from error
             raise ValueError(self._message(n_features)) from error
         if selected.ndim != 1 or not selected.size:
             raise ValueError(self._message(n_features))
@@ -163,6 +170,13 @@ def number_columns(part: Any, names: Sequence[str] | None) -> Any:
         names = [names[j] for j in part._selected(len(names))]
     params = part.get_params(deep=False).items()
     return type(part)(**{key: number_columns(value, names) for key, value in params})
+
+
+def _numbers(columns: Any) -> list[int]:
+    """Return numbers of columns, none for what is anything else."""
+    if not isinstance(columns, np.ndarray) or columns.dtype.kind not in "iu":
+        return []
+    return columns.ravel().tolist()
 
 
 def _text(columns: Any) -> list[str] | None:
