@@ -568,8 +568,21 @@ def test_classes_cannot_be_missing(given):
 
 
 def test_too_few_rows_of_each_class_for_the_folds():
-    with pytest.raises(ValueError, match="most frequent class has 1 row: pass cv"):
-        OutputKernelClassifierCV(cv=2).fit(X[:4], [0, 1, 2, 3])
+    for cv in (None, 2):
+        with pytest.raises(ValueError, match="4 rows has a class of its own"):
+            OutputKernelClassifierCV(cv=cv).fit(X[:4], [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="most frequent class has 2 rows: pass cv"):
+        OutputKernelClassifierCV(cv=3).fit(X[:4], [0, 1, 2, 2])
+
+
+def test_a_seed_that_is_none():
+    with pytest.raises(ValueError, match="'a' cannot be used to seed"):
+        OutputKernelRegressorCV(random_state="a").fit(X, Y)
+
+
+def test_of_complex_targets_no_entries_are_shown():
+    with pytest.raises(ValueError, match="y must be .* Complex data not supported$"):
+        OutputKernelRegressor().fit(X, Y + 1j)
 
 
 def test_a_class_in_one_fold_only_is_an_error_of_nobody():

@@ -75,8 +75,8 @@ def folds_of(data: Data, n_folds: int, seed: int | None) -> Folds:
     n_samples, groups = len(data.features), data.groups
     if n_samples < _FEWEST:
         raise UserError(
-            f"the table has {n_samples} rows; to hold some out takes {_FEWEST}, two "
-            "folds of two rows each."
+            f"the table has {n_samples} row{'s' * (n_samples != 1)}; to hold some out "
+            f"takes {_FEWEST}, two folds of two rows each."
         )
     if not 2 <= n_folds <= n_samples // 2:
         raise UserError(

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
@@ -111,6 +112,7 @@ class CrossValidated(OutputKernelModel):
         check_candidates(self.kernel, self.kernels)
         check_choice(self.search, "search", WAYS)
         check_n_jobs(self.n_jobs)
+        check_random_state(self.random_state)
         return self._loss_for_the_task()
 
     @checks_its_arguments

@@ -32,4 +32,5 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
         if f"Input {name} " in str(error):  # what scikit-learn says of NaN
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name} must be an array of numbers: {error}") from error
+        said = str(error).splitlines()[0]  # the next ones are all of a complex array
+        raise kind(f"{name} must be an array of numbers: {said}") from error

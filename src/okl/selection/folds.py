@@ -72,8 +72,14 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
                     + (", or groups to fit." if "groups" in str(error) else ".")
                 ) from error
             most = int(np.unique(y, return_counts=True)[1].max())
+            if most == 1:
+                raise ValueError(
+                    f"Each of the {len(y)} rows has a class of its own: where one is "
+                    "held out, nothing is left to learn its class from. Give more "
+                    "rows of each class, or merge classes."
+                ) from error
             raise ValueError(
-                f"{error} The most frequent class has {most} row{'s' * (most > 1)}: "
+                f"{error} The most frequent class has {most} rows: "
                 "pass cv, a smaller number of folds or a splitter such as KFold, or "
                 "merge rare classes."
             ) from error

@@ -39,4 +39,4 @@ def impute(
         n_filled = impute_table(
             table, target, destination(out), inputs=inputs, std=std, note=note
         )
-        say(f"{shown(out)}: {n_filled} cells filled")
+        say(f"{shown(out)}: {n_filled} cell{'s' * (n_filled != 1)} filled")
