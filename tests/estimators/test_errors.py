@@ -581,7 +581,7 @@ def test_a_seed_that_is_none():
 
 
 def test_of_complex_targets_no_entries_are_shown():
-    with pytest.raises(ValueError, match="y must be .* Complex data not supported$"):
+    with pytest.raises(ValueError, match=r"y must be .* Complex data not supported$"):
         OutputKernelRegressor().fit(X, Y + 1j)
 
 

@@ -21,6 +21,7 @@ from okl.estimators.search.learnable_targets import (
     as_matrix,
     folds_of,
     learnable_in_all,
+    lengths_of,
     of_learnable_outputs,
     of_mean_weight_one,
     why_not_learnable,
@@ -129,9 +130,10 @@ class KernelLearning:
         drawn = observed.restrict(rows)
         distinct = _distinct(X[rows], drawn)
         matrix = as_matrix(distinct.observed(drawn))
-        kept, some, folds = _learnable(matrix, distinct.first, random_state)
         weights = targets.row_weights
         weights = distinct.weights(None if weights is None else weights[rows])
+        lengths = lengths_of(X[rows[distinct.first]], weights)
+        kept, some, folds = _learnable(matrix, lengths, random_state)
         learning = cls(
             X[rows[distinct.first[kept]]],
             of_mean_weight_one(some),
@@ -205,13 +207,13 @@ def _distinct(X: np.ndarray, observed: Observed) -> Distinct:
 
 
 def _learnable(
-    matrix: Observed, came: np.ndarray, random_state: Any
+    matrix: Observed, lengths: np.ndarray, random_state: Any
 ) -> tuple[np.ndarray, Observed, Folds]:
     """Return the numbers of rows to learn from, their outputs, and the folds."""
     kept, some = of_learnable_outputs(matrix)
     folds: Folds = []
     if some is not None and "quadratic" not in some.loss.capabilities:
-        folds = folds_of(some, came[kept], random_state)
+        folds = folds_of(some, lengths[kept], random_state)
         some = learnable_in_all(some, folds)
         folds = folds if some is None else with_targets(some, folds)
     if some is None:

@@ -23,9 +23,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from okl.losses import Logistic, Softmax
 from okl.problems import Observed
 from okl.selection.folds import N_FOLDS, Folds
+from okl.selection.standard_columns import StandardColumns
 
 # Rows in which an output must have been observed.
 _FEWEST = 5
+# Lengths of rows that differ by less than a unit of this decimal are the same.
+_DECIMALS = 9
 
 
 def with_likelihood(observed: Observed) -> Observed:
@@ -193,17 +196,28 @@ def _varying(observed: Observed, fewest: int) -> np.ndarray:
     return (counted.sum(axis=0) >= fewest) & (lowest < highest)
 
 
-def folds_of(observed: Observed, came: np.ndarray, random_state: Any) -> Folds:
+def lengths_of(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return how far rows are from their mean, the columns standardised.
+
+    Nothing moves it but rounding, which is cut off: not the order of the rows or of the
+    columns, nor the units and signs of these, nor copies with so much less weight.
+    """
+    columns = StandardColumns.of(X, weights, centred=True)
+    lengths = np.sqrt(np.sum(columns.rows(X) ** 2, axis=1))
+    return np.round(lengths, _DECIMALS)
+
+
+def folds_of(observed: Observed, lengths: np.ndarray, random_state: Any) -> Folds:
     """Return shuffled folds, with as much of each class where rows have one.
 
-    They are dealt out in the order that rows came in: in that of `Distinct` they would
-    depend on the order and the signs of the columns.
+    Rows are dealt out by their lengths: in the order of `Distinct` folds would depend
+    on the order and the signs of the columns.
 
     Parameters
     ----------
     observed : Observed
-    came : array (n_rows,)
-        When each row came in, as a number.
+    lengths : array (n_rows,)
+        As of `lengths_of`.
     random_state : int, RandomState or None
 
     Returns
@@ -227,7 +241,7 @@ def folds_of(observed: Observed, came: np.ndarray, random_state: Any) -> Folds:
     with warnings.catch_warnings():
         # a class with fewer rows than folds is in as many folds as it has rows
         warnings.simplefilter("ignore", UserWarning)
-        order = np.argsort(came)
+        order = np.argsort(lengths, kind="stable")
         pairs = splitter.split(np.zeros((n, 1)), labels[order])
         return [(np.sort(order[train]), np.sort(order[test])) for train, test in pairs]
 
