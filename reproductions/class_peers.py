@@ -34,9 +34,10 @@ well on drawn sets; that few rows choose a larger alpha on 5 to 60 drawn rows, o
 
 On usps okl does not reach the accuracy of support vectors that vote by pairs of
 classes. On iris a linear kernel is nearly as accurate as logistic regression, which
-okl is not: the difference is two of the 150 rows. Some forty variants were tried on
-other splits of iris and wine (more of the linear kernel, a nearly linear start, other
-priors, weights and widths learned together, with and without a say of held-out rows).
+okl is not: the difference is one of the 150 rows (two, where the kernel was learned by
+other folds). Some forty variants were tried on other splits of iris and wine (more of
+the linear kernel, a nearly linear start, other priors, weights and widths learned
+together, with and without a say of held-out rows).
 What gains more than a standard error or two on iris loses on wine, where held-out rows
 prefer a linear kernel on some splits on which it predicts worst, and was not kept.
 
