@@ -23,7 +23,7 @@ def test_the_help_names_every_structure_and_the_kernels_that_are_learned():
         for name in ("structure", "kernel", "loss")
     )
     assert all(name in structure for name in STRUCTURES)
-    assert "a linear plus a Matern or a Laplacian kernel, or the mean of both" in kernel
+    assert "plus a Matern, Laplacian or Gaussian kernel, or a mean of two" in kernel
     assert "widths and weights learned from the table" in kernel
     assert "for two classes or several columns of labels logistic" in loss
 

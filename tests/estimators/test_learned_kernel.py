@@ -27,6 +27,7 @@ from okl.estimators.search.plan import planned
 from okl.kernels import (
     Columns,
     Cosine,
+    Gaussian,
     Laplacian,
     Learnable,
     Linear,
@@ -155,6 +156,25 @@ def test_steps_have_a_laplacian_kernel_and_smooth_functions_a_matern_kernel():
     again = OutputKernelRegressor(model.kernel_, "identity", model.alpha_)
     steps = again.fit(X, np.sign(X[:, :2]) + 0.1 * Y)
     assert_allclose(steps.predict(NEW), model.predict(NEW), rtol=1e-6)
+
+
+def test_products_of_columns_have_a_gaussian_kernel(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(560, 4)) * [1.0, 100.0, 0.01, 1.0]
+    truth = rows[:, 0] * rows[:, 1] + 1e4 * rows[:, 2] * rows[:, 3]
+    y = truth[:60] + 10.0 * rng.normal(size=60)
+
+    def fit():
+        model = regressor().fit(rows[:60], y)
+        return model, np.mean((model.predict(rows[60:]) - truth[60:]) ** 2)
+
+    model, error = fit()
+    assert isinstance(model.kernel_.right.right, Gaussian)
+    assert model.feature_relevances_.min() > 0.1
+    monkeypatch.setattr(likeliest_kernel, "_CLEARLY", np.inf)
+    other, without = fit()
+    assert not isinstance(other.kernel_.right.right, Gaussian)
+    assert error < 0.7 * without
 
 
 def test_also_where_everything_is_linear():
@@ -496,6 +516,8 @@ def test_where_the_search_starts_does_not_matter(monkeypatch):
     monkeypatch.setattr(likeliest_kernel, "SOME_ROWS", 24)
     monkeypatch.setattr(likeliest_kernel, "_ITERATIONS", 100)
     monkeypatch.setattr(likeliest_kernel, "_LAST", 100)
+    # a Gaussian kernel is clearly better on half of the rows, and not on all of them
+    monkeypatch.setattr(likeliest_kernel, "_CLEARLY", np.inf)
     model = regressor().fit(X, Y)
     assert_allclose(model.predict(NEW), expected, rtol=1e-3, atol=1e-3)
     rare = np.zeros(N)
@@ -530,7 +552,9 @@ def test_few_of_many_columns_are_found(columns):
 
 
 def relative_widths(kernel, X):
-    """Return the widths of a Matern or Laplacian kernel over standard deviations."""
+    """Return the widths of a kernel with some over standard deviations."""
+    if isinstance(kernel, Gaussian):
+        return 1 / np.sqrt(kernel.gamma) / X.std(axis=0)
     if isinstance(kernel, Laplacian):
         return 1 / (kernel.gamma * X.std(axis=0))
     return kernel.length_scale / X.std(axis=0)
@@ -555,9 +579,10 @@ def test_with_few_rows_the_better_by_rows_left_out(monkeypatch):
         noise = noise_of(learned, wide)
         return criterion.evaluate(Dense(learned.kernel(wide)), noise, Identity()).value
 
+    monkeypatch.setattr(likeliest_kernel, "_CLEARLY", 0.0)
     chosen, candidates = error(learning.run(AUTO)), likeliest_kernel._candidates
     others = []
-    for one in range(3):  # one width, and widths of two kernels
+    for one in range(4):  # one width, and widths of three kernels
         monkeypatch.setattr(
             likeliest_kernel, "_candidates", lambda rows, i=one: [candidates(rows)[i]]
         )
@@ -599,7 +624,9 @@ WIDTHS = np.array([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize(
-    "family", [Matern(WIDTHS, 2.5), Laplacian(1 / WIDTHS)], ids=repr
+    "family",
+    [Matern(WIDTHS, 2.5), Laplacian(1 / WIDTHS), Gaussian(1 / WIDTHS**2)],
+    ids=repr,
 )
 def test_shares_are_those_of_finite_differences(family):
     kernel = Linear(scales=0.3) + 2.0 * family

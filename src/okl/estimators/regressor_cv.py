@@ -147,14 +147,15 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     machine, `forecast` says roughly: ``print(model.forecast(X, y))``.
 
     The default, ``kernel="auto"``, learns a kernel for all outputs, w0 times `Linear`
-    plus w1 times `Matern` with nu 5/2 or `Laplacian`, on standardised columns
-    (``kernel_`` has the numbers for X as it is): both weights and a width for each
-    column minimise the restricted likelihood of independent outputs, and the one of the
-    two that predicts rows that are left out better is kept. With fewer than five rows
-    for each column one width for all is a third candidate, and widths are looked for
-    from two starts; above 500 columns one width is all there is, unless the square of
-    the number of rows times that of columns is at most 10^8. With another smooth loss
-    it is what `OutputKernelClassifierCV` has, by the loss of five shuffled folds.
+    plus w1 times `Matern` with nu 5/2, `Laplacian` or `Gaussian`, on standardised
+    columns (``kernel_`` has the numbers for X as it is): both weights and a width for
+    each column minimise the restricted likelihood of independent outputs, and the one
+    of the three that predicts rows that are left out best is kept, the Gaussian one
+    where it is clearly better. With fewer than five rows for each column one width for
+    all is a further candidate, and widths are looked for from two starts; above 500
+    columns one width is all there is, unless the square of the number of rows times
+    that of columns is at most 10^8. With another smooth loss it is what
+    `OutputKernelClassifierCV` has, by the loss of five shuffled folds.
     Columns that are constant are left out. It is learned from all training rows, at
     most 2000 of them (1000 where it takes folds) and fewer where outputs were observed
     in different rows, then stays as it is for structures and alphas: the rows that the

@@ -100,6 +100,7 @@ def learn(
     watch: Watch | None = None,
     rng: np.random.Generator | None = None,
     budget: float = float("inf"),
+    all_matter: bool = True,
 ) -> Learned:
     """Minimise a criterion over the coordinates of hyperparameters.
 
@@ -137,6 +138,9 @@ def learn(
         If given, the search starts at a draw from the priors by it instead.
     budget : float, default=infinity
         The bytes that arrays of the size of the kernel matrix may take.
+    all_matter : bool, default=True
+        Whether each parameter has to have influence where the search starts. Priors
+        move one that has none there.
 
     Returns
     -------
@@ -145,9 +149,10 @@ def learn(
     Raises
     ------
     ValueError
-        If nothing can be learned, a parameter has no influence (as the width of a
-        constant column), or ``parameters`` does not fit; bounds are no valid parameters
-        of the structure; or the gradient would take differences in too many parameters.
+        If nothing can be learned, a parameter that has to has no influence (as the
+        width of a constant column), or ``parameters`` does not fit; bounds are no valid
+        parameters of the structure; or the gradient would take differences in too many
+        parameters.
     MemoryError
         If the kernel matrix and its derivatives cannot fit.
     numpy.linalg.LinAlgError
@@ -165,7 +170,8 @@ def learn(
     if objective.forms_matrices:
         _require_memory(model, n_samples, budget)
         keep_freed_memory(_OF_CRITERION * 8 * n_samples**2)
-    _check_space(space, model, X, observed.n_outputs)
+    if all_matter:
+        _check_space(space, model, X, observed.n_outputs)
     _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)

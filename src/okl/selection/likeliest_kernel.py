@@ -3,26 +3,29 @@
 A linear kernel plus a Matern 5/2 kernel with a width for each column: the weights of
 both against noise of variance one, and the widths, minimise the restricted likelihood
 of independent outputs that share the kernel. The search starts from one width for all
-columns, which it learns first. A Laplacian kernel is learned in the place of the Matern
-kernel as well. Which of them is kept is told by rows that are left out, not by the
-likelihood, which errs where the noise is not what it supposes. With few rows for so
-many widths they fit too closely: one width is a candidate then, and is all there is
-above `MOST_WIDTHS` columns, unless the rows are few. One width for all may say that few
-columns of many are noise like the others, and then widths do not move from there: with
-few rows they start from a kernel that is not learned as well, and the likelier end is
-kept. Of many rows some are enough to choose a candidate by, which is then learned on
-all of them.
+columns, which it learns first. A Gaussian and a Laplacian kernel are learned in the
+place of the Matern kernel as well, from its widths. Which of them is kept is told by
+rows that are left out, not by the likelihood, which errs where the noise is not what it
+supposes. A Gaussian kernel has to be clearly better: its functions are so smooth that
+where rows are few and far between it errs by much, and rows left out of the midst of
+the others hardly tell. With few rows for so many widths they fit too closely: one width
+is a candidate then, and is all there is above `MOST_WIDTHS` columns, unless the rows
+are few. One width for all may say that few columns of many are noise like the others,
+and then widths do not move from there: with few rows they start from a kernel that is
+not learned as well, and the likelier end is kept. Of many rows some are enough to
+choose a candidate by, which is then learned on all of them.
 """
 
 from __future__ import annotations
 
-from okl.kernels import Kernel
+from okl.kernels import Gaussian, Kernel
 from okl.selection.criteria import LeaveOneOutError, RestrictedLikelihood
 from okl.selection.learning import Learned
 from okl.selection.linear_plus import (
     MOST_DISTANCES,
     MOST_WIDTHS,
     first_kernel,
+    with_gaussian,
     with_laplacian,
     with_widths,
 )
@@ -36,6 +39,10 @@ SOME_ROWS = 400
 # that starts near its end. What more of them would change says nothing: less than one
 # in a log likelihood.
 _ITERATIONS, _FIRST, _LAST = 40, 10, 12
+# By how much rows left out have to be likelier under a Gaussian kernel. Of 67 kinds of
+# drawn sets a third as many are then predicted worse by more than a tenth than with
+# zero here, and the mean error is the same.
+_CLEARLY = 5.0
 
 
 def learns_widths(n_samples: int, n_features: int) -> bool:
@@ -52,15 +59,12 @@ def widths_may_fit_noise(n_samples: int, n_features: int) -> bool:
 def likeliest_kernel(rows: StandardRows) -> Kernel:
     """Return the best candidate, learned on all rows."""
     some = _some(rows)
-    candidates = _candidates(some)
-    best = candidates[0]
-    if len(candidates) > 1:
-        best = min(candidates, key=lambda kernel: _left_out_error(some, kernel))
+    best = min(_candidates(some), key=lambda kernel: _judged(some, kernel))
     return best if some is rows else _likeliest(rows, best, _LAST)
 
 
 def _candidates(rows: StandardRows) -> list[Kernel]:
-    """Return what is linear plus Matern or Laplacian, learned on these rows."""
+    """Return linear plus Matern, Gaussian and Laplacian, learned on these rows."""
     n, d = rows.Z.shape
     several = learns_widths(n, d)
     compares = not several or widths_may_fit_noise(n, d)
@@ -72,9 +76,10 @@ def _candidates(rows: StandardRows) -> list[Kernel]:
             _learned(rows, with_widths(start, rows.Z), _ITERATIONS) for start in starts
         ]
         found.append(min(ends, key=lambda end: end.value).kernel)
+    others = [with_gaussian(found[-1])]
     if n**2 * d <= MOST_DISTANCES:
-        found.append(_likeliest(rows, with_laplacian(found[-1], d), _ITERATIONS))
-    return found
+        others.append(with_laplacian(found[-1], d))
+    return found + [_likeliest(rows, other, _ITERATIONS) for other in others]
 
 
 def _some(rows: StandardRows) -> StandardRows:
@@ -96,6 +101,8 @@ def _learned(rows: StandardRows, start: Kernel, max_iter: int) -> Learned:
     return rows.learned(start, criterion, max_iter)
 
 
-def _left_out_error(rows: StandardRows, kernel: Kernel) -> float:
+def _judged(rows: StandardRows, kernel: Kernel) -> float:
+    """Return the error of rows left out, more than it is for a Gaussian kernel."""
     criterion = LeaveOneOutError(rows.observed, fit_intercept=rows.fit_intercept)
-    return rows.value(kernel, criterion)
+    handicap = _CLEARLY * isinstance(kernel.right.right, Gaussian)
+    return rows.value(kernel, criterion) + handicap

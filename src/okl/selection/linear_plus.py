@@ -1,6 +1,7 @@
 """Kernels that are linear plus a weighted one: what a learned kernel may be.
 
-The other one is a Matern 5/2 kernel, of smooth functions, or a Laplacian kernel, by the
+The other one is a Matern 5/2 kernel, of smooth functions, or a Gaussian kernel, whose
+functions are smoother still, as products of columns are, or a Laplacian kernel, by the
 sum of the distances along the columns: its functions are rough, and close to sums of
 functions of few columns, as those of many tables are. They have one width for all
 (standardised) columns, or one for each.
@@ -11,7 +12,15 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from okl.kernels import Constant, Kernel, Laplacian, Linear, Matern, per_feature
+from okl.kernels import (
+    Constant,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    per_feature,
+)
 
 # With more columns than this all have the same width, unless distances are few.
 MOST_WIDTHS = 500
@@ -44,6 +53,16 @@ def with_laplacian(kernel: Kernel, n_features: int) -> Kernel:
     all_inverse = np.broadcast_to(inverse, n_features)
     gamma = inverse * np.linalg.norm(all_inverse) / all_inverse.sum()
     return kernel.left + weight * Laplacian(gamma)
+
+
+def with_gaussian(kernel: Kernel) -> Kernel:
+    """Return linear plus weighted Gaussian of the widths of a Matern kernel.
+
+    Where rows are close it falls as the Matern kernel does, by 5/6 of the square of
+    their distance.
+    """
+    weight, matern = kernel.right.left, kernel.right.right
+    return kernel.left + weight * Gaussian(5.0 / 6.0 / np.square(matern.length_scale))
 
 
 def mean(one: Kernel, other: Kernel) -> Kernel:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from okl.kernels import Constant, Laplacian, Linear, Matern, Product, Sum
+from okl.kernels import Constant, Gaussian, Laplacian, Linear, Matern, Product, Sum
 from okl.numerics.arrays import eigh
 
 # Rows that derivatives are evaluated at, and directions of the outputs.
@@ -28,7 +28,8 @@ def shares_of_columns(
     Parameters
     ----------
     kernel : Kernel
-        A linear, Laplacian or Matern 5/2 kernel, or sums and multiples of these.
+        A linear, Laplacian, Gaussian or Matern 5/2 kernel, or sums and multiples of
+        these.
     Z : array (n_samples, n_features)
         Standardised training rows.
     coefficients : array (n_samples, n_outputs)
@@ -82,13 +83,23 @@ def _slopes(
             signs *= K
             slopes[:, :, column] = -gamma[column] * (signs @ coefficients).T
         return slopes
-    assert isinstance(kernel, Matern)
-    assert kernel.nu == 2.5
-    # dk / dx = -5 (x - z) (1 + r) exp(-r) / (3 length_scale^2)
-    r = 5.0**0.5 * cdist(at / kernel.length_scale, Z / kernel.length_scale)
-    decay = (1.0 + r) * np.exp(-r)
+    decay, factors = _decay(kernel, at, Z)
     for number, column in enumerate(coefficients.T):
         M = decay * column
         slopes[number] = at * M.sum(axis=1, keepdims=True) - M @ Z
-    slopes *= -5.0 / 3.0 / np.square(kernel.length_scale)
+    slopes *= factors
     return slopes
+
+
+def _decay(
+    kernel: Gaussian | Matern, at: np.ndarray, Z: np.ndarray
+) -> tuple[np.ndarray, Any]:
+    """Return what x - z is multiplied by, for all columns and for each of them.
+
+    dk / dx = -2 gamma (x - z) k, and -5 (x - z) (1 + r) exp(-r) / (3 length_scale^2).
+    """
+    if isinstance(kernel, Gaussian):
+        return kernel(at, Z), -2.0 * kernel.gamma
+    assert kernel.nu == 2.5
+    r = 5.0**0.5 * cdist(at / kernel.length_scale, Z / kernel.length_scale)
+    return (1.0 + r) * np.exp(-r), -5.0 / 3.0 / np.square(kernel.length_scale)

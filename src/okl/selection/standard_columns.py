@@ -18,7 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Columns, Kernel, Laplacian, Linear, Matern, Product, Sum
+from okl.kernels import (
+    Columns,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Product,
+    Sum,
+)
 from okl.operators.base import CENTERING_ROUNDING
 
 
@@ -93,6 +102,8 @@ class StandardColumns:
             return Matern(kernel.length_scale * self.deviations, kernel.nu)
         if isinstance(kernel, Laplacian):
             return Laplacian(kernel.gamma / self.deviations)
+        if isinstance(kernel, Gaussian):
+            return Gaussian(kernel.gamma / self.deviations**2)
         if isinstance(kernel, Linear):
             return Linear(None, kernel.scales / self.deviations**2, self.limits)
         return kernel

@@ -55,6 +55,8 @@ class StandardRows:
             parameters=dict.fromkeys(fixed, "fixed"),
             row_weights=self.row_weights,
             max_iter=max_iter,
+            # all columns vary, but a narrow kernel is zero between rows far apart
+            all_matter=False,
         )
         if self.constant is None:
             return found

@@ -58,9 +58,9 @@ def fit(
         list[str] | None,
         typer.Option(
             help="Similarity of rows, a name of okl.kernels; repeatable. By default "
-            "auto, a linear plus a Matern or a Laplacian kernel, or the mean of both, "
-            "with widths and weights learned from the table. short_list tries linear, "
-            "three Gaussian and three Matern kernels of different widths."
+            "auto, a linear plus a Matern, Laplacian or Gaussian kernel, or a mean of "
+            "two, with widths and weights learned from the table. short_list tries "
+            "linear, three Gaussian and three Matern kernels of different widths."
         ),
     ] = None,
     alpha_per_output: Annotated[
