@@ -2,9 +2,8 @@
 
 The school data are 15 362 pupils of 139 schools, one score each. The drawn tasks have
 linear functions that are alike, and a sine that they share. With the squared loss they
-are fitted by Newton's method on one dual variable a row
-(`okl.solvers.terms.task_newton`), and beside that by rounds, as where there is no
-memory for more.
+are fitted by Newton's method on one dual variable a row, or in a sparse L
+(`okl.solvers.observed`), and beside that by rounds.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from benchmarks.measure import Row, best_of, peak_bytes
 from okl import OutputKernelRegressor, OutputKernelRegressorCV, output_kernel_path
-from okl.structures import Cluster
+from okl.structures import Cluster, Sparse
 
 PARTS = (1e-1, 1e-2)  # of alpha_max; the reproduction chooses between them
 SECONDS, GIGABYTES = 60.0, 2.0
@@ -31,6 +30,8 @@ DRAWN = (
     (50, 4, "low_rank"),
     (100, 3, Cluster(2)),
     (150, 3, "frobenius"),
+    (20, 5, Sparse(0.9)),
+    (20, 25, Sparse(0.9)),
 )
 DRAWN_ALPHA = 0.01
 SEARCHED, OF_SEARCH = ((20, 5), (300, 3)), 30.0
@@ -78,8 +79,8 @@ def of_drawn() -> list[Row]:
     for n_tasks, n_rows, structure in DRAWN:
         X, y, task = drawn(n_tasks, n_rows)
         model, by_rounds = (
-            OutputKernelRegressor("rbf", structure, alpha=DRAWN_ALPHA, max_memory=mib)
-            for mib in (None, 16 * len(y) ** 2 / 2**20)  # no more than two matrices
+            OutputKernelRegressor("rbf", structure, alpha=DRAWN_ALPHA, solver=solver)
+            for solver in ("auto", "majorization")
         )
         seconds = best_of(3, partial(model.fit, X, y, task=task))
         with warnings.catch_warnings():

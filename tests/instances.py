@@ -28,10 +28,10 @@ from okl.solvers import (
     Imputation,
     Majorization,
     NewtonCG,
+    ObservedNewton,
     OutputKernelNewton,
     SemismoothNewton,
     Solver,
-    TaskNewton,
     TermNewton,
 )
 from okl.structures import (
@@ -139,7 +139,7 @@ SOLVERS: list[Solver] = [
     Imputation(),
     NewtonCG(),
     TermNewton(),
-    TaskNewton(),
+    ObservedNewton(),
     SemismoothNewton(),
     AugmentedLagrangian(),
     Majorization(),

@@ -61,7 +61,7 @@ SOLVER_ROWS = [
     [{"table"}, {"predictor"}],
     [{"factor"}, {"terms"}],
     [{"output_kernel"}],
-    [{"squared_loss"}],
+    [{"squared_loss"}, {"observed"}],
     [{"smooth"}],
     [{"smooth_loss"}],
     [{"kinks"}],

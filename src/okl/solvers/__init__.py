@@ -15,6 +15,7 @@ from okl.solvers.factor.factored_newton import FactoredNewton as FactoredNewton
 from okl.solvers.kinks.augmented_lagrangian import (
     AugmentedLagrangian as AugmentedLagrangian,
 )
+from okl.solvers.observed.observed_newton import ObservedNewton as ObservedNewton
 from okl.solvers.output_kernel.output_kernel_newton import (
     OutputKernelNewton as OutputKernelNewton,
 )
@@ -28,5 +29,4 @@ from okl.solvers.solution import Record as Record
 from okl.solvers.solution import Solution as Solution
 from okl.solvers.solve import solve as solve
 from okl.solvers.solve import solve_path as solve_path
-from okl.solvers.terms.task_newton import TaskNewton as TaskNewton
 from okl.solvers.terms.term_newton import TermNewton as TermNewton

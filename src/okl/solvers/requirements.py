@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import NoneType
 
 from okl.optimization.interior import Interior
+from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Free, HalfTrace, Region, WithBarrier
 from okl.parameters.component import Component
 
@@ -28,6 +29,7 @@ REGIONS: dict[type[Region | None], str] = {
     HalfTrace: "a penalty on the trace of the output kernel, as 'low_rank'",
     Interior: "bounds on eigenvalues of the output kernel, as 'trace_ball' or "
     "'cluster'",
+    Orthant: "a penalty on the entries of the output kernel, as 'sparse'",
     WithBarrier: "bounds on eigenvalues of the output kernel or a penalty on its "
     "entries, as 'trace_ball', 'cluster' or 'sparse'",
     NoneType: "an update alone, as one of your own",

@@ -24,7 +24,6 @@ from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
 from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Free, Region, WithBarrier
-from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
@@ -34,6 +33,7 @@ from okl.solvers.output_kernel.value_function import (
     NewtonIterate,
     ValueFunction,
     first_iterate,
+    spectral_of,
 )
 from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.request import Request
@@ -142,10 +142,7 @@ def _certified(
     prepared: Rotated, region: WithBarrier, alpha: float, inside: Decomposed
 ) -> NewtonIterate:
     """Return the model of an L that Newton's method sees."""
-    xp = namespace(inside.values)
-    values, vectors = region.whole(inside.values, inside.vectors)
-    kernel = SpectralKernel(
-        xp.flip(values), xp.flip(vectors, axis=1), inside.matrix
-    ).on_range()
+    whole = region.whole(inside.values, inside.vectors)
+    kernel = spectral_of(Decomposed(*whole, inside.matrix)).on_range()
     coefficients = best_coefficients(prepared, kernel, alpha)
     return NewtonIterate(kernel, *prepared.bounds(coefficients, kernel, alpha), inside)

@@ -72,6 +72,13 @@ class Fitted:
         return symmetric(self.scaled.T @ change)
 
 
+def spectral_of(kernel: Decomposed) -> SpectralKernel:
+    """Return an L of Newton's method, its eigenvalues in descending order."""
+    values, vectors, matrix = kernel
+    xp = namespace(values)
+    return SpectralKernel(xp.flip(values), xp.flip(vectors, axis=1), matrix)
+
+
 def first_iterate(
     eigenvalues: Array,
     targets: Array,

@@ -33,6 +33,7 @@ from okl.solvers.output_kernel.value_function import (
     Fitted,
     ValueFunction,
     first_iterate,
+    spectral_of,
 )
 from okl.solvers.request import Request
 from okl.structures import Structure
@@ -86,14 +87,8 @@ def best_differences(
         if monitor.done:
             break
     kernel, point = monitor.best
-    whole = _spectral(kernel)
+    whole = spectral_of(kernel)
     return whole, rotated.lift(whole.multiply(point.dual)), kernel
-
-
-def _spectral(kernel: Decomposed) -> SpectralKernel:
-    values, vectors, matrix = kernel
-    xp = namespace(values)
-    return SpectralKernel(xp.flip(values), xp.flip(vectors, axis=1), matrix)
 
 
 class _Function(NamedTuple):
@@ -144,7 +139,7 @@ class _Point:
 
     def bounds(self, kernel: Decomposed, structure: Structure) -> tuple[float, float]:
         """Return phi / alpha + R, and a lower bound of the least value."""
-        whole, V = _spectral(kernel), self.vectors
+        whole, V = spectral_of(kernel), self.vectors
         bound = structure.dual_bound(symmetric(V @ self.moment @ V.T) / 2, whole)
         # of <C, T> - alpha |C|^2 / 2 - R*(C'KC / 2), at a multiple of C
         linear, squares = 2 * self.value, inner(self.fitted.dual, self.fitted.dual)

@@ -16,7 +16,7 @@ from okl.certificates.terms import StructureTerms
 from okl.numerics.arrays import Array, namespace
 from okl.operators import OperatorTerms
 from okl.output_kernels import OutputKernel, OutputKernelTerms, SpectralKernel
-from okl.problems import Problem, TermMatrix
+from okl.problems import Problem, TargetColumn, TermMatrix
 from okl.solvers.predictor.approximation import Approximation
 from okl.structures import Structure
 
@@ -48,6 +48,16 @@ class PreparedTerms(NamedTuple):
         any_kernel = OutputKernelTerms((SpectralKernel(ones),) * len(operator.terms))
         joint = inside.entries.joint(any_kernel)
         return cls(problem, inside, Approximation(inside, joint, columns), back)
+
+    @property
+    def shows_dual(self) -> bool:
+        """Whether the certificate of a model finds C in it, where L is singular too.
+
+        Tasks keep one number a row. In Theta = C L a part of C is lost, which minus the
+        gradient of the loss stands for if no target has a weight.
+        """
+        long = isinstance(self.problem.entries, TargetColumn)
+        return long or self.problem.weights is None
 
     def under(self, terms: Structure) -> PreparedTerms:
         """Return the same problem with other penalties, one for each term."""

@@ -74,11 +74,13 @@ class TermIterate(NamedTuple):
             problem, alpha, self.predictions, self.gradient, curvature, approximation
         )
 
-    def dual_value(self, problem: Problem, alpha: float, point: TermPoint) -> float:
+    def dual_value(
+        self, problem: Problem, alpha: float, point: TermPoint, *, shown: bool
+    ) -> float:
         """Return the dual value at minus the gradient of the loss.
 
         For a quadratic loss, if that is loose, the larger one of it and of the dual
-        value at alpha C, as the certificate does.
+        value at alpha C, as the certificate does where a model shows C (``shown``).
         """
         gradient = self.gradient
         grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
@@ -86,7 +88,7 @@ class TermIterate(NamedTuple):
         conjugate = problem.structure.conjugate(grams)
         value = problem.dual_loss(gradient) - alpha * conjugate
         close = self.objective - value <= _DOUBTFUL * abs(self.objective)
-        if close or "quadratic" not in problem.loss.capabilities:
+        if close or not shown or "quadratic" not in problem.loss.capabilities:
             return value
         own = problem.dual_loss(alpha * point.dual)
         return max(value, own - alpha * point.response.value)

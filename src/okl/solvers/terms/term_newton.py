@@ -120,7 +120,7 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
         point = model.minimise(dual, gap=gap)
         dual = point.dual
         there = TermIterate.of(problem, point.predictions, alpha * point.cost)
-        bound = there.dual_value(problem, alpha, point)
+        bound = there.dual_value(problem, alpha, point, shown=prepared.shows_dual)
         monitor.add(there.objective, bound, (point, there.intercept))
         closer = 1.0 if monitor.falls else _CLOSER * closer
         here = here.towards(problem, there)

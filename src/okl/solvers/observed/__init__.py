@@ -1,0 +1,1 @@
+"""f and L for few observed targets, squared loss."""

@@ -1,0 +1,130 @@
+r"""Squared loss, few observed targets: Newton's method with one unknown for each.
+
+Where targets are missing, or data are in long form, rounds
+(`okl.solvers.smooth.rounds`) replace what the best f costs by a model of complete
+targets. The fewer are observed the poorer it is: rounds become many, or stall. But few
+observed targets have few dual variables c, and all equations in them are factorised.
+
+With L at its best for c, the dual problem is
+
+.. math:: \min_c\; \tfrac{\alpha}{2} |c|^2 - y'c + R^*(\tfrac12 C'KC),
+
+C the matrix (n_samples, n_outputs) of the c, zero where nothing is observed. It is the
+problem of `okl.solvers.terms.term_newton` with one term: some ten steps, at any alpha;
+where R* has kinks, proximal points lead to the optimum.
+
+Of penalties on the entries of L the conjugate takes long. With these, c is at its best
+for L instead, and Newton's method goes on in L (`okl.solvers.observed.primal_newton`).
+"""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from typing import ClassVar
+
+from okl.numerics.arrays import namespace
+from okl.optimization.interior import Interior
+from okl.optimization.orthant import Orthant
+from okl.optimization.regions import Free, HalfTrace
+from okl.problems import Problem, TargetColumn
+from okl.solvers.base import Solver
+from okl.solvers.observed.primal_newton import PreparedObserved, primal_newton
+from okl.solvers.predictor.active_system import factorises
+from okl.solvers.request import Request
+from okl.solvers.solution import Solution
+from okl.solvers.terms.prepared_terms import Back, PreparedTerms, as_one_term
+from okl.solvers.terms.term_model import FEW_ENTRIES
+from okl.solvers.terms.term_newton import descent
+from okl.solvers.written_out import written_out
+
+# Arrays of the size of the system of the observed targets.
+_MATRICES = 4
+# Rounds are faster where more than this part of a target matrix is observed; or, for
+# penalties on the entries of L, where the square is above so many times all of it.
+_SMALL_PART, _SQUARE = 0.1, 300
+
+
+class ObservedNewton(Solver):
+    """Newton's method on one dual variable for each of few observed targets.
+
+    For up to 3000 of them, in long form or if they are at most a tenth of a target
+    matrix; under penalties on the entries of L, if they are at most the root of 300
+    times the size of the matrix. Not for a bound on the rank.
+
+    Parameters
+    ----------
+    columns : int, default=100
+        Rank of the approximation of K that preconditions where it is not factorised.
+    """
+
+    name: ClassVar[str | None] = "observed_newton"
+    aliases: ClassVar[tuple[str, ...]] = ("task_newton",)
+    structure_requires: ClassVar[frozenset[str]] = frozenset({"proximal"})
+    regions: ClassVar = (Free, HalfTrace, Interior, Orthant)
+    complete_rows: ClassVar[bool] = False
+    weightings: ClassVar = frozenset({"none", "missing", "any"})
+
+    def __init__(self, columns: int = 100) -> None:
+        self.columns = columns
+
+    def missing(self, problem: Problem) -> list[str]:
+        """Return what a problem lacks: that are few observed targets, too."""
+        words = super().missing(problem)
+        most = _most_observed(problem)
+        if _n_observed(problem) > most:
+            words.append(f"at most {most} observed targets")
+        if problem.rank_is_bounded:
+            words.append("an output kernel of any rank")
+        return words
+
+    def matrices(self, problem: Problem) -> int:
+        """Return how many arrays of the size of K the systems take."""
+        share = _n_observed(problem) / problem.operator.n_samples
+        return ceil(_MATRICES * share**2)
+
+    def fits_in_memory(self, problem: Problem) -> bool:
+        """Tell whether there is memory for these, or they are small."""
+        return factorises(problem, _n_observed(problem))
+
+    def prepare(self, problem: Problem) -> PreparedTerms | PreparedObserved:
+        """Write the target matrix out, if the problem is in long form."""
+        entries = problem.entries
+        tasks = entries.tasks if isinstance(entries, TargetColumn) else None
+        inside = problem if tasks is None else written_out(problem)
+        if isinstance(problem.structure.region(problem.n_outputs), Orthant):
+            return PreparedObserved.of(problem, inside, tasks)
+        back = Back(
+            dual=(lambda dual: dual) if tasks is None else tasks.own,
+            kernel=lambda kernels: kernels.terms[0],
+            structure=lambda terms: terms.structures[0],
+        )
+        return PreparedTerms.of(problem, as_one_term(inside), self.columns, back)
+
+    def solve(
+        self, prepared: PreparedTerms | PreparedObserved, request: Request
+    ) -> Solution:
+        """Iterate from the model of a neighbouring alpha, or from zero."""
+        if isinstance(prepared, PreparedTerms):
+            return descent(prepared, request)
+        return primal_newton(prepared, request)
+
+
+def _most_observed(problem: Problem) -> int:
+    """Return how many targets may be observed."""
+    if isinstance(problem.entries, TargetColumn):
+        return FEW_ENTRIES
+    n_entries = problem.operator.n_samples * problem.n_outputs
+    most = _SMALL_PART * n_entries
+    if isinstance(problem.structure.region(problem.n_outputs), Orthant):
+        most = sqrt(_SQUARE * n_entries)
+    return min(int(most), FEW_ENTRIES)
+
+
+def _n_observed(problem: Problem) -> int:
+    """Return the number of targets with a weight."""
+    targets, weights = problem.targets, problem.weights
+    xp = namespace(targets)
+    if weights is None:
+        weights = xp.ones_like(targets)
+    counted = xp.astype(weights > 0, xp.int64) + xp.zeros_like(targets, dtype=xp.int64)
+    return int(xp.sum(counted))

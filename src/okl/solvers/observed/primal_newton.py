@@ -1,0 +1,88 @@
+r"""Few observed targets, entries of L penalised: Newton's method in L.
+
+The best f for an L, and how it answers to a change of L, take one factorisation
+(`okl.solvers.observed.observed_value`), so that Newton's method in L goes on as with
+complete targets (`okl.solvers.output_kernel.output_kernel_newton`): some twenty steps,
+at any alpha.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from okl.coding.tasks import Tasks
+from okl.numerics.arrays import namespace
+from okl.optimization.newton import newton
+from okl.optimization.regions import Iterate, WithBarrier
+from okl.output_kernels import SpectralKernel
+from okl.problems import Problem
+from okl.solvers.monitor import SAFETY, Monitor
+from okl.solvers.observed.observed_value import ObservedPoint, ObservedValue
+from okl.solvers.output_kernel.value_function import spectral_of
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.request import Request
+from okl.solvers.solution import Solution, certified
+
+
+class PreparedObserved(NamedTuple):
+    """A problem, and what is solved: the target matrix, if it is in long form."""
+
+    problem: Problem
+    inside: Prepared
+    tasks: Tasks | None
+
+    @classmethod
+    def of(
+        cls, problem: Problem, inside: Problem, tasks: Tasks | None
+    ) -> PreparedObserved:
+        """Prepare the target matrix: its system is factorised."""
+        targets = inside.targets
+        ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
+        return cls(problem, Prepared.of(inside, SpectralKernel(ones), 0), tasks)
+
+    def certified(self, monitor: Monitor, request: Request) -> Solution:
+        """Return the best iterate with its certificate."""
+        problem, inside = self.problem, self.inside.problem
+        kernel, point = monitor.best
+        output_kernel = spectral_of(kernel)
+        theta = inside.balanced_theta(point.dual, output_kernel)
+        _, intercept = inside.at_best_intercept(inside.entries.predictions(theta))
+        if self.tasks is not None:
+            dual = self.tasks.own(point.dual)
+            theta = problem.balanced_theta(dual, output_kernel)
+        return certified(
+            problem,
+            theta,
+            output_kernel,
+            request,
+            history=monitor.history,
+            start=kernel,
+            intercept=intercept,
+        )
+
+
+def primal_newton(prepared: PreparedObserved, request: Request) -> Solution:
+    """Iterate from where a neighbouring alpha ended, or from a scaled identity."""
+    alpha, tol, max_iter, start = request
+    inside = prepared.inside.problem
+    region = inside.structure.region(inside.n_outputs)
+    assert isinstance(region, WithBarrier)  # on entries
+    function = ObservedValue(prepared.inside, alpha)
+    monitor = Monitor(inside.reference, SAFETY * tol, max_iter)
+    for iterate in newton(function, *function.first_iterate(region, start)):
+        monitor.add(*_bounds(function, iterate), iterate)
+        if monitor.done:
+            break
+    return prepared.certified(monitor, request)
+
+
+def _bounds(function: ObservedValue, iterate: Iterate) -> tuple[float, float]:
+    """Return primal and dual value of an L, the best f for it and a multiple of C."""
+    problem, alpha, (kernel, point) = function.problem, function.alpha, iterate
+    assert isinstance(point, ObservedPoint)  # the function makes no others
+    structure, V = problem.structure, kernel.vectors
+    whole = spectral_of(kernel)
+    bound = structure.dual_bound(V @ point.moment @ V.T / 2, whole)
+    dual = problem.dual_loss(bound.factor * alpha * point.dual)
+    primal = point.value + structure.penalty_of(whole)
+    return alpha * primal, dual - alpha * bound.value
