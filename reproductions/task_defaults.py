@@ -217,7 +217,7 @@ above one, the default is better. {FINDINGS}
 
 
 FINDINGS = """Beside what it was the default gains on tasks that
-are alike and on the survey, and on mines, and loses a little, within errors, on
+are alike, on numbers of the survey, and on mines, and loses a little, within errors, on
 clusters, unrelated classes and the scores of people. Schools differ so little that a
 model that is not told them is better, or as good, and so is a linear one with
 indicators; on the survey a forest with indicators is better for classes and as good
