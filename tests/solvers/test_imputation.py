@@ -9,7 +9,7 @@ from okl.losses import Squared
 from okl.operators import Dense, Features
 from okl.problems import Inputs, formulate
 from okl.solvers import ClosedForm, Imputation, NewtonCG, Request, choose_solver
-from okl.structures import Fixed, Frobenius, Graph, Identity, Mean
+from okl.structures import Fixed, Frobenius, Graph, Identity, LowRank, Mean
 from tests import reference
 from tests.instances import ring
 from tests.samples import draw, psd, solve
@@ -291,7 +291,7 @@ class TestChoice:
         weights = holes((N, M))
         assert choose_solver("auto", self.problem(weights)).name == "imputation"
         assert choose_solver("auto", self.problem(weights * 2)).name == "newton_cg"
-        learned = self.problem(weights, Frobenius())
+        learned = self.problem(weights, LowRank(2))
         assert choose_solver("auto", learned).name == "majorization"
 
     def test_refused(self):

@@ -181,7 +181,7 @@ def test_targets_without_signal_are_their_means():
 def test_it_is_the_choice_where_entries_are_few():
     X, Y, rng = targets(200, 10)
 
-    def chosen(n_observed, workspace=64):
+    def chosen(n_observed, workspace=256):
         weights = np.zeros(Y.size)
         weights[rng.choice(Y.size, n_observed, replace=False)] = 1.0
         weights = weights.reshape(Y.shape)
@@ -189,8 +189,8 @@ def test_it_is_the_choice_where_entries_are_few():
         problem = formulate(inputs, Y, Squared(), Sparse(0.5), weights).problem
         return type(choose_solver("auto", problem))
 
-    assert chosen(774) is ObservedNewton
-    assert chosen(775) is Majorization
+    assert chosen(1414) is ObservedNewton
+    assert chosen(1415) is Majorization
     tasks = Tasks(np.arange(200) % 10, 10)
     inputs = Inputs.of(Dense(X @ X.T, workspace=4), fit_intercept=True)
     long = formulate(inputs, Y[:, :1], Squared(), Sparse(0.5), tasks=tasks).problem
@@ -200,7 +200,7 @@ def test_it_is_the_choice_where_entries_are_few():
 def test_what_it_does_not_take_is_said():
     model = OutputKernelRegressor(structure=Sparse(0.5), solver="observed_newton")
     X, _, _ = tasks_of_few_rows()
-    with pytest.raises(ValueError, match="at most 424 observed targets"):
-        model.fit(X, np.ones((100, 6)))
+    with pytest.raises(ValueError, match="at most 1095 observed targets"):
+        model.fit(X, np.ones((100, 12)))
     with pytest.raises(ValueError, match="at most 3000 observed targets"):
         model.fit(np.ones((3001, 1)), np.arange(3001), task=np.arange(3001) % 2)

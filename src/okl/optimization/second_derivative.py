@@ -113,9 +113,9 @@ class Divided:
         counted = weights > epsilon(rows) * xp.max(weights)
         pairs, roots = xp.nonzero(counted), xp.sqrt(weights[counted]) / 2
         total = xp.zeros((k, k), dtype=rows.dtype)
-        width = max(_ENTRIES // k, 1)
-        for begin in range(0, roots.shape[0], width):
-            some = slice(begin, begin + width)
+        width, n_pairs = max(_ENTRIES // k, 1), roots.shape[0]
+        for begin in range(0, n_pairs, width):
+            some = slice(begin, min(begin + width, n_pairs))
             a, b = (numbers[some] for numbers in pairs)
             both = xp.take(left, a, axis=0) * xp.take(right, b, axis=0)
             both += xp.take(left, b, axis=0) * xp.take(right, a, axis=0)

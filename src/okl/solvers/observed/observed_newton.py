@@ -39,17 +39,18 @@ from okl.solvers.written_out import written_out
 
 # Arrays of the size of the system of the observed targets.
 _MATRICES = 4
-# Rounds are faster where more than this part of a target matrix is observed; or, for
-# penalties on the entries of L, where the square is above so many times all of it.
-_SMALL_PART, _SQUARE = 0.1, 300
+# Of a target matrix the square of their number is at most so many times its size: with
+# more of them rounds are faster at a large alpha. Under penalties on the entries of L
+# rounds are slower, and it is at most so many times.
+_SQUARE, _SQUARE_OF_PENALISED = 300, 1000
 
 
 class ObservedNewton(Solver):
     """Newton's method on one dual variable for each of few observed targets.
 
-    For up to 3000 of them, in long form or if they are at most a tenth of a target
-    matrix; under penalties on the entries of L, if they are at most the root of 300
-    times the size of the matrix. Not for a bound on the rank.
+    For up to 3000 of them, in long form; of a target matrix, also at most the root of
+    300 times its size, or of 1000 times under penalties on the entries of L. Not for a
+    bound on the rank.
 
     Parameters
     ----------
@@ -114,10 +115,9 @@ def _most_observed(problem: Problem) -> int:
     if isinstance(problem.entries, TargetColumn):
         return FEW_ENTRIES
     n_entries = problem.operator.n_samples * problem.n_outputs
-    most = _SMALL_PART * n_entries
-    if isinstance(problem.structure.region(problem.n_outputs), Orthant):
-        most = sqrt(_SQUARE * n_entries)
-    return min(int(most), FEW_ENTRIES)
+    penalised = isinstance(problem.structure.region(problem.n_outputs), Orthant)
+    most = (_SQUARE_OF_PENALISED if penalised else _SQUARE) * n_entries
+    return min(int(sqrt(most)), FEW_ENTRIES)
 
 
 def _n_observed(problem: Problem) -> int:
