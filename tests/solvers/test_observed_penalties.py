@@ -191,6 +191,14 @@ def test_it_is_the_choice_where_entries_are_few():
 
     assert chosen(1414) is ObservedNewton
     assert chosen(1415) is Majorization
+    wide = formulate(
+        Inputs.of(Dense(np.eye(24), workspace=1e5), fit_intercept=True),
+        rng.normal(size=(24, 61)),
+        Squared(),
+        Sparse(0.5),
+        rng.uniform(0.5, 2.0, (24, 61)),
+    )
+    assert type(choose_solver("auto", wide.problem)) is ObservedNewton
     tasks = Tasks(np.arange(200) % 10, 10)
     inputs = Inputs.of(Dense(X @ X.T, workspace=4), fit_intercept=True)
     long = formulate(inputs, Y[:, :1], Squared(), Sparse(0.5), tasks=tasks).problem

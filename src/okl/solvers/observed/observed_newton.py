@@ -41,7 +41,8 @@ from okl.solvers.written_out import written_out
 _MATRICES = 4
 # Of a target matrix the square of their number is at most so many times its size: with
 # more of them rounds are faster at a large alpha. Under penalties on the entries of L
-# rounds are slower, and it is at most so many times.
+# rounds are slower, the more so with fewer rows than outputs: it is at most so many
+# times the size of a matrix that is square then.
 _SQUARE, _SQUARE_OF_PENALISED = 300, 1000
 
 
@@ -49,8 +50,8 @@ class ObservedNewton(Solver):
     """Newton's method on one dual variable for each of few observed targets.
 
     For up to 3000 of them, in long form; of a target matrix, also at most the root of
-    300 times its size, or of 1000 times under penalties on the entries of L. Not for a
-    bound on the rank.
+    300 times its size, or of 1000 times under penalties on the entries of L, in which a
+    matrix of fewer rows than outputs counts as square. Not for a bound on the rank.
 
     Parameters
     ----------
@@ -114,10 +115,10 @@ def _most_observed(problem: Problem) -> int:
     """Return how many targets may be observed."""
     if isinstance(problem.entries, TargetColumn):
         return FEW_ENTRIES
-    n_entries = problem.operator.n_samples * problem.n_outputs
-    penalised = isinstance(problem.structure.region(problem.n_outputs), Orthant)
-    most = (_SQUARE_OF_PENALISED if penalised else _SQUARE) * n_entries
-    return min(int(sqrt(most)), FEW_ENTRIES)
+    n, m = problem.operator.n_samples, problem.n_outputs
+    penalised = isinstance(problem.structure.region(m), Orthant)
+    square = _SQUARE_OF_PENALISED * max(n, m) * m if penalised else _SQUARE * n * m
+    return min(int(sqrt(square)), FEW_ENTRIES)
 
 
 def _n_observed(problem: Problem) -> int:
