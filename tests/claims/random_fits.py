@@ -10,6 +10,8 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ class Case(NamedTuple):
     estimator: Any
     X: np.ndarray
     y: np.ndarray
+    given: Mapping[str, np.ndarray] = MappingProxyType({})  # what `fit` takes beside
 
 
 class Outcome(NamedTuple):
@@ -117,7 +120,7 @@ def fit(case: Case) -> Outcome:
     begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = case.estimator.fit(case.X, case.y)
+        model = case.estimator.fit(case.X, case.y, **case.given)
     seconds = time.process_time() - begin
     certificate = model.certificate_
     return Outcome(case, certificate.status, certificate.relative_gap, seconds)

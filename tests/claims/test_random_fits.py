@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from okl import certify
-from tests.claims import random_sums
+from tests.claims import random_observed, random_sums
 from tests.claims.random_fits import PROVED, draw, fit, report
 from tests.covering import later
 
@@ -92,6 +92,15 @@ def test_random_fits_of_several_kernels_end_with_a_proof(sums, capsys):
 def test_random_fits_of_several_kernels_end_soon(sums):
     # one in 25 takes over five seconds
     assert max(outcome.seconds for outcome in sums) <= 3 * SLOW
+
+
+@pytest.mark.slow
+def test_random_fits_to_few_targets_end_soon_with_a_proof(capsys):
+    outcomes = [fit(random_observed.draw(number)) for number in random_observed.NUMBERS]
+    with capsys.disabled():
+        print("\nFew targets: " + report(outcomes, SLOW))
+    assert all(outcome.status in PROVED for outcome in outcomes)
+    assert max(outcome.seconds for outcome in outcomes) <= 3 * SLOW
 
 
 @pytest.mark.slow
