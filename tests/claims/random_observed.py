@@ -57,7 +57,6 @@ def draw(number: int) -> Case:
         structure=structure,
         fit_intercept=intercept,
         alphas=1,
-        max_iter=1,
         **given,
     ).alphas
     part = 10.0 ** rng.uniform(-5, 0.5)
