@@ -12,7 +12,7 @@ from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, ObservedNewton, choose_solver
 from okl.solvers.predictor import active_system
 from okl.solvers.terms import term_model
-from okl.structures import Cluster, Frobenius, LowRank, TraceBall
+from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall, as_structure
 from tests.covering import later
 
 STRUCTURES = ["frobenius", "low_rank", *later(Cluster(2), "trace_ball", TraceBall(2.0))]
@@ -146,3 +146,16 @@ def test_it_takes_few_targets():
     many = term_model.FEW_ENTRIES + 1
     with pytest.raises(ValueError, match="at most 3000 observed targets"):
         model.fit(np.ones((many, 1)), np.arange(many), task=np.arange(many) % 2)
+
+
+@pytest.mark.parametrize("structure", ["frobenius", "low_rank", Sparse(0.5)], ids=str)
+def test_matrices_of_outputs_that_do_not_fit_are_refused_before_any_work(structure):
+    y = np.full((4, 300_000), np.nan)
+    y[0, :10] = 1.0
+    weights = np.where(np.isnan(y), 0.0, 1.0)
+    inputs = Inputs.of(Dense(np.eye(4), workspace=1e12), fit_intercept=False)
+    problem = formulate(
+        inputs, np.nan_to_num(y), Squared(), as_structure(structure), weights
+    ).problem
+    with pytest.raises(MemoryError, match=r"300000 outputs.*fewer outputs at a time"):
+        ObservedNewton().prepare(problem)

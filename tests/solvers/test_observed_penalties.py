@@ -108,12 +108,12 @@ def test_it_is_the_optimum_of_rounds(mu, intercept, weighted):
     assert found.status == "optimal"
     again = certify(model, X, Y, sample_weight=weights)
     assert_allclose([again.primal, again.dual], [found.primal, found.dual], rtol=1e-9)
-    zeros = model.output_kernel_ == 0
+    # where mu is below one entries are penalised, and some are zero, not only small
+    assert np.any(model.output_kernel_ == 0) == (mu < 1)
     model.set_params(solver="majorization").fit(X, Y, sample_weight=weights)
     rounds = model.certificate_
     assert rounds.dual <= found.primal * (1 + 1e-9)
     assert found.dual <= rounds.primal * (1 + 1e-9)
-    assert np.all(zeros == zeros.T)
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])

@@ -23,13 +23,14 @@ from math import ceil, sqrt
 from typing import ClassVar
 
 from okl.numerics.arrays import namespace
+from okl.numerics.memory import require_memory
 from okl.optimization.interior import Interior
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Free, HalfTrace
 from okl.problems import Problem, TargetColumn
 from okl.solvers.base import Solver
 from okl.solvers.observed.primal_newton import PreparedObserved, primal_newton
-from okl.solvers.predictor.active_system import factorises
+from okl.solvers.predictor.active_system import MATRICES, factorises
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 from okl.solvers.terms.prepared_terms import Back, PreparedTerms, as_one_term
@@ -37,8 +38,8 @@ from okl.solvers.terms.term_model import FEW_ENTRIES
 from okl.solvers.terms.term_newton import descent
 from okl.solvers.written_out import written_out
 
-# Arrays of the size of the system of the observed targets.
-_MATRICES = 4
+# It holds about so many arrays of the size of L.
+_MATRICES = 12
 # Of a target matrix the square of their number is at most so many times its size: with
 # more of them rounds are faster at a large alpha. Under penalties on the entries of L
 # rounds are slower, the more so with fewer rows than outputs: it is at most so many
@@ -82,18 +83,29 @@ class ObservedNewton(Solver):
     def matrices(self, problem: Problem) -> int:
         """Return how many arrays of the size of K the systems take."""
         share = _n_observed(problem) / problem.operator.n_samples
-        return ceil(_MATRICES * share**2)
+        return ceil(MATRICES * share**2)
 
     def fits_in_memory(self, problem: Problem) -> bool:
         """Tell whether there is memory for these, or they are small."""
         return factorises(problem, _n_observed(problem))
 
     def prepare(self, problem: Problem) -> PreparedTerms | PreparedObserved:
-        """Write the target matrix out, if the problem is in long form."""
-        entries = problem.entries
+        """Write the target matrix out, if the problem is in long form.
+
+        Before that it looks for room for matrices of outputs.
+        """
+        entries, n_outputs = problem.entries, problem.n_outputs
+        require_memory(
+            _MATRICES * 8 * n_outputs**2,
+            lambda: (
+                f"A fit of {problem.structure} to {n_outputs} outputs of which few "
+                "targets are observed"
+            ),
+            "Fit fewer outputs at a time.",
+        )
         tasks = entries.tasks if isinstance(entries, TargetColumn) else None
         inside = problem if tasks is None else written_out(problem)
-        if isinstance(problem.structure.region(problem.n_outputs), Orthant):
+        if isinstance(problem.structure.region(n_outputs), Orthant):
             return PreparedObserved.of(problem, inside, tasks)
         back = Back(
             dual=(lambda dual: dual) if tasks is None else tasks.own,

@@ -41,7 +41,7 @@ _MILD, _ALPHAS, _PRODUCTS = 1000, 30.0, 10
 _MOST_PRODUCTS = 1000
 # How many matrices of its size there are while a system is factorised; and up to how
 # many numbers are allocated without a look at the memory.
-_MATRICES, _FEW = 4, UNQUESTIONED / 8
+MATRICES, _FEW = 4, UNQUESTIONED / 8
 # The way by the dimensions of K and L:
 _SMALL = 200  # systems up to this size go without it
 _WORTH = 0.5  # the most dimensions, as a part of the size
@@ -55,7 +55,7 @@ def factorises(problem: Problem, size: int, *, n_kept: int = 0) -> bool:
     """Tell whether a system fits in memory, with so many others that are kept."""
     operator = problem.operator
     most = max(operator.workspace * operator.n_samples**2, _FEW)
-    return (_MATRICES + n_kept) * size**2 <= most
+    return (MATRICES + n_kept) * size**2 <= most
 
 
 @dataclass(frozen=True)
