@@ -87,7 +87,8 @@ def certify_model(
     loss = model.loss_
     # checks set attributes, those of a copy
     seen = copy(model)
-    X, _, targets = seen._enter(X, y, loss, sample_weight, task)
+    X, checked, targets = seen._enter(X, y, loss, sample_weight, task)
+    del checked  # may be a copy of y, which nothing needs
     observed = targets.observed
     _check_same(model, seen, X, observed.n_outputs)
     alphas = OutputAlphas.of(model._alpha_of_fit, observed)

@@ -144,7 +144,8 @@ def output_kernel_path(
         max_memory=max_memory,
     )
     loss = estimator._checked_loss()
-    X, _, targets = estimator._enter(X, Y, loss, sample_weight, task)
+    X, checked, targets = estimator._enter(X, Y, loss, sample_weight, task)
+    del checked  # may be a copy of Y, which nothing needs
     (resolved,) = structures_for(estimator, targets.observed)
     training, formulation, *_ = estimator._formulated(X, targets, resolved)
     warn_of_column_scales(estimator, training.kernel, X, targets.row_weights, depth=2)
