@@ -132,6 +132,19 @@ def test_a_barrier_takes_as_many_steps_as_it_needs(monkeypatch):
     assert QuadraticModel(0.0, near, there, second).least(region)[1] > 0
 
 
+def test_a_model_that_is_least_at_a_singular_kernel_stays_there():
+    # eigenvalues of which rounding makes some less than zero
+    k, rng = 6, np.random.default_rng(0)
+    column = rng.normal(size=(k, 1))
+    centre = column @ column.T / np.sum(column**2)
+    assert np.linalg.eigvalsh(centre)[0] < 0
+    model = QuadraticModel(0.0, centre, np.zeros((k, k)), np.eye(k * k))
+    found, fall = model.least(TraceBall().region(k))
+    assert fall == 0
+    kernel = SpectralKernel(found.values, found.vectors)
+    assert_allclose(kernel.matrix(), centre, atol=1e-12)
+
+
 def test_few_steps_where_rounds_are_many():
     prepared = prepared_for(Logistic(), Sparse(0.9), True, n=80, m=8)
     found = Majorization().solve(prepared, Request(1e-3, tol=1e-6, max_iter=25))

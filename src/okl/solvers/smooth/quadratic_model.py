@@ -67,9 +67,9 @@ class QuadraticModel(NamedTuple):
     def least(self, region: WithBarrier) -> tuple[Decomposed, float]:
         """Return where the model plus R is least, and by how much it is lower."""
         held = replace(region, barrier=region.inverse)
-        here = Decomposed(
-            *eigh(self.centre), self.centre if region.by_entries else None
-        )
+        values, vectors = eigh(self.centre)
+        values = namespace(values).clip(values, 0.0, None)  # below zero by rounding
+        here = Decomposed(values, vectors, self.centre if region.by_entries else None)
         first = held.value(Iterate(here, self.at(*here[:2]))) + self.value
         # from a barrier, as an L that is all but singular keeps steps short
         start = region.warm(here)
