@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from okl import OutputKernelClassifier, OutputKernelRegressor
+from okl.solvers.factor import factored_newton
 from okl.structures import LowRank
 from tests.samples import alpha_max, centered, draw, solve
 
@@ -162,3 +163,38 @@ def test_a_hinge_under_a_bound_returns_the_lowest_model_that_it_saw(seed, alpha)
     assert model.certificate_.status == "rank_limited"
     lowest = min(record["primal"] for record in model.history_)
     assert model.certificate_.primal <= lowest * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("rank", [None, 2])
+def test_larger_alphas_come_first_where_the_start_decides(rank, monkeypatch):
+    _, Y, K = draw(25, 6, 0)
+    alpha, tried = alpha_max(K, Y) / 300, []
+    minimise = factored_newton._minimise
+
+    def spy(prepared, request):
+        tried.append(request.alpha)
+        return minimise(prepared, request)
+
+    monkeypatch.setattr(factored_newton, "_minimise", spy)
+    solve(K, Y, structure=LowRank(rank), alpha=alpha)
+    assert tried[-1] == alpha
+    assert (len(tried) > 1) == (rank is not None)
+    assert sorted(tried, reverse=True) == tried
+
+
+def test_larger_alphas_come_first_where_rounding_ends_a_fit(monkeypatch):
+    _, Y, K = draw(25, 6, 0)
+    alpha, tried = alpha_max(K, Y) / 300, []
+    minimise = factored_newton._minimise
+
+    def spy(prepared, request):
+        tried.append(request.alpha)
+        if len(tried) == 1:  # as far as one step leads
+            request = request._replace(max_iter=1)
+        return minimise(prepared, request)
+
+    monkeypatch.setattr(factored_newton, "_minimise", spy)
+    found = solve(K, Y, structure=LowRank(), alpha=alpha)
+    assert found.solution.certificate.status == "optimal"
+    assert tried[0] == tried[-1] == alpha
+    assert len(tried) > 3

@@ -44,7 +44,7 @@ _SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
 _ARMIJO, _MAX_HALVINGS = 1e-4, 40
 # Relative residual of the Newton systems: at most this, and what is enough for the gap.
 _FORCING = 0.1
-# A cold start walks down from alpha_max, where L = 0, in factors of this.
+# How far apart the alphas are that a cold start may walk down by.
 _CONTINUATION = 4.0
 _CONTINUATION_TOLERANCE = 1e-2
 
@@ -61,32 +61,47 @@ class FactoredNewton(Solver):
 
     def solve(self, prepared: Rotated, request: Request) -> Solution:
         """Iterate from what L may be after those of neighbouring, larger alphas."""
-        start = request.start
-        if start is None:
-            start = _from_larger_alphas(prepared, request)
-        point, rank_limited, history = _minimise(
-            prepared, request._replace(start=start)
-        )
-        kernel = point.output_kernel()
-        return certified(
-            prepared.problem,
-            prepared.lift(point.coefficients()),
-            kernel,
-            request,
-            rank_limited=rank_limited,
-            history=history,
-            start=start.joined(request.alpha, kernel.matrix()),
-        )
+        if request.start is not None:
+            return _solved(prepared, request)
+        first = _largest_alpha(prepared, request)
+        if not prepared.problem.rank_is_bounded:
+            solution = _solved(prepared, request._replace(start=first))
+            if solution.certificate.relative_gap <= request.tol:
+                return solution
+        # closer to the path, rounding is less in the way, and a minimum under a bound
+        # on the rank better
+        walked = _from_larger_alphas(prepared, request._replace(start=first))
+        return _solved(prepared, request._replace(start=walked))
+
+
+def _solved(prepared: Rotated, request: Request) -> Solution:
+    """Minimise from a start, and certify what is found."""
+    point, rank_limited, history = _minimise(prepared, request)
+    kernel = point.output_kernel()
+    return certified(
+        prepared.problem,
+        prepared.lift(point.coefficients()),
+        kernel,
+        request,
+        rank_limited=rank_limited,
+        history=history,
+        start=request.start.joined(request.alpha, kernel.matrix()),
+    )
+
+
+def _largest_alpha(prepared: Rotated, request: Request) -> Neighbours:
+    """Return the largest alpha that matters, if it is larger, where L is zero."""
+    targets = prepared.targets
+    moment = targets.T @ (prepared.eigenvalues * targets)
+    largest = max(float(eigh(symmetric(moment))[0][-1]), 0.0) ** 0.5
+    zero = namespace(targets).zeros_like(moment)
+    return Neighbours().joined(max(largest, request.alpha), zero)
 
 
 def _from_larger_alphas(prepared: Rotated, request: Request) -> Neighbours:
-    """Walk down from the largest useful alpha, loosely."""
-    alpha, tol, max_iter, _ = request
-    targets = prepared.targets
-    xp = namespace(targets)
-    moment = targets.T @ (prepared.eigenvalues * targets)
-    largest = max(float(eigh(symmetric(moment))[0][-1]), 0.0) ** 0.5
-    found = Neighbours().joined(max(largest, alpha), xp.zeros_like(moment))
+    """Walk down from the alpha of the start, loosely."""
+    alpha, tol, max_iter, found = request
+    largest = found.found[0][0]
     if largest <= alpha:
         return found
     n_steps = ceil(log(largest / alpha) / log(_CONTINUATION))
