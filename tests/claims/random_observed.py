@@ -19,6 +19,7 @@ KERNELS = (Linear(), Gaussian(), Laplacian(0.3), Matern(nu=1.5))
 STRUCTURES = (
     Frobenius(),
     LowRank(),
+    LowRank(2),
     Cluster(2),
     TraceBall(),
     TraceBall(2.0),

@@ -292,7 +292,7 @@ class TestChoice:
         assert choose_solver("auto", self.problem(weights)).name == "imputation"
         assert choose_solver("auto", self.problem(weights * 2)).name == "newton_cg"
         learned = self.problem(weights, LowRank(2))
-        assert choose_solver("auto", learned).name == "majorization"
+        assert choose_solver("auto", learned).name == "observed_newton"
 
     def test_refused(self):
         with pytest.raises(ValueError, match="weights of zero and one only"):

@@ -15,6 +15,8 @@ where R* has kinks, proximal points lead to the optimum.
 
 Of penalties on the entries of L the conjugate takes long. With these, c is at its best
 for L instead, and Newton's method goes on in L (`okl.solvers.observed.primal_newton`).
+A bound on the rank of L has no conjugate. With it Newton's method goes on in a factor
+of L (`okl.solvers.observed.bounded_newton`).
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Free, HalfTrace
 from okl.problems import Problem, TargetColumn
 from okl.solvers.base import Solver
+from okl.solvers.observed.bounded_newton import bounded_newton
 from okl.solvers.observed.primal_newton import PreparedObserved, primal_newton
 from okl.solvers.predictor.active_system import MATRICES, factorises
 from okl.solvers.request import Request
@@ -45,6 +48,8 @@ _MATRICES = 12
 # rounds are slower, the more so with fewer rows than outputs: it is at most so many
 # times the size of a matrix that is square then.
 _SQUARE, _SQUARE_OF_PENALISED = 300, 1000
+# Entries of a factor of L, of which there is a matrix of second derivatives.
+_MOST_IN_FACTOR = 1000
 
 
 class ObservedNewton(Solver):
@@ -52,7 +57,8 @@ class ObservedNewton(Solver):
 
     For up to 3000 of them, in long form; of a target matrix, also at most the root of
     300 times its size, or of 1000 times under penalties on the entries of L, in which a
-    matrix of fewer rows than outputs counts as square. Not for a bound on the rank.
+    matrix of fewer rows than outputs counts as square. A bound on the rank times the
+    number of outputs may be up to 1000.
 
     Parameters
     ----------
@@ -76,8 +82,9 @@ class ObservedNewton(Solver):
         most = _most_observed(problem)
         if _n_observed(problem) > most:
             words.append(f"at most {most} observed targets")
-        if problem.rank_is_bounded:
-            words.append("an output kernel of any rank")
+        rank = problem.structure.max_rank(problem.n_outputs)
+        if problem.rank_is_bounded and rank * problem.n_outputs > _MOST_IN_FACTOR:
+            words.append(f"at most {_MOST_IN_FACTOR} entries in a factor of L")
         return words
 
     def matrices(self, problem: Problem) -> int:
@@ -105,7 +112,8 @@ class ObservedNewton(Solver):
         )
         tasks = entries.tasks if isinstance(entries, TargetColumn) else None
         inside = problem if tasks is None else written_out(problem)
-        if isinstance(problem.structure.region(n_outputs), Orthant):
+        entries_count = isinstance(problem.structure.region(n_outputs), Orthant)
+        if entries_count or problem.rank_is_bounded:
             return PreparedObserved.of(problem, inside, tasks)
         back = Back(
             dual=(lambda dual: dual) if tasks is None else tasks.own,
@@ -120,6 +128,8 @@ class ObservedNewton(Solver):
         """Iterate from the model of a neighbouring alpha, or from zero."""
         if isinstance(prepared, PreparedTerms):
             return descent(prepared, request)
+        if prepared.problem.rank_is_bounded:
+            return bounded_newton(prepared, request)
         return primal_newton(prepared, request)
 
 

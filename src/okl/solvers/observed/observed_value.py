@@ -101,8 +101,26 @@ class ObservedPoint:
         answer = _solved(self.system, (self.image @ direction) @ self.vectors.T)
         return symmetric((answer @ self.vectors).T @ self.image)
 
+    def curvatures(self, rows: slice, column: int) -> Array:
+        """Return it times e_i e_j' + e_j e_i' for some i and one j, (q, m, m).
+
+        The e are eigenvectors of L.
+        """
+        xp = namespace(self.image)
+        image, V = self.image, self.vectors
+        right = image[:, None, rows] * V[:, column][None, :, None]
+        right = right + image[:, column][:, None, None] * V[None, :, rows]
+        answers = xp.permute_dims(_all_solved(self.system, right), (2, 0, 1)) @ V
+        crossed = xp.matmul(xp.matrix_transpose(answers), image)
+        return (crossed + xp.matrix_transpose(crossed)) / 2
+
 
 def _solved(system: ActiveSystem, right: Array) -> Array:
     """Return the E of one right side, its columns with sums of zero."""
-    none = namespace(right).zeros((right.shape[1],), dtype=right.dtype)
-    return system.solve_each(right[:, :, None], none)[:, :, 0]
+    return _all_solved(system, right[:, :, None])[:, :, 0]
+
+
+def _all_solved(system: ActiveSystem, rights: Array) -> Array:
+    """Return the E of right sides (n_samples, n_outputs, q)."""
+    none = namespace(rights).zeros((rights.shape[1],), dtype=rights.dtype)
+    return system.solve_each(rights, none)

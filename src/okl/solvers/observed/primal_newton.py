@@ -8,7 +8,7 @@ at any alpha.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from okl.coding.tasks import Tasks
 from okl.numerics.arrays import namespace
@@ -40,8 +40,15 @@ class PreparedObserved(NamedTuple):
         ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
         return cls(problem, Prepared.of(inside, SpectralKernel(ones), 0), tasks)
 
-    def certified(self, monitor: Monitor, request: Request) -> Solution:
-        """Return the best iterate with its certificate."""
+    def certified(
+        self,
+        monitor: Monitor,
+        request: Request,
+        *,
+        start: Any,
+        rank_limited: bool = False,
+    ) -> Solution:
+        """Return the best iterate with its certificate, and where others start."""
         problem, inside = self.problem, self.inside.problem
         kernel, point = monitor.best
         output_kernel = spectral_of(kernel)
@@ -56,8 +63,9 @@ class PreparedObserved(NamedTuple):
             output_kernel,
             request,
             history=monitor.history,
-            start=kernel,
+            start=start,
             intercept=intercept,
+            rank_limited=rank_limited,
         )
 
 
@@ -73,7 +81,7 @@ def primal_newton(prepared: PreparedObserved, request: Request) -> Solution:
         monitor.add(*_bounds(function, iterate), iterate)
         if monitor.done:
             break
-    return prepared.certified(monitor, request)
+    return prepared.certified(monitor, request, start=monitor.best[0])
 
 
 def _bounds(function: ObservedValue, iterate: Iterate) -> tuple[float, float]:
