@@ -104,10 +104,10 @@ class _Here(NamedTuple):
             hessian[:, column, :, column] += rest
             for first in range(0, size, some):
                 rows = slice(first, min(first + some, size))
-                answers = self.point.curvatures(rows, column)[:, :, :rank]
+                answers = self.point.curvatures(rows, column, rank)
                 # of B E' + E B', E with one entry, times B
-                part = 2 * self.roots[column] * answers * self.roots
-                hessian[:, :, rows, column] += xp.permute_dims(part, (1, 2, 0))
+                part = 2 * self.roots[column] * self.roots[:, None] * answers
+                hessian[:, :, rows, column] += part
         return xp.reshape(hessian, (size * rank, size * rank))
 
     def grown(self, function: ObservedValue) -> _Here:

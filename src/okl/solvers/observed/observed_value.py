@@ -101,18 +101,23 @@ class ObservedPoint:
         answer = _solved(self.system, (self.image @ direction) @ self.vectors.T)
         return symmetric((answer @ self.vectors).T @ self.image)
 
-    def curvatures(self, rows: slice, column: int) -> Array:
-        """Return it times e_i e_j' + e_j e_i' for some i and one j, (q, m, m).
+    def curvatures(self, rows: slice, column: int, n_columns: int) -> Array:
+        """Return it times e_i e_j' + e_j e_i' for q numbers i and one j.
 
-        The e are eigenvectors of L.
+        The e are eigenvectors of L. Of the products (m, m) the first columns are
+        returned, (m, n_columns, q).
         """
         xp = namespace(self.image)
         image, V = self.image, self.vectors
         right = image[:, None, rows] * V[:, column][None, :, None]
         right = right + image[:, column][:, None, None] * V[None, :, rows]
-        answers = xp.permute_dims(_all_solved(self.system, right), (2, 0, 1)) @ V
-        crossed = xp.matmul(xp.matrix_transpose(answers), image)
-        return (crossed + xp.matrix_transpose(crossed)) / 2
+        Z = _all_solved(self.system, right)
+        (n, m, q), r = Z.shape, n_columns
+        # V'Z'KCV, and its transpose, without a product of all columns
+        first = xp.reshape(image[:, :r].T @ xp.reshape(Z, (n, m * q)), (r, m, q))
+        second = xp.reshape(xp.matmul(V[:, :r].T, Z), (n, r * q))
+        total = xp.permute_dims(xp.matmul(V.T, first), (1, 0, 2))
+        return (total + xp.reshape(image.T @ second, (m, r, q))) / 2
 
 
 def _solved(system: ActiveSystem, right: Array) -> Array:
