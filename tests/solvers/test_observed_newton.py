@@ -134,6 +134,9 @@ def test_what_it_does_not_take_is_said():
     with pytest.raises(ValueError, match="at most 1000 entries in a factor of L"):
         model.set_params(structure=LowRank(26)).fit(X, y, task=tasks)
     model.set_params(structure=LowRank(25)).fit(X, y, task=tasks)
+    many = np.arange(1500) % 300  # 450,000 right sides of a thousand
+    with pytest.raises(ValueError, match="at most 333 entries in a factor of L"):
+        model.set_params(structure=LowRank(2)).fit(many[:, None], many, task=many)
 
 
 def test_it_takes_few_targets():

@@ -48,8 +48,9 @@ _MATRICES = 12
 # rounds are slower, the more so with fewer rows than outputs: it is at most so many
 # times the size of a matrix that is square then.
 _SQUARE, _SQUARE_OF_PENALISED = 300, 1000
-# Entries of a factor of L, of which there is a matrix of second derivatives.
-_MOST_IN_FACTOR = 1000
+# Entries of a factor of L, of which there is a matrix of second derivatives, and so
+# many times the size of the target matrix, as each takes a right side of that size.
+_MOST_IN_FACTOR, _RIGHT_SIDES = 1000, 1.5e8
 
 
 class ObservedNewton(Solver):
@@ -58,7 +59,8 @@ class ObservedNewton(Solver):
     For up to 3000 of them, in long form; of a target matrix, also at most the root of
     300 times its size, or of 1000 times under penalties on the entries of L, in which a
     matrix of fewer rows than outputs counts as square. A bound on the rank times the
-    number of outputs may be up to 1000.
+    number of outputs may be up to 1000, fewer where rows times outputs are above
+    150,000.
 
     Parameters
     ----------
@@ -82,9 +84,10 @@ class ObservedNewton(Solver):
         most = _most_observed(problem)
         if _n_observed(problem) > most:
             words.append(f"at most {most} observed targets")
-        rank = problem.structure.max_rank(problem.n_outputs)
-        if problem.rank_is_bounded and rank * problem.n_outputs > _MOST_IN_FACTOR:
-            words.append(f"at most {_MOST_IN_FACTOR} entries in a factor of L")
+        n, m = problem.operator.n_samples, problem.n_outputs
+        most = min(int(_RIGHT_SIDES / (n * m)), _MOST_IN_FACTOR)
+        if problem.rank_is_bounded and problem.structure.max_rank(m) * m > most:
+            words.append(f"at most {most} entries in a factor of L")
         return words
 
     def matrices(self, problem: Problem) -> int:
