@@ -149,7 +149,10 @@ def bounded_newton(prepared: PreparedObserved, request: Request) -> Solution:
             if grown is here or here.objective >= (1 - tol) * lowest:
                 break
             here, lowest = grown, here.objective
-        here, limited = _step(function, here, tol)
+        before = here
+        here, limited = _step(function, before, tol)
+        if here is before and not limited:  # rounding leads no further
+            break
     return prepared.certified(monitor, request, rank_limited=limited, start=here.factor)
 
 
@@ -178,8 +181,9 @@ def _walked(prepared: PreparedObserved, request: Request) -> Array:
         function = ObservedValue(prepared.inside, alpha)
         here, close = _Here.at(function, factor).grown(function), False
         for _ in range(request.max_iter):
-            here, close = _step(function, here, _LOOSE)
-            if close:
+            before = here
+            here, close = _step(function, before, _LOOSE)
+            if close or here is before:
                 break
         factor = here.factor
     return factor

@@ -115,8 +115,8 @@ class ObservedNewton(Solver):
         )
         tasks = entries.tasks if isinstance(entries, TargetColumn) else None
         inside = problem if tasks is None else written_out(problem)
-        entries_count = isinstance(problem.structure.region(n_outputs), Orthant)
-        if entries_count or problem.rank_is_bounded:
+        penalised = isinstance(problem.structure.region(n_outputs), Orthant)
+        if penalised or problem.rank_is_bounded:
             return PreparedObserved.of(problem, inside, tasks)
         back = Back(
             dual=(lambda dual: dual) if tasks is None else tasks.own,

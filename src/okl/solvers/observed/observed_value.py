@@ -102,10 +102,10 @@ class ObservedPoint:
         return symmetric((answer @ self.vectors).T @ self.image)
 
     def curvatures(self, rows: slice, column: int, n_columns: int) -> Array:
-        """Return it times e_i e_j' + e_j e_i' for q numbers i and one j.
+        """Return it times e_i e_j' + e_j e_i' for q rows i and one column j of L.
 
-        The e are eigenvectors of L. Of the products (m, m) the first columns are
-        returned, (m, n_columns, q).
+        It is the second derivative, the e are eigenvectors of L. Of each product the
+        first columns are returned, (m, n_columns, q).
         """
         xp = namespace(self.image)
         image, V = self.image, self.vectors
