@@ -85,7 +85,7 @@ class ObservedNewton(Solver):
         if _n_observed(problem) > most:
             words.append(f"at most {most} observed targets")
         n, m = problem.operator.n_samples, problem.n_outputs
-        most = min(int(_RIGHT_SIDES / (n * m)), _MOST_IN_FACTOR)
+        most = min(int(_RIGHT_SIDES / max(n * m, 1)), _MOST_IN_FACTOR)
         if problem.rank_is_bounded and problem.structure.max_rank(m) * m > most:
             words.append(f"at most {most} entries in a factor of L")
         return words
