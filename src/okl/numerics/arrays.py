@@ -162,7 +162,15 @@ def _definite(matrix: Array, shift: Array | float = 0.0) -> Array:
     """Return the matrix plus a diagonal, and what rounding may have taken of it."""
     xp, size = namespace(matrix), matrix.shape[0]
     rounding = epsilon(matrix) * size * xp.max(xp.linalg.diagonal(matrix))
-    return matrix + xp.eye(size, dtype=matrix.dtype) * (shift + rounding)
+    return add_to_diagonal(xp.asarray(matrix, copy=True), shift + rounding)
+
+
+def add_to_diagonal(matrix: Array, shift: Array | float) -> Array:
+    """Add a number, or one for each row, to the diagonal of a matrix, in its memory."""
+    xp, n = namespace(matrix), matrix.shape[0]
+    entries = xp.reshape(matrix, (-1,))
+    entries[:: n + 1] += shift
+    return xp.reshape(entries, (n, n))
 
 
 def symmetric(matrix: Array) -> Array:

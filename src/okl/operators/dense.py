@@ -7,6 +7,7 @@ from typing import Any
 from okl.coding.tasks import Tasks
 from okl.numerics.arrays import (
     Array,
+    add_to_diagonal,
     eigh,
     epsilon,
     is_numpy,
@@ -116,7 +117,7 @@ class Dense(KernelOperator):
 
     def solve(self, right: Array, shift: float) -> Array:
         """Solve by Cholesky, on a copy of the matrix."""
-        shifted = _add_to_diagonal(_scaled(self._matrix, self._roots), shift)
+        shifted = add_to_diagonal(_scaled(self._matrix, self._roots), shift)
         return solve_definite(shifted, right, overwrite=True)
 
     def centered(self, weights: Array | None = None) -> tuple[Dense, Array]:
@@ -256,12 +257,3 @@ def _block(matrix: Array, rows: Any, columns: Any) -> Array:
     return xp.take(
         xp.take(matrix, xp.asarray(rows), axis=0), xp.asarray(columns), axis=1
     )
-
-
-def _add_to_diagonal(matrix: Array, shift: float) -> Array:
-    """Add a number to the diagonal of a square matrix, in its own memory."""
-    xp = namespace(matrix)
-    n = matrix.shape[0]
-    entries = xp.reshape(matrix, (-1,))
-    entries[:: n + 1] += shift
-    return xp.reshape(entries, (n, n))

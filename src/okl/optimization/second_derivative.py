@@ -68,9 +68,10 @@ class Unity:
     def between(self, rows: Array, outputs: Array) -> Array:
         """Return (<p_i, p_j> [t_i = t_j] + p_i[t_j] p_j[t_i]) / 2."""
         xp = namespace(rows)
+        rows = rows / 2**0.5
+        same = outputs[:, None] == outputs[None, :]
         crossed = xp.take(rows, outputs, axis=1)
-        same = xp.astype(outputs[:, None] == outputs[None, :], rows.dtype)
-        return (same * (rows @ rows.T) + crossed * crossed.T) / 2
+        return xp.where(same, rows @ rows.T, 0.0) + crossed * crossed.T
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class Followed:
             change[:, int(outputs[entry])] = rows[entry, :]
             moved = self.follow(symmetric(change))
             answers.append(xp.sum(rows * xp.take(moved, outputs, axis=0), axis=1))
-        return xp.stack(answers, axis=1)
+        return symmetric(xp.stack(answers, axis=1))
 
     def _by_entries(self, rows: Array, outputs: Array) -> Array:
         xp = namespace(rows)
@@ -195,7 +196,7 @@ class Followed:
         half = xp.concat(half, axis=0)
         whole = [half[:, output, :] @ own.T for output, own in enumerate(groups)]
         back = xp.argsort(xp.argsort(outputs, stable=True))
-        found = xp.concat(whole, axis=1)
+        found = symmetric(xp.concat(whole, axis=1))
         return xp.take(xp.take(found, back, axis=0), back, axis=1)
 
     @cached_property

@@ -118,7 +118,7 @@ class Answering(JointSum):
         point, xp = self._point, namespace(block)
         own = xp.stack([xp.take(product, rows, axis=0) for product in point.products])
         outputs = outputs + xp.zeros_like(rows)
-        return block + symmetric(point.response.derivative.between(own, outputs))
+        return block + point.response.derivative.between(own, outputs)
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:
