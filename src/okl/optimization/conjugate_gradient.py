@@ -8,20 +8,20 @@ from typing import NamedTuple
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 
 MAX_ITER = 200
-# How many roundings of the largest curvature one that is not there may seem to have.
+# A curvature of at most so many rounding errors of the largest one counts as zero.
 _ROUNDINGS = 16
 
 
 class Step(NamedTuple):
     """One iteration, which adds length * direction to the solution.
 
-    What is left is the preconditioned residual after the step, relative to that at the
-    start; 0 if there is no further step.
+    ``left`` is the norm of the preconditioned residual after the step, relative to that
+    at the start; 0 if there is no further step.
     """
 
     length: float
     direction: Array
-    product: Array  # what came with the product of the direction
+    product: Array  # what ``product`` returned with the image of the direction
     left: float
 
 
@@ -35,9 +35,10 @@ def conjugate_gradient(
 ) -> Array:
     """Solve ``product(x) = right`` for a symmetric operator, from x = 0.
 
-    Stops when the preconditioned residual has fallen by ``rtol``, or where the
-    operator has no positive curvature: then the last iterate, or at once the
-    preconditioned right-hand side, is a descent direction all the same.
+    Stops when the norm of the preconditioned residual has fallen by the factor
+    ``rtol``, or at a direction without positive curvature. The last iterate, or the
+    preconditioned right-hand side if it is the first direction, is returned then:
+    either is a descent direction.
 
     The product and the preconditioner, which is positive definite, are symmetric linear
     maps on arrays of the shape of ``right``; there are at most ``max_iter`` products.
@@ -64,13 +65,13 @@ def conjugate_steps(
 ) -> Iterator[Step]:
     """Yield the steps of conjugate gradients, whose sum is the solution.
 
-    With each product ``product`` returns something that it computed on the way, linear
-    in the direction as well, which can be added up with the solution; and so the
-    solution can be tried out, and improved.
+    ``product`` returns the image of a direction and something else that it computed on
+    the way, also linear in the direction. A caller can add up the latter as it adds up
+    the solution, to evaluate the solution so far, or to improve on it.
 
-    Curvature is measured by the squared length of the direction under the inverse of
-    the preconditioner. Below the rounding error of the largest met so far it counts as
-    none: steps along it would grow without end.
+    Curvature is measured relative to the squared length of the direction in the norm of
+    the inverse of the preconditioner. If it is below the rounding error of the largest
+    curvature met so far it counts as zero: steps along it would grow without bound.
     """
     residual = right
     direction = precondition(residual)

@@ -1,4 +1,4 @@
-"""Where functions of one number are zero."""
+"""Roots of monotone functions of one variable."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, namespace
 
-# Most trials. Until one is beyond the zero each is longer than the last one by a factor
-# between these.
+# The most trials. Until one of them lies beyond the root, each is longer than the one
+# before by a factor between these two.
 _TRIALS, _LEAST_GROWTH, _MOST_GROWTH = 60, 1.5, 10.0
 
 
@@ -51,7 +51,7 @@ def increasing_root(
         bracketed = high < infinite
         width = xp.where(bracketed, high - low, zero)
         between = low - width * below / xp.where(above > below, above - below, one)
-        # without an end beyond the zero: on the line from the beginning
+        # no end beyond the root yet: go on along the line from the value at zero
         rise = here - first
         ahead = xp.where(rise > 0, -first / xp.where(rise > 0, rise, one), infinite)
         beyond = length * xp.clip(ahead, _LEAST_GROWTH, _MOST_GROWTH)

@@ -1,14 +1,16 @@
-r"""Eigenvalues of L between bounds, as Newton's method sees them.
+r"""Output kernels L whose eigenvalues lie between bounds and share a budget.
 
-They share a budget; more L never costs, so it is used up. Steps stay inside by a
-barrier, eps tr L^-1 / 2 where the penalty has it and
+This is the region of `TraceBall` and `Cluster` for Newton's method in L. A larger L
+never makes the fit worse, so the budget is used up, and steps keep the trace of L. A
+barrier keeps them between the bounds: eps tr L^-1 / 2 where the penalty has it and the
+only bound is 0, else
 
 .. math:: -\tau \sum_i \big( \log (l_i - \text{lower}) + \log (\text{upper} - l_i) \big)
 
-where it has not. In the eigenbasis of L its second derivative is diagonal.
+The second derivative of either is diagonal in the eigenbasis of L.
 
-The direction 1, where it is set apart, is a separate problem of one output with a known
-kernel; a reflection of the outputs splits it off.
+Where the direction 1, that of equal outputs, is set apart, its eigenvalue is given. It
+is a separate problem of one output then, which a reflection of the outputs splits off.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ from okl.optimization.regions import (
 )
 
 _INF = float("inf")
-# A barrier starts as this part of the fit, and ends as this part of it: rounding.
+# A barrier adds about the first part of the value of the fit at the start, and at the
+# end the second, which is rounding.
 _FIRST_BARRIER, _LAST_BARRIER = 0.1, 1e-16
-# A start from nearby is mixed with this much of the middle, and its barrier is this
-# part of the fit.
+# A warm start is moved by the first part towards equal eigenvalues; its barrier adds
+# about the second part of the value of the fit.
 _MIDDLE, _WARM_BARRIER = 0.3, 1e-2
 # Eigenvalues below this part of the largest are taken for zeros of the optimum.
 _CUT = 1e-4
@@ -44,16 +47,16 @@ class Interior(WithBarrier):
     lower: float = 0.0  # of each eigenvalue, 0 <= lower <= upper
     upper: float = _INF
     budget: float = _INF  # their largest sum; infinite where L is penalised otherwise
-    mean: float | None = None  # that of the direction 1, if it is set apart
-    part: float = _FIRST_BARRIER  # of the fit, that the barrier is at first
-    logarithm: float = 0.0  # the weight of logarithms, 0 where tr L^-1 is enough,
-    last: float = 0.0  # and that below which they are rounding
+    mean: float | None = None  # the eigenvalue of the direction 1, if it is set apart
+    part: float = _FIRST_BARRIER  # what the first barrier adds, as a part of the fit
+    logarithm: float = 0.0  # the weight tau of the logarithms, 0 if tr L^-1 is enough
+    last: float = 0.0  # the tau below which they are rounding
 
     @property
     def is_ball(self) -> bool:
-        """Whether the budget is all that bounds a PSD L: tr L is that at the optimum.
+        """Whether the budget alone bounds a PSD L; the optimal tr L equals it.
 
-        L is then of low rank, and Newton's method may have a factor of it.
+        L is then of low rank, and Newton's method can work in a factor of L.
         """
         free = self.lower == 0 and self.upper == _INF and self.inverse == 0
         return free and self.mean is None
@@ -61,8 +64,8 @@ class Interior(WithBarrier):
     def only(self, size: int) -> float | None:
         """Return the only value that all eigenvalues should take, or None.
 
-        There is one where the budget, or equal bounds, leave no choice; more than the
-        optimum is never useful.
+        It is the upper bound where the budget allows that for all eigenvalues, since a
+        larger L is never worse, and the lower one where the budget allows no more.
         """
         if size * self.upper <= self.budget * (1 + _ROUNDING):
             return self.upper
@@ -87,7 +90,7 @@ class Interior(WithBarrier):
         return xp.take(values, order), xp.take(vectors, order, axis=1)
 
     def cut(self, values: Array) -> Array | None:
-        """Return eigenvalues that use up the budget, small ones zero."""
+        """Return eigenvalues with zeros for small ones, scaled to use up the budget."""
         if self.lower > 0 or self.inverse > 0 or self.upper < _INF:
             return None
         if bool(values[0] > _CUT * values[-1]):
@@ -103,7 +106,7 @@ class Interior(WithBarrier):
         return self, self.budget / size
 
     def warm(self, nearby: Decomposed) -> tuple[Interior, Decomposed]:
-        """Return eigenvalues off the bounds, and a lower barrier."""
+        """Return the region with a lower barrier, and L moved off the bounds."""
         lower = replace(self, part=_WARM_BARRIER)
         if self._is_its_own_barrier:
             return lower, nearby
@@ -112,7 +115,7 @@ class Interior(WithBarrier):
         return lower, nearby._replace(values=values)
 
     def entered(self, value: float, values: Array) -> Interior:
-        """Return the region with a barrier that holds about that part of the fit."""
+        """Return the region with a barrier that adds about ``part`` of the fit."""
         scale = max(value, float(namespace(values).finfo(values.dtype).smallest_normal))
         strength = self.part * scale / values.shape[0]
         if self._is_its_own_barrier:
@@ -124,7 +127,7 @@ class Interior(WithBarrier):
 
     @property
     def _is_its_own_barrier(self) -> bool:
-        """Whether tr L^-1 is all that keeps L inside."""
+        """Whether tr L^-1 keeps L inside without logarithms."""
         return self.lower == 0 and self.upper == _INF and self.inverse > 0
 
     def lowered(self) -> Interior | None:
@@ -153,7 +156,10 @@ class Interior(WithBarrier):
         return total
 
     def equations(self, iterate: Iterate) -> Equations:
-        """Return those in the eigenbasis of L; the preconditioner keeps the trace."""
+        """Return the equations in the eigenbasis of L, for steps that keep the trace.
+
+        The preconditioner takes care of that.
+        """
         values, point = iterate.kernel.values, iterate.point
         slope = -self.barrier / (2 * values**2)
         second_derivative = self.barrier_curvature(values)
@@ -179,7 +185,7 @@ class Interior(WithBarrier):
         )
 
     def _rooms(self, values: Array) -> list[tuple[int, Array]]:
-        """Return the distances to the bounds that have a logarithm, and signs."""
+        """Return the sign of, and the distances to, each bound with a logarithm."""
         if not self.logarithm:
             return []
         rooms = [(1, values - self.lower)]

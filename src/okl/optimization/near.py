@@ -1,12 +1,15 @@
-r"""The L near a given matrix whose eigenvalues are within bounds and share a budget.
+r"""The proximal point of a penalty on L with bounds, and a budget, for eigenvalues.
+
+Given a symmetric matrix Z and w > 0 it is the L that solves
 
 .. math:: \min_L\; \tfrac\varepsilon2 \operatorname{tr} L^{-1}
           + \tfrac w2 \|L - Z\|^2, \qquad
           \text{lower} \le l_i \le \text{upper}, \quad \sum_i l_i \le \text{budget}
 
-has the eigenvectors of Z, and with its eigenvalues z_i and a multiplier nu >= 0 of the
-budget l_i is g(z_i - nu / w), g(u) the root of w (l - u) = eps / (2 l^2), clipped. How
-L moves with Z follows from divided differences of g, less what keeps the sum.
+L has the eigenvectors of Z. With the eigenvalues z_i of Z and a multiplier nu >= 0 of
+the budget, l_i = g(z_i - nu / w), where g(u) is the root l of w (l - u) = eps / (2 l^2)
+clipped to the bounds. The derivative of L by Z has divided differences of g as its
+factors, less a term that keeps tr L where the budget is used up.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from okl.optimization.crossing import crossing
 from okl.optimization.interior import Interior, reflect, reflect_columns
 from okl.optimization.second_derivative import Divided, SecondDerivative, Zero
 
-# Newton's method for the cubic equations: it is monotone from the right of the root.
+# The most Newton steps for the cubic equations; from the right of the root these
+# descend to it.
 _NEWTON_STEPS = 100
 
 
@@ -33,8 +37,8 @@ class Near(NamedTuple):
 def nearest(matrix: Array, weight: float, allowed: Interior) -> Near:
     """Return L, where R(L) = eps tr L^-1 / 2, given symmetric Z (m, m) and w > 0.
 
-    The bounds and eps are those allowed. A direction 1 that is set apart has its own
-    eigenvalue, whatever Z.
+    The bounds and eps are those of ``allowed``. The direction 1, if it is set apart,
+    has its given eigenvalue whatever Z is.
     """
     xp, m = namespace(matrix), matrix.shape[0]
     average = xp.zeros_like(matrix)

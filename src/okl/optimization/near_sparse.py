@@ -1,12 +1,15 @@
-r"""The sparse L near a given matrix.
+r"""The proximal point of the sparse penalty on L.
+
+Given a symmetric matrix Z and w > 0 it is the L that solves
 
 .. math:: \min_L\; \tfrac\varepsilon2 \operatorname{tr} L^{-1}
           + \tfrac12 \operatorname{tr} L
           + \tfrac\lambda2 \sum_{i \ne j} |L_{ij}| + \tfrac w2 \|L - Z\|^2
 
-by Newton's method over the entries that are not zero (`okl.optimization.orthant`). It
-starts at the L that is least without the absolute values, with a larger epsilon where
-that is small: a barrier, which is lowered on the way.
+Newton's method finds it, over the entries that are not zero
+(`okl.optimization.orthant`). It starts at the solution without the absolute values.
+Where epsilon is small a larger one takes its place at first, as a barrier that is
+lowered on the way.
 """
 
 from __future__ import annotations
@@ -24,17 +27,17 @@ from okl.optimization.smooth import Quadratic
 # The first barrier, as a part of the largest eigenvalue squared: next to the boundary
 # steps are short.
 _BARRIER = 1e-3
-# Newton steps, and those after which rounding is in the way, none having gone down;
-# the relative residual of their equations.
+# The most Newton steps; after how many in a row without a decrease rounding is all that
+# is left; the relative residual of their equations.
 _MAX_STEPS, _IDLE, _FORCING = 300, 3, 1e-8
 # What rounding hides of the objective, as a part of it.
 _UNSEEN = 1e-12
-# The relative residual of what L moves by.
+# The relative residual of the equations for the derivative of L by Z.
 _FOLLOWING = 1e-10
 
 
 def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near:
-    """Return L as far as rounding lets it; where it follows Z, zeros stay so.
+    """Return L up to rounding; in its derivative by Z, entries that are zero stay so.
 
     Z (m, m) is symmetric, w > 0, ``off`` is lambda >= 0, and eps > 0.
     """
@@ -56,7 +59,7 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near
     least, idle = float("inf"), 0
     for n_steps, iterate in enumerate(iterates):
         value = iterate.point.value + held.value(iterate)
-        # while the barrier is higher than eps it may be far above the least
+        # under a barrier higher than eps the value may be far above the least one
         near = value - least <= _UNSEEN * abs(least)
         idle = idle + 1 if near and value >= least else 0
         least = min(least, value)
@@ -68,7 +71,7 @@ def nearest_sparse(matrix: Array, weight: float, off: float, eps: float) -> Near
 
 
 def _following(kernel: Decomposed, weight: float, penalty: Orthant) -> Followed:
-    """Return how L follows Z, entry by entry but for those that are zero."""
+    """Return the derivative of L by Z, over the entries of L that are not zero."""
     values, vectors, matrix = kernel
     assert matrix is not None
     free = namespace(matrix).astype(matrix != 0, matrix.dtype)

@@ -19,17 +19,18 @@ from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
 from okl.optimization.smooth import Smooth
 
-# Line search: sufficient decrease, and most halvings; fewer of a step that was cut.
+# Line search: the sufficient decrease, the most halvings, and the most where there are
+# narrower equations to solve instead.
 _ARMIJO, _MAX_HALVINGS, _FEW_HALVINGS = 1e-4, 40, 2
-# A promise below the first part of the objective is not seen in its value, and one
-# below the second not worth a step.
+# Rounding hides a promised decrease below the first part of the objective; one below
+# the second is not worth a step.
 _UNSEEN, _ROUNDING = 1e-12, 1e-20
 
 
 def newton(
     smooth: Smooth, region: WithBarrier, first: Decomposed, *, rtol: float = 0.1
 ) -> Iterator[Iterate]:
-    """Yield the iterates, the first one included, until rounding is in the way.
+    """Yield the iterates, the first one included, until rounding ends the descent.
 
     It starts from an L inside the region. Conjugate gradients stop at the relative
     residual ``rtol``.
@@ -83,8 +84,8 @@ def _step(
         if not promise > _ROUNDING * abs(objective):
             return None, 0.0
         slack = unseen if promise <= unseen else 0.0
-        # a step that is cut is another step, and may go beyond the bounds of a barrier
-        # however short it is: then the rest is solved for again
+        # A cut changes the direction of a step, which may then leave the bounds of a
+        # barrier however short it is. The narrower equations are solved in that case.
         fewer = None if found.narrowed is None else found.narrowed(direction)
         halvings = _MAX_HALVINGS if fewer is None else _FEW_HALVINGS
         moved = search(found, direction, slack, halvings)

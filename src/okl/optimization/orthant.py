@@ -1,16 +1,16 @@
-r"""A sparse positive definite L, as Newton's method sees it.
+r"""The sparse penalty on a positive definite L, for Newton's method in L.
 
 .. math:: R(L) = \tfrac12 \Big(\varepsilon \operatorname{tr} L^{-1}
           + \operatorname{tr} L + \lambda \sum_{i \ne j} |L_{ij}|\Big)
 
 With the signs of its entries held, the objective is smooth. An entry is *free* if it
 is not zero, or if the gradient is steep enough to move it away from zero; a Newton step
-over the free entries is cut where an entry would change its sign. So zeros are exact,
-and near the optimum, where the signs are right, convergence is quadratic. Where L is
-nearly singular such a cut may leave the positive definite matrices: an entry that is
-zero, and that the step would move against its sign, is then not free. (An inner
-solver with soft thresholds needs ten times the products: it does not see which entries
-are free.)
+over the free entries is cut where an entry would change its sign. Zeros are therefore
+exact, and near the optimum, where the signs are right, convergence is quadratic. Where
+L is nearly singular, a step that was cut may leave the positive definite matrices. The
+step is then computed anew with fewer free entries: without those that are zero and that
+it would move against their signs. (An inner solver with soft thresholds needs ten times
+the products: it does not see which entries are free.)
 
 The barrier eps tr L^-1 is steep where eps is small. Newton's method then starts with a
 larger eps.
@@ -28,12 +28,12 @@ from typing import ClassVar
 from okl.numerics.arrays import Array, namespace, symmetric
 from okl.optimization.regions import Decomposed, Equations, Iterate, WithBarrier
 
-# From this part of free entries on the eigenbasis preconditions.
+# The preconditioner is in the eigenbasis if more than this part of entries is free.
 _MOSTLY_FREE = 0.5
 # Fixed-point rounds for the first scale, and when to stop them.
 _SCALE_ROUNDS, _SCALE_CHANGE = 50, 0.1
-# A start from nearby has a barrier of this part of its largest eigenvalue squared; it
-# is not near if that square is below this part of the first scale squared.
+# A warm start has a barrier of the first part of its largest eigenvalue squared. It is
+# not near enough if that square is below the second part of the first scale squared.
 _WARM_BARRIER, _NEAR = 1e-2, 1e-3
 
 
@@ -63,9 +63,9 @@ class Orthant(WithBarrier):
         return replace(self, barrier=scale**2), scale
 
     def warm(self, nearby: Decomposed) -> tuple[Orthant, Decomposed] | None:
-        """Return a lower barrier, and L with so much more of a diagonal.
+        """Return the region with a lower barrier, and L with a larger diagonal for it.
 
-        None where L is far from the scale that it should have.
+        None where L is far below the scale that it should have.
         """
         values, vectors, matrix = nearby
         square = float(values[-1]) ** 2
@@ -95,7 +95,7 @@ class Orthant(WithBarrier):
         return penalty / 2 + self.held(values)
 
     def equations(self, iterate: Iterate, stuck: Array | None = None) -> Equations:
-        """Return those over the free entries, but for some that are stuck at zero."""
+        """Return the equations over the free entries, less those stuck at zero."""
         (values, vectors, matrix), point = iterate
         assert matrix is not None
         xp = namespace(matrix)
@@ -147,11 +147,11 @@ def _in_eigenbasis(
 def _entrywise(
     iterate: Iterate, moment: Array, free: Array, barrier: float
 ) -> Callable[[Array], Array]:
-    """Return a scaling of the entries, as if g were a tr(L^-1 P) of this gradient."""
+    """Return a scaling of the entries, as for a g = tr(L^-1 P) with this gradient."""
     xp = namespace(free)
     values, vectors, _ = iterate.kernel
     inverse = (vectors / values) @ vectors.T
-    # the part of the barrier, which is all there is where g is no tr(L^-1 P)
+    # at least the share of the barrier, where g is not of the form tr(L^-1 P)
     held = barrier * xp.sum((vectors / values) ** 2, axis=1)
     slopes = xp.maximum(xp.linalg.diagonal(moment), held)
     scale = free / symmetric(xp.linalg.diagonal(inverse)[:, None] * slopes)

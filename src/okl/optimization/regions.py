@@ -1,8 +1,8 @@
-r"""What a structure lets an output kernel L be, as Newton's methods see it.
+r"""A structure's penalty R on L and its domain, as Newton's methods need them.
 
-A structure says so by its `region`: the penalty R on L with its domain. That decides
-which of these methods it has. A `WithBarrier` is one of `okl.optimization.interior` or
-`okl.optimization.orthant`.
+The `region` of a structure decides which of these methods can find L: in the dual
+variables (`Free`), in a factor of L (`HalfTrace`), or in L itself with a barrier
+(`WithBarrier`, in `okl.optimization.interior` and `okl.optimization.orthant`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class Iterate(NamedTuple):
 class Equations(NamedTuple):
     """What determines a Newton step, in coordinates that a region chooses.
 
-    A step is cut so that what it leads to is in the region, but for the bounds of a
-    barrier. Narrowed are the equations without the coordinates in which a step would
-    leave the region at once, None if there are none; None if no step ever does.
+    ``cut`` changes a step so that it ends in the region, apart from the bounds that a
+    barrier keeps. ``narrowed`` returns the equations without the coordinates in which a
+    given step would leave the region at once, or None if there are none; it is None if
+    no step ever does.
     """
 
     gradient: Array  # of the whole objective (m, m)
@@ -56,7 +57,7 @@ class Region:
     def trace_and_square(self) -> tuple[float, float] | None:
         """(mu, nu) where R(L) = mu tr(L) / 2 + nu ||L||_F^2 / 2, else None.
 
-        A fit can then be extended by new outputs.
+        Where it is known, a fit can be extended by new outputs.
         """
         return None
 
@@ -65,9 +66,9 @@ class Region:
 class Free(Region):
     """Any PSD L, R(L) = ||D^-1 L D^-1||_F^2 / 2, D diagonal.
 
-    R*(S) = ||D S D||_F^2 / 2 there: the dual is smooth and has no constraint, so that
-    Newton's method goes on in the dual variables, and every L = D^2 C'KC D^2 / 2 is
-    PSD. The scales (m,) are the diagonal of D, None for D = I.
+    On PSD matrices R*(S) = ||D S D||_F^2 / 2: the dual is smooth and unconstrained, so
+    Newton's method works in the dual variables, and every L = D^2 C'KC D^2 / 2 is PSD.
+    The scales (m,) are the diagonal of D, None for D = I.
     """
 
     scales: Array | None = None
@@ -82,7 +83,7 @@ class Free(Region):
 class HalfTrace(Region):
     """Any PSD L, of a rank that may be bounded, R(L) = tr L / 2.
 
-    L is of low rank, and Newton's method goes on in a factor of it.
+    L is of low rank, and Newton's method works in a factor of it.
     """
 
     trace_and_square: ClassVar[tuple[float, float]] = (1.0, 0.0)
@@ -90,18 +91,18 @@ class HalfTrace(Region):
 
 @dataclass(frozen=True, kw_only=True)
 class WithBarrier(Region, ABC):
-    """A penalty on L, and a domain in the interior of which a barrier keeps it.
+    """A penalty on L, and a domain; a barrier keeps L in the interior of the domain.
 
-    Coordinates are the entries of L (`by_entries`), or those in its eigenbasis.
+    The coordinates are the entries of L (`by_entries`), or those in its eigenbasis.
     """
 
     inverse: float = 0.0  # the weight eps >= 0 of tr L^-1 / 2
-    barrier: float = 0.0  # the current one, that comes down to it
+    barrier: float = 0.0  # the current weight, which is lowered towards ``inverse``
 
     by_entries: ClassVar[bool] = False
 
     def only(self, size: int) -> float | None:
-        """Return the eigenvalue of the only L of this size worth having, if one is."""
+        """Return l if l I is the only L (size, size) to be considered, else None."""
         return None
 
     def split(self, columns: Array) -> Array:
@@ -113,9 +114,9 @@ class WithBarrier(Region, ABC):
         return values, vectors
 
     def cut(self, values: Array) -> Array | None:
-        """Return eigenvalues with zeros for those that are on their way there.
+        """Return eigenvalues with zeros for those that tend to zero.
 
-        None where none may be.
+        None where there are none, or none may be zero.
         """
         return None
 
@@ -131,9 +132,10 @@ class WithBarrier(Region, ABC):
 
     @abstractmethod
     def warm(self, nearby: Decomposed) -> tuple[WithBarrier, Decomposed] | None:
-        """Return the region, and an L to start from, given one optimal nearby.
+        """Return the region, and an L to start from, given that of a nearby problem.
 
-        Of the region that `cold` returned; None where that is not near enough.
+        It is called on the region that `cold` returned, and returns None where
+        ``nearby`` is not near enough.
         """
 
     @abstractmethod
@@ -153,7 +155,7 @@ class WithBarrier(Region, ABC):
         return self.barrier * float(namespace(values).sum(1 / values)) / 2
 
     def barrier_curvature(self, values: Array) -> Array:
-        """Return the second derivative of tr L^-1 / 2, diagonal in the eigenbasis."""
+        """Return that of barrier tr L^-1 / 2, which is diagonal in the eigenbasis."""
         inverse = 1 / values
         sums = inverse[:, None] + inverse
         return self.barrier * inverse[:, None] * inverse * sums / 2

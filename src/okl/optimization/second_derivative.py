@@ -1,14 +1,15 @@
-r"""How the best L follows S: the second derivative of a conjugate R*.
+r"""The derivative of the best L by S: the second derivative of the conjugate R*.
 
-It is a linear map from a change of S to that of L, both symmetric (m, m). A change of
-one dual variable, of an entry i in output t_i, changes S by the symmetric part of
-p_i e_{t_i}', where p_i is a row of K C: so
+The best L for S = C'KC / 2 is the gradient of R*. Its derivative is a linear map dL
+from a change of S to that of L, both symmetric (m, m). A change of one dual variable,
+of an entry i in output t_i, changes S by the symmetric part of p_i e_{t_i}', where p_i
+is a row of K C. Hence
 
 .. math:: M_{ij} = \langle \operatorname{sym}(p_i e_{t_i}'),
           \mathrm{d}L(\operatorname{sym}(p_j e_{t_j}')) \rangle
 
-is how much the prediction of entry i answers to the dual variable j, by L alone. It is
-found from what is known of the map.
+is how much the prediction of entry i changes with the dual variable j, through L alone.
+Each class here computes M from what is known of the map.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from okl.numerics.arrays import Array, epsilon, namespace, symmetric
 
 # Eigenvalues nearer than this, in machine epsilons of the largest, are taken for equal.
 _EQUAL = 1e3
-# Numbers that are multiplied at once.
+# Products are formed in blocks of about so many numbers.
 _ENTRIES = 2**22
 # Up to so many outputs the map is written out, an array (m, m, m, m).
 _MOST_OUTPUTS = 50
 
 
 class SecondDerivative(Protocol):
-    """From a change of S to that of L."""
+    """The linear map from a change of S to that of L."""
 
     def __call__(self, change: Array) -> Array:
         """Return the change of L, given a symmetric one of S."""
@@ -76,17 +77,17 @@ class Unity:
 
 @dataclass(frozen=True)
 class Divided:
-    """That of an increasing function of the eigenvalues of S, which may share a budget.
+    """The map where eigenvalues of L are an increasing function of those of S.
 
     In the eigenbasis of S a change is multiplied by divided differences of the
-    function. Where eigenvalues share a budget they move together, so that their sum
-    remains.
+    function. Where the eigenvalues of L share a budget they move together, so that
+    their sum does not change.
     """
 
     vectors: Array  # (m, k), those of S that L follows
     values: Array  # eigenvalues of S (k,)
     found: Array  # those of L
-    slopes: Array  # the derivatives of one by the other
+    slopes: Array  # derivatives of the eigenvalues of L by those of S
     shared: bool
 
     def __call__(self, change: Array) -> Array:
@@ -102,14 +103,14 @@ class Divided:
         return self.vectors @ moved @ self.vectors.T
 
     def between(self, rows: Array, outputs: Array) -> Array:
-        """Return M, the sum over pairs of eigenvectors that L follows.
+        """Return M, a sum over the pairs of eigenvectors whose quotient is not zero.
 
-        These are few where L has few different eigenvalues.
+        Such pairs are few where L has few different eigenvalues.
         """
         xp, k = namespace(rows), rows.shape[0]
         left = self.vectors.T @ rows.T
         right = xp.take(self.vectors, outputs, axis=0).T
-        # a pair of two stands for its mirror image as well
+        # a pair of different vectors stands for its mirror image as well
         weights = xp.triu(self._quotients) + xp.triu(self._quotients, k=1)
         counted = weights > epsilon(rows) * xp.max(weights)
         pairs, roots = xp.nonzero(counted), xp.sqrt(weights[counted]) / 2
@@ -146,7 +147,7 @@ class Divided:
 
 @dataclass(frozen=True)
 class Multiple:
-    """A multiple of another."""
+    """A multiple of another map."""
 
     one: SecondDerivative
     factor: float
@@ -162,7 +163,7 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Followed:
-    """One of which nothing is known but how to evaluate it."""
+    """A map of which nothing is known but how to evaluate it."""
 
     follow: Callable[[Array], Array]
     like: Array  # an L (m, m)
@@ -172,7 +173,7 @@ class Followed:
         return self.follow(change)
 
     def between(self, rows: Array, outputs: Array) -> Array:
-        """Return M, by how L follows each entry of S, or each p_i e_ti' if fewer."""
+        """Return M, by the map at each entry of S, or each p_i e_ti' if fewer."""
         m = rows.shape[1]
         if m <= _MOST_OUTPUTS and m * (m + 1) // 2 <= rows.shape[0]:
             return self._by_entries(rows, outputs)

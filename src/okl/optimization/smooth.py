@@ -73,9 +73,10 @@ class _InverseTracePoint(NamedTuple):
 class Quadratic(NamedTuple):
     """g(L) = weight ||L||^2 / 2 - <S, L>.
 
-    Without a weight a conjugate is minus its least value; with S = weight Z it is the
-    squared distance from Z that a proximal point adds to a penalty, less what does not
-    depend on L, beside which all else may be next to nothing.
+    Without a weight the least value of g + R is -R*(S), which gives the conjugate. With
+    S = weight Z, g is the squared distance weight ||L - Z||^2 / 2 that a proximal point
+    adds to a penalty, without the constant: that may be so large that rounding would
+    hide the rest.
     """
 
     matrix: Array

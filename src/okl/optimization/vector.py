@@ -1,8 +1,8 @@
 """Newton's method for a smooth convex function of a few numbers.
 
-Where the second derivative is nearly singular its steps are far too long: they are cut
-at a length that doubles while they succeed. Steps whose decrease is below the rounding
-of the value are taken on trust, as long as they get smaller.
+Where the second derivative is nearly singular, Newton steps are far too long. They are
+cut at a length that doubles while steps succeed. Steps whose decrease is below the
+rounding of the value are taken on trust, as long as they get smaller.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from okl.numerics.arrays import Array, inner, namespace
 
 _STEPS, _HALVINGS = 200, 60  # Newton steps, and how often one is halved
 _REACH = 1.0  # how long a step may be at first
-_ARMIJO = 1e-4  # the part of its promise that a step must gain
-_NOTHING = 1e-28  # a promise below this part of the value is the end
-# Of promises that rounding hides each is at most this part of the last one; from the
-# second part on no step is left.
+_ARMIJO = 1e-4  # the part of the promised decrease that a step must achieve
+_NOTHING = 1e-28  # a promised decrease below this part of the value is the end
+# A promised decrease that rounding hides must be below the first part of the last one;
+# a step that promises at most the second part is the last step.
 _SMALLER, _SUDDEN = 0.5, 1e-6
 
 Point = TypeVar("Point")
@@ -32,11 +32,11 @@ class SmoothVector(Protocol[Point]):
         """Return minus the gradient, and the inverse second derivative times it."""
 
     def rounding(self, b: Array) -> float:
-        """Return what is not seen in the value."""
+        """Return what rounding hides of the value."""
 
 
 def minimise(function: SmoothVector[Point], b: Array) -> Array:
-    """Return where a function is least, from a first b (m,)."""
+    """Return the minimiser of a function, starting from b (m,)."""
     xp = namespace(b)
     value, point = function.at(b)
     reach, last = _REACH, float("inf")
