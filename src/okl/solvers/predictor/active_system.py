@@ -1,20 +1,22 @@
-r"""The equations of Newton's method where few entries have curvature.
+r"""The equations of Newton's method where the loss has curvature at few entries.
 
-With W the curvature of the *active* entries, those where the loss has any, the change
-E of the dual variables is zero elsewhere and
+These entries are called *active*; W is their curvature. The change E of the dual
+variables is zero elsewhere and solves
 
 .. math:: \alpha W^{-1} E + (J E)_{active} + 1 b' = R_{active}, \qquad 1'E = s,
 
-the second where there is an intercept b. A system as small as there are active entries
-is factorised once, for however many right sides R. So is one of many where K and L have
-few dimensions, K = Q Q' and L = B B': a linear kernel, or an L of low rank. With a row
-of Phi for each active entry, the product of a row of Q and one of B, and D = alpha / W
+where the second equation is there only with an intercept b. A system of few active
+entries is factorised once, for any number of right sides R. One of many entries has a
+small system in its place where K and L have few dimensions, K = Q Q' and L = B B': a
+linear kernel, or an L of low rank. Let Phi have a row for each active entry, the
+product of a row of Q and one of B, and let D = alpha / W. Then
 
 .. math:: (\Phi \Phi' + D)^{-1}
           = D^{-1} - D^{-1} \Phi (I + \Phi' D^{-1} \Phi)^{-1} \Phi' D^{-1},
 
-and neither J nor Phi is formed (`okl.solvers.predictor.woodbury`). Another, or one that
-does not fit in memory, is solved by conjugate gradients, by products with K.
+and neither J nor Phi is formed (`okl.solvers.predictor.woodbury`). Any other system,
+and one that does not fit in memory, is solved by conjugate gradients, by products with
+K.
 """
 
 from __future__ import annotations
@@ -33,16 +35,17 @@ from okl.solvers.predictor.woodbury import small_solver
 
 # Systems up to this size are factorised.
 DIRECT = 3000
-# Up to this size where conjugate gradients are quick, where the diagonal of J times the
-# curvature is at most so many alphas; or up to the work of so many of their products.
+# Conjugate gradients are quick where the diagonal of J times the curvature is at most
+# _ALPHAS alphas. There, only systems up to the size _MILD are factorised, or those for
+# which that is the work of at most _PRODUCTS products.
 _MILD, _ALPHAS, _PRODUCTS = 1000, 30.0, 10
-# Of larger ones conjugate gradients may take so many products: with steps that are not
-# close enough Newton's method takes hundreds of short ones at a small alpha.
+# Conjugate gradients may take so many products: where steps are solved for too loosely,
+# Newton's method takes hundreds of short ones at a small alpha.
 _MOST_PRODUCTS = 1000
 # How many matrices of its size there are while a system is factorised; and up to how
 # many numbers are allocated without a look at the memory.
 MATRICES, _FEW = 4, UNQUESTIONED / 8
-# The way by the dimensions of K and L:
+# The small system in the dimensions of K and L:
 _SMALL = 200  # systems up to this size go without it
 _WORTH = 0.5  # the most dimensions, as a part of the size
 # Where the curvature times the diagonal of J is above so many alphas solutions are
@@ -81,8 +84,8 @@ class ActiveSystem:
     def solve(self, right: Array, sums: Array, *, rtol: float) -> Array:
         """Return E (n_samples, n_outputs), zero where there is no curvature.
 
-        Its columns have the given sums if there is an intercept, and entries to take
-        them. ``rtol`` is the relative residual of conjugate gradients.
+        With an intercept, its columns that have active entries have the given sums.
+        ``rtol`` is the relative residual of conjugate gradients.
         """
         size, (n, m) = self._n_equations, self._weights.shape
         quick = self._steepest <= _ALPHAS * self.alpha and size > _MILD
@@ -156,7 +159,7 @@ class ActiveSystem:
         def solve(right: Array) -> Array:
             found = once(right)
             if refined:
-                # a right side that Phi has nearly loses digits to the difference
+                # of a right side nearly in the range of Phi the difference loses digits
                 found = found + once(right - image(adjoint(found)) - found / weights)
             return found
 
@@ -218,7 +221,7 @@ class ActiveSystem:
         return HessianSystem(self.prepared, self.curvature, self.alpha, columns)
 
     def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
-        """Solve for the sum of two: one has the sums, the other has none."""
+        """Solve for E in two parts: one has the sums, the other sums to zero."""
         problem, joint = self.prepared.problem, self.prepared.joint
         curvature, alpha = self.curvature, self.alpha
         first = namespace(right).zeros_like(right)
@@ -235,7 +238,7 @@ def _n_dimensions(R: Array, B: Array) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """(M + D) e = right, with a b for each intercept where its e have a sum."""
+    """(M + D) e + b = right, a b for each intercept, whose e have a given sum."""
 
     columns: slice  # the outputs
     mask: Array  # (n_samples, n_columns): the active entries
@@ -248,8 +251,8 @@ class _Block:
             return self.inverse(right)
         xp = namespace(right)
         ones, total, empty = self._border
-        # the b that M e does not need: where M is all but singular, it would cancel
-        # between two large vectors below
+        # b takes up the means of the right side in any case: where M is all but
+        # singular, they would cancel between two large vectors below
         counts = xp.clip(xp.sum(self.members, axis=0), 1.0, None)[:, None]
         right = right - self.members @ (self.members.T @ right / counts)
         free = self.inverse(right)

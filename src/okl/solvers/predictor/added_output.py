@@ -1,10 +1,10 @@
-r"""One more output, all others kept: the problem of a fit, restricted.
+r"""One more output for a fit whose other outputs stay as they are.
 
 Let f be the functions of a fit and L their output kernel. A new output has the
 function b'f + h and the border (L b, b'L b + s) of L. The extended matrix is positive
-semi-definite for every b and every s >= 0, and these are all such matrices; the norm
-grows by ||h||^2 / s. With R(L) = mu tr(L) / 2 + nu ||L||^2 / 2 what the new output adds
-to the objective of the fit is
+semi-definite for every b and every s >= 0, and all positive semi-definite extensions
+of L are of this form; the squared norm grows by ||h||^2 / s. With
+R(L) = mu tr(L) / 2 + nu ||L||^2 / 2 the new output adds to the objective of the fit
 
 .. math::
 
@@ -12,12 +12,13 @@ to the objective of the fit is
     \frac{\|h\|_k^2}{2 s} + \nu \|L b\|^2 + r(b'L b + s) \right), \qquad
     r(x) = \tfrac\mu2 x + \tfrac\nu2 x^2:
 
-jointly convex in the function and the border, as f and L do not move. The conjugate of
-r turns it into one of two numbers, s and the slope t of r, which are found one inside
-the other: for a given t the new output is kernel ridge regression with the kernel
-s k + f'M f, M = (2 t L + 2 nu L^2)^+, and c'Kc / 2 <= t for its dual variables c, with
-s the multiplier; and r'(b'L b + s) = t. Any c with sum zero and t >= c'Kc / 2 bound the
-minimum from below,
+This is jointly convex in the function and the border, as f and L do not move. The
+conjugate of r turns it into a problem in two numbers, s and the slope t of r, one of
+which is found for each value of the other. For a given t the new output is kernel ridge
+regression with the kernel s k + f'M f, M = (2 t L + 2 nu L^2)^+, where s is the
+multiplier of the constraint c'Kc / 2 <= t on its dual variables c; and t solves
+r'(b'L b + s) = t. Any c with sum zero and any t >= c'Kc / 2 give a lower bound of the
+minimum,
 
 .. math::
 
@@ -36,7 +37,8 @@ from scipy.optimize import brentq
 
 from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 
-# How far below their bounds the two numbers are looked for; less is zero.
+# The two numbers are searched for down to this part of their upper bounds; a smaller s
+# is zero.
 _SMALLEST = 1e-12
 
 
@@ -62,7 +64,7 @@ class NewOutput:
     alpha: float
     mu: float
     nu: float  # not zero if mu is
-    own_part: bool  # whether there is an h; else the others combined are the output
+    own_part: bool  # whether there is an h; else the output combines the others
 
     def solve(self) -> AddedOutput:
         """Find the slope of r, and what it implies."""
@@ -122,9 +124,9 @@ class NewOutput:
         return inner(self.eigenvalues * b, b) + own
 
     def _bound(self, c: Array, slope: float, within: float) -> float:
-        """Return the lower bound of c, scaled where nu = 0 makes r* infinite.
+        """Return the lower bound at c, scaled where nu = 0 would make r* infinite.
 
-        Without an own part c'Kc has no say in it.
+        ``within`` is c'Kc, or zero without an own part, where it does not matter.
         """
         alpha = self.alpha
         if self.nu == 0 and within > 2 * slope:

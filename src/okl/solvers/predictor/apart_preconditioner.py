@@ -1,10 +1,11 @@
-r"""What is nearly the inverse of alpha I + V' (K (x) L) V where L is nearly diagonal.
+r"""A preconditioner of alpha I + V' (K (x) L) V where L is nearly diagonal.
 
-Without what is beside the diagonal of L the outputs have systems of their own, as large
-as there are rows where the loss has curvature, which are factorised. What that leaves
-of the condition is about that of L with a diagonal of ones, whatever K and alpha. A few
-columns of K know all of L, but leave what they miss of K times L divided by alpha:
-hundreds of products at a small alpha, where this takes ten.
+With the off-diagonal entries of L left out, each output has a system of its own, as
+large as there are rows where the loss has curvature, and these systems are factorised.
+The condition number that remains is about that of L scaled to a diagonal of ones,
+whatever K and alpha. A preconditioner of a few columns of K has all of L in it, but
+lacks what these columns miss of K, times L / alpha: at a small alpha it takes hundreds
+of products where this one takes ten.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from okl.operators import JointOperator, Kronecker
 
 # The most numbers that the factors of all systems have.
 MOST_ENTRIES = 2**24
-# Without these systems conjugate gradients take so many products with J, times the root
-# of what is left of the condition; with them so many, times the root of that of L.
+# Without these systems conjugate gradients take about _SAVED products with J times the
+# root of the condition number; with them _LEFT times the root of that of L.
 _SAVED, _LEFT = 3.0, 10.0
 # The least mean curvature, relative to the largest.
 _HEAVY = 0.3
@@ -27,9 +28,10 @@ _HEAVY = 0.3
 def apart_cost(
     joint: JointOperator, curvature: Curvature, alpha: float
 ) -> float | None:
-    """Return the work of making it, in products with J; None where it saves no more.
+    """Return the work of making the preconditioner, in products with J, or None.
 
-    And None where the mean curvature is far below the largest: it saves nothing there.
+    None where there is none, or it does not save more than that. It saves nothing where
+    the mean curvature is far below the largest.
     """
     if not (isinstance(joint, Kronecker) and curvature.separable):
         return None
@@ -39,12 +41,12 @@ def apart_cost(
     xp, (n, m) = namespace(W), W.shape
     sizes = xp.sum(xp.astype(W > 0, W.dtype), axis=0)
     cost = float(xp.sum(sizes**3)) / (3 * m * joint.work)
-    # no more steps than there are dimensions: two multiplications for each row and
-    # feature are a product
+    # there are no more steps than dimensions; that a product takes two multiplications
+    # for each row and feature gives the number of features
     dimensions = m * joint.work / (2 * n)
     largest = float(xp.max(W * joint.diagonal))
     saved = _SAVED * min((largest / alpha) ** 0.5, dimensions)
-    # of a logistic loss systems are large, and most of their entries light
+    # with a logistic loss systems are large, and most of their entries light
     light = float(xp.sum(W)) < _HEAVY * float(xp.max(W) * xp.sum(sizes))
     most = min(MOST_ENTRIES, joint.workspace * n**2)
     if light or m > n or cost > saved or float(xp.sum(sizes**2)) > most:

@@ -1,8 +1,8 @@
-"""A problem with L held fixed, and what is known of K without products.
+"""A problem with L held fixed, and the low-rank factors of K that its solvers use.
 
-Conjugate gradients are preconditioned with some columns of K. Choosing them costs
-something, and many a fit does without: each part is made when it is first asked for,
-and serves all alphas.
+Conjugate gradients are preconditioned with some columns of K. Choosing them takes time,
+and many fits need none. Each factor is therefore computed when it is first asked for,
+and then serves all alphas.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from okl.problems import Problem
 
 
 class FeatureAxes(NamedTuple):
-    """R with K = R R', and its part that dual variables are made of.
+    """R with K = R R', and the part P of R that has the properties of dual variables.
 
-    That is zero in rows without a weight, and sums to zero where an intercept is free,
-    as dual variables do. R is in the axes in which columns of that part are orthogonal.
+    Like dual variables, P is zero in rows without a weight, and its columns sum to zero
+    where an intercept is free. R is rotated so that the columns of P are orthogonal.
     """
 
     rows: Array  # R (n_samples, k)
     counted: Array  # (n_samples, 1): one for a row with a weight, else zero
     mean: Array  # (1, k): of rows with a weight, zero where no intercept is free
-    inverses: Array  # (k, 1): of squared norms of columns, zero where that is rounding
+    inverses: Array  # (k, 1): of squared norms of columns of P, zero where rounding
 
     def dual_of(self, inside: Array) -> Array:
-        """Return the C of this part with R'C as given (k, n_outputs)."""
+        """Return the C in the range of P with R'C as given (k, n_outputs)."""
         there = self.inverses * inside
         return self.counted * (self.rows @ there - self.mean @ there)
 
@@ -52,7 +52,8 @@ class Prepared(NamedTuple):
     def under(self, problem: Problem, kernel: OutputKernel) -> Prepared:
         """Return the same K with another L.
 
-        Columns of K are chosen once. In long form L is a part of what is approximated.
+        Columns of K are chosen only once; but in long form L is a part of what is
+        approximated, and they are chosen for each L.
         """
         joint, approximation = problem.entries.joint(kernel), self.approximation
         if not problem.entries.every_output:
@@ -62,7 +63,7 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class Approximation:
-    """What is known of K without products, made when it is needed."""
+    """The low-rank factors of K, each computed when it is first needed."""
 
     problem: Problem  # whatever its loss and structure
     joint: JointOperator  # K with any L
@@ -72,8 +73,8 @@ class Approximation:
     def columns(self) -> NystroemFactor:
         """R with K ~ R R', and a constant column for a free intercept.
 
-        Not for several kernels: with one for each of them, conjugate gradients took 1.3
-        to 1.7 times the products.
+        Several kernels have no constant column: with one for each of them, conjugate
+        gradients took 1.3 to 1.7 times the products.
         """
         columns = self.joint.low_rank(self.rank)
         if not self.problem.centered or isinstance(self.joint, JointSum):

@@ -84,7 +84,7 @@ class ClosedForm(Solver):
 
 
 class PreparedForm(NamedTuple):
-    """A problem, its L, and the eigenbasis of K, None where it is not to be had."""
+    """A problem, its L, and the eigenbasis of K, None where K is factorised."""
 
     problem: Problem
     known: SpectralKernel
@@ -92,7 +92,7 @@ class PreparedForm(NamedTuple):
 
 
 def _alone(problem: Problem) -> bool:
-    """Tell whether the equations of an output know nothing of the others."""
+    """Tell whether L = I, so that each output has equations of its own."""
     return "identity" in problem.structure.capabilities
 
 

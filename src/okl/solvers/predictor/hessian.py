@@ -1,18 +1,18 @@
-r"""The equations of a Newton step for a given L, as an object that is kept.
+r"""The linear system of a Newton step for a given L, kept for further right-hand sides.
 
 With J the map from dual variables to predictions and W = V V' the second derivative of
-the loss at some scores, they are
+the loss at some scores, it is
 
 .. math:: (\alpha I + V' J V)\, g = \text{right},
 
 symmetric and positive definite. With a free intercept the loss, minimised over it, is a
-function of the predictions alone whose second derivative is V Pi V', Pi the projection
-on what V maps to columns that sum to zero: the equations hold on the range of Pi.
+function of the predictions alone. Its second derivative is V Pi V', where Pi projects
+on what V maps to columns that sum to zero, and the system is one on the range of Pi.
 
-The steps of Newton's method are solutions of this system, and so is every derivative of
-a model with respect to what it was fitted to: a solution keeps the system of its last
-scores, and one more right-hand side costs one more solve. If the scores were moved by s
-while the model is refitted, alpha C would change by -alpha V g, g the solution for V's.
+The steps of Newton's method solve this system, and so does every derivative of a model
+by what it was fitted to. A solution therefore keeps the system at its last scores: one
+more right-hand side costs one more solve. If the scores were moved by s and the model
+refitted, alpha C would change by -alpha V g, g the solution for the right side V's.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ def projection(problem: Problem, curvature: Curvature) -> Callable[[Array], Arra
 
 @dataclass(frozen=True)
 class HessianSystem:
-    """alpha I + V' J V on what leaves the intercept at its best.
+    """alpha I + V' J V on the range of Pi.
 
-    Columns of K precondition; without these a diagonal does, or nothing.
+    Its preconditioner is made from columns of K; without these it is a diagonal, or
+    there is none.
     """
 
     prepared: Prepared
@@ -83,9 +84,9 @@ class HessianSystem:
         return self.alpha * direction + back, image
 
     def precondition(self, rows: Array) -> Array:
-        """Return nearly the inverse times rows that leave the intercept at its best."""
+        """Return the approximate inverse times rows in the range of Pi."""
         if self.columns is None and not self.curvature.separable:
-            return rows / self.alpha  # which are where the projections lead
+            return rows / self.alpha  # the projections would not change them
         return self.project(self.curvature.project(self._approximate(rows)))
 
     def steps(self, right: Array) -> Iterator[Step]:

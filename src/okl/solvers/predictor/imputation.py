@@ -1,24 +1,24 @@
 r"""Known output kernel, squared loss, missing targets: by imputing them.
 
-With complete targets the spectral solver divides by A = K (x) L + alpha I. A missing
-target may be any number; the best f for all of them is the best f at the numbers that
-cost least, which are those that the model predicts itself:
+With complete targets the spectral solver divides by A = K (x) L + alpha I. The best f
+for the observed targets y_o is the best f for complete targets whose missing part y_m
+is chosen to cost least. Such y_m are those that the model itself predicts:
 
 .. math:: \min_{y_m} \tfrac{\alpha}{2}\, y' A^{-1} y
           \quad\Longleftrightarrow\quad (A^{-1} y)_m = 0,
 
-dual variables that vanish where nothing was observed. Conjugate gradients solve this
-system, whose unknowns are the *missing* entries; a product with it is one complete
-spectral solve. Its eigenvalues lie at 1 / alpha but for as many as K (x) L has above
+that is, dual variables vanish where nothing was observed. Conjugate gradients solve
+this system, whose unknowns are the *missing* entries; a product with it is one complete
+spectral solve. Its eigenvalues lie at 1 / alpha except as many as K (x) L has above
 alpha, so that few steps are enough; the system of the observed entries would take ten
 times as many.
 
-*The intercept* stays what it is for complete targets: centring, of K and of y.
+*The intercept* is found as for complete targets, by centring K and y.
 
 *The gap costs no product.* It needs <a, K a L> for the residuals a of the observed
-entries, and U'aV is known: the spectral solve has computed U'yV, and that of the next
-direction holds that of the residuals of the imputed entries. A path shares the
-decomposition of K, and starts from the imputed values of the last alpha.
+entries. U'aV follows from what is computed anyway: U'yV by the spectral solve, and the
+residuals of the imputed entries in these coordinates with the next direction. A path
+shares the decomposition of K, and starts from the imputed values of the last alpha.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class PreparedImputation(NamedTuple):
         return self._replace(problem=problem, known=kernel, spectrum=spectrum)
 
     def residuals(self, alpha: float) -> Callable[[Array], Array]:
-        """Return what makes of complete targets the residuals of the best f."""
+        """Return the map from complete targets to the residuals of the best f."""
         joint = self.spectrum
         gain = joint.eigenvalues / (joint.eigenvalues + alpha)
 
@@ -122,7 +122,7 @@ class PreparedImputation(NamedTuple):
 def _impute(
     prepared: PreparedImputation, alpha: float, start: Array | None, monitor: Monitor
 ) -> tuple[Array, Array]:
-    """Return the completed targets, and what the model predicts but for b."""
+    """Return the completed targets, and the predictions of the model without b."""
     problem, observed = prepared.problem, prepared.observed
     joint = prepared.spectrum
     gain = joint.eigenvalues / (joint.eigenvalues + alpha)
@@ -133,8 +133,8 @@ def _impute(
     # alpha C of the completed targets; to be zero where they are imputed
     dual = problem.balanced(completed) - predictions
     direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
-    # nothing says what the mean of an output without targets is: the residuals have
-    # none but by rounding, which would be followed without end
+    # The mean of an output without targets is not determined: its residuals have a mean
+    # by rounding alone, which the iteration would follow without end.
     xp = namespace(observed)
     untold = 1.0 - xp.max(observed, axis=0) if problem.centered else 0.0
     while True:
@@ -151,7 +151,7 @@ def _impute(
             prepared, alpha, completed, coordinates, dual, residual_coordinates
         )
         monitor.add(primal, dual_value)
-        # of squares that underflow no length of a step can be told
+        # squares that underflow give no length of a step
         if monitor.done or size <= np.finfo(np.float64).tiny:
             return completed, predictions
         change = joint.from_coordinates(gain * moved)

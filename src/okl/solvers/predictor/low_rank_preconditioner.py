@@ -1,13 +1,12 @@
 r"""An approximate inverse of alpha I + V' (K (x) L) V, from a few columns of K.
 
 With K ~ R R' by the Nystroem method and L = B B' the matrix is nearly alpha I + Z Z',
-Z = V' (R (x) B), whose inverse `woodbury` has. A free intercept is one more column of
-R. What is made in its place where that costs too much, or is not needed, `form_of`
-says.
+Z = V' (R (x) B), which `woodbury` inverts. A free intercept is one more column of R.
+Where that costs too much, or is not needed, `form_of` chooses another form.
 
-Without columns it is the diagonal, the preconditioner of Seeger (2006), appendix A, and
-nothing for a loss that couples the outputs: of the softmax loss, W = D - p p', D is
-near one where the model is sure and W is nearly zero.
+Without columns the preconditioner is the diagonal, as in Seeger (2006), appendix A. For
+a loss that couples the outputs there is none then: the softmax loss has W = D - p p',
+and where the model is sure D is near one, but W is nearly zero.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def preconditioner(
 
 
 def _terms(columns: NystroemFactor, factor: Array) -> list[tuple[Array, Array]]:
-    """Return each R with the directions of L, columns of B, of the outputs it is of."""
+    """Return each R with the columns of a factor B of L that belong to its outputs."""
     if columns.outputs is None:
         return [(columns.factors[0], factor)]
     xp, terms = namespace(factor), []

@@ -11,11 +11,12 @@ a symmetric system of which every product is one with K, all outputs at once (Se
 would divide by zero; there W is zero for all purposes, and the step is r / alpha
 (appendix A has another remedy).
 
-*The intercept* is minimised over at every F, and dual variables stay balanced.
+*The intercept* is minimised over at every F, and dual variables stay balanced: they sum
+to zero.
 
 *Products with K are all that costs.* J V g is added up along the iterations of
-conjugate gradients, so that the line search needs none; the gap costs one, J a. What
-preconditions a step `okl.solvers.predictor.newton_step` says.
+conjugate gradients, so that the line search needs none; the gap costs one, J a.
+`okl.solvers.predictor.newton_step` chooses the preconditioner.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from okl.solvers.predictor.newton_step import NewtonSteps
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
-# How much smaller the promise of steps that are not seen in the objective must get.
+# A promised decrease that rounding hides must be below this part of the last one.
 _SMALLER = 0.5
-# Iterations without progress after which rounding is in the way.
+# Iterations without progress after which rounding is taken to be the reason.
 _STAGNATION = 10
 
 
@@ -82,8 +83,8 @@ class NewtonCG(Solver):
     def solve(self, prepared: Prepared, request: Request) -> Solution:
         """Iterate from the model of a neighbouring alpha or L, or from zero.
 
-        From zero as well where that has a lower objective than a start, and where steps
-        from the C of another L do not lead to the end.
+        It starts from zero also where zero has a lower objective than the given start,
+        and again where steps from the C of another L do not reach the tolerance.
         """
         alpha, tol, max_iter, start = request
         problem, zero = prepared.problem, zero_point(prepared)
@@ -96,14 +97,14 @@ class NewtonCG(Solver):
                 rough = Request(larger, ROUGH, max_iter, start)
                 point = first_point(prepared, larger, start, zero)
                 there, _, easy = _iterate(prepared, rough, point)
-                # of rough models the last two lead farther than three
+                # of rough models the last two extrapolate better than three
                 known = known.joined(larger, there.dual, most=2)
                 start = NewtonStart(known, prepared.kernel, easy)
             point = first_point(prepared, alpha, start, zero)
         asked = Request(alpha, SAFETY * tol, max_iter, start)
         point, monitor, easy = _iterate(prepared, asked, point)
         if not cold and monitor.n_iter < max_iter and monitor.astray:
-            # no step leads on from what another L made of C
+            # no step makes progress from the C that was found for another L
             return self.solve(prepared, request._replace(start=None))
         known = Neighbours() if start is None else start.duals
         end = NewtonStart(known.joined(alpha, point.dual), prepared.kernel, easy)
@@ -124,14 +125,14 @@ class NewtonCG(Solver):
 def _iterate(
     prepared: Prepared, request: Request, point: NewtonPoint
 ) -> tuple[NewtonPoint, Monitor, bool]:
-    """Return where steps from a point lead, what was seen, and if they were easy."""
+    """Take steps; return the last point, the monitor, and whether steps were easy."""
     alpha, tol, max_iter, start = request
     problem = prepared.problem
     monitor = Monitor(problem.reference, tol, max_iter, stagnation=_STAGNATION)
     steps = NewtonSteps(prepared, request)
     while True:
         point = point._replace(image=point.image_by(prepared.joint))
-        norm = inner(point.gradient, point.image)  # the dual value is that at a
+        norm = inner(point.gradient, point.image)  # the dual point is a
         dual = problem.dual_loss(point.gradient) - norm / (2 * alpha)
         gap = monitor.add(point.objective, dual)
         if monitor.done:
@@ -143,7 +144,7 @@ def _iterate(
             moved = steps.take(point, gap)
         if moved is None:
             break
-        # steps that are not seen are taken on trust, as long as they get smaller
+        # steps that rounding hides are taken on trust, as long as they get smaller
         if not moved.is_seen and moved.promise > _SMALLER * point.promise:
             break
         point = moved

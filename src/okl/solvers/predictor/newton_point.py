@@ -1,4 +1,4 @@
-"""Where Newton's method stands, and how far it goes along a direction."""
+"""The current point of Newton's method, and the line search along a direction."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import JointOperator
 from okl.problems import Problem
 
-# Sufficient decrease along a direction, and what is not seen in a value.
+# Sufficient decrease along a direction, and the part of a value that rounding hides.
 _ARMIJO, _UNSEEN = 1e-4, 1e-15
-# Halved steps that are tried.
+# How often a step is halved at most.
 MAX_HALVINGS = 20
-# An intercept cannot change by more than so many times the scores.
+# A change of the intercept of more than so many times that of the scores is wrong.
 _FAR = 2.0
 
 
@@ -26,8 +26,8 @@ class NewtonPoint(NamedTuple):
     scores: Array  # J C + 1 b'
     gradient: Array  # minus that of the loss, a
     objective: float  # the loss plus alpha <C, J C> / 2
-    promise: float = float("inf")  # of the step that led here, for all its length
-    products: int = 0  # with J, that its equations took
+    promise: float = float("inf")  # the decrease expected of the full step to here
+    products: int = 0  # with J, that the equations of that step took
     image: Array | None = None  # J a, None where it was not computed
 
     @property
@@ -48,7 +48,7 @@ class NewtonPoint(NamedTuple):
         alpha: float,
         near: Array | None = None,
     ) -> NewtonPoint:
-        """Return the point of C and J C; its intercept may be near to one."""
+        """Return the point of C and J C, given a guess of its intercept or None."""
         scores, intercept = problem.at_best_intercept(predictions, near)
         value, gradient = problem.loss_and_downhill(scores)
         objective = value + alpha / 2 * inner(dual, predictions)

@@ -1,31 +1,31 @@
-r"""Where Newton's method begins.
+r"""The first point of Newton's method.
 
-At a small alpha little holds back a step from zero. There all classes are equally
-likely, and what the step fits to the scores are the targets divided by the probability
-of a class: a thousand, where there are a thousand classes. Of such a step only a small
-part lowers the objective, and many follow before probabilities are nearly right.
+At a small alpha the penalty hardly limits a step from zero. All classes are equally
+likely at zero, and the step fits the scores to the targets divided by the probability
+of a class: to a thousand, where there are a thousand classes. Only a small part of such
+a step lowers the objective, and many follow before probabilities are nearly right.
 
-So where the gap at zero is wide, the loss is replaced by its quadratic model not there,
-but at scores G that go well with the targets (`Loss.plausible_scores`), although no
-model may have them. The gradient of that model at C is
+Where the gap at zero is wide, the loss is therefore replaced by its quadratic model not
+at zero, but at scores G that suit the targets (`Loss.plausible_scores`), although no
+model may have these scores. The gradient of that model at C is
 
 .. math:: \nabla V(G) + W (J C - G),
 
-and its minimum a Newton step from zero with another right-hand side. Generalised linear
-models are begun in this way: McCullagh and Nelder, *Generalized linear models*, section
-2.5. From there on steps are held near while the loss is far from its quadratic models
-(the method of Levenberg and Marquardt, in the norm of the penalty): full Newton steps
-would be too long, and take many more products each.
+and its minimum a Newton step from zero with another right-hand side. Fits of
+generalised linear models start in this way: McCullagh and Nelder, *Generalized linear
+models*, section 2.5. The steps that follow are kept short while the loss is far from
+its quadratic models (the method of Levenberg and Marquardt, in the norm of the
+penalty): full Newton steps would be too long, and take many more products each.
 
-At a smaller alpha no step leads near, under any loss of labels: full steps end where
-probabilities are 0 or 1 and wrong, and from there only small parts of steps lower the
-objective. Such an alpha is approached by way of larger ones, each fitted roughly, from
-the C of the one before.
+At a smaller alpha, and with any loss of labels, no single step comes close: full steps
+end where probabilities are 0 or 1 and wrong, and from there only small parts of steps
+lower the objective. Such an alpha is approached through larger ones, each fitted
+roughly, from the C of the one before.
 
 *Along a path* C changes much: where training rows can be told apart, the scores that
-they need grow with log(1 / alpha), and so does C. Where it leads as a function of log
-alpha (`okl.solvers.neighbours`) is close to the next, often closer than asked for.
-Of all that C may be, steps begin where the objective is lowest.
+they need grow with log(1 / alpha), and so does C. Extrapolated as a function of log
+alpha (`okl.solvers.neighbours`) it is close to the next C, often closer than asked for.
+Of all candidates for C, steps start from the one with the lowest objective.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_step import NewtonSteps
 from okl.solvers.predictor.primal_step import has_few_features
 
-# The relative gap at zero from where on full steps from there are too long: the dual
-# value is negative.
+# The relative gap at zero above which full steps from zero are too long: the dual value
+# is negative.
 _WIDE = 1.0
-# From which part of the alpha of a wide gap on other alphas come before, how far apart
-# they are, and the relative gap at which each is left.
+# An alpha below that of this gap by more than _FAR is approached through larger ones,
+# which are apart by _FACTOR, each fitted to the relative gap ROUGH.
 _FAR, _FACTOR, ROUGH = 10.0, 10.0, 0.3
 
 
@@ -70,11 +70,11 @@ def zero_point(prepared: Prepared) -> NewtonPoint:
 def first_point(
     prepared: Prepared, alpha: float, start: NewtonStart | None, zero: NewtonPoint
 ) -> NewtonPoint:
-    """Return where to begin: where the objective is lowest, of zero and guesses.
+    """Return the point to start from: zero, or a guess with a lower objective.
 
-    And for another L of the C of the same function, as far as L has it: what of C did
-    not count before may predict scores so large that every probability is 0 or 1, and
-    no step leads away from there.
+    If L has changed, one guess is the C of the same function, as far as L has it. What
+    of C did not matter under the other L may now predict scores so large that every
+    probability is 0 or 1, and no step leads away from there.
     """
     point = zero
     if start is None:
@@ -91,10 +91,10 @@ def first_point(
 
 
 def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[float]:
-    """Return decreasing alphas to come by, none where a step from zero leads near.
+    """Return decreasing alphas to fit first, none where a step from zero is enough.
 
-    At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a;
-    the first is a part of the alpha at which that is zero.
+    At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a.
+    The first alpha is a part of the one at which this dual value is zero.
     """
     numbers = "regression" in prepared.problem.loss.capabilities
     if numbers or has_few_features(prepared):
@@ -112,10 +112,10 @@ def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[f
 def leave_zero(
     prepared: Prepared, zero: NewtonPoint, steps: NewtonSteps, gap: float
 ) -> NewtonPoint | None:
-    """Return the minimum of the quadratic model there, shortened if it must be.
+    """Return the minimum of the model at plausible scores, shortened if it must be.
 
-    None where a step from zero will do: where the relative gap there is below one, or
-    no scores are more plausible.
+    None where a Newton step from zero will do: where the relative gap at zero is below
+    one, or the loss has no scores that are more plausible.
     """
     problem = prepared.problem
     if gap < _WIDE:

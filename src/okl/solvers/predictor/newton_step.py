@@ -1,11 +1,11 @@
 r"""A step of Newton's method by products with K.
 
 The equations of a step (`okl.solvers.predictor.hessian`) are solved by conjugate
-gradients, which are stopped as soon as the objective falls enough, preconditioned by
-`okl.solvers.predictor.low_rank_preconditioner`. While as many products are enough as
-that would cost, and where features are few, steps are those of
-`okl.solvers.predictor.primal_step`: not from there on to the end of the fit, nor along
-a path.
+gradients, which stop as soon as the objective falls enough. Their preconditioner is
+that of `okl.solvers.predictor.low_rank_preconditioner`. Where K has few features, and
+as long as steps take fewer products than the preconditioner would cost, they are those
+of `okl.solvers.predictor.primal_step` instead. After the first step that takes more,
+the preconditioner is used to the end of the fit and, if it helps, along a path.
 """
 
 from __future__ import annotations
@@ -28,34 +28,35 @@ from okl.solvers.predictor.preconditioner_form import form_of
 from okl.solvers.predictor.primal_step import has_few_features, primal_step
 from okl.solvers.request import Request
 
-# The relative preconditioned residual at which a step is tried first; and that where a
-# product takes at most so many multiplications a row: then it is the steps that cost.
+# The relative preconditioned residual at which a step is first tried. It is the second
+# where a product takes at most _CHEAP multiplications a row: then it is the steps that
+# cost.
 _ROUGH, _ROUGH_CHEAP, _CHEAP = 0.1, 0.03, 500.0
-# A residual is out of the reach of W beyond this part of it.
+# What W cannot reach of a residual is rounding up to this part of the residual.
 _UNREACHED = 1e-13
 # The relative preconditioned residual of a step:
 _FORCING = 0.01  # from here on the step may be shortened
 _TIGHTER = 0.1  # its factor where the step is uphill, or the last one was idle
 _LEAST = 1e-7  # the least
 # A step was idle if the gap is still above _IDLE_GAP times the last one, and the
-# objective fell by less than _IDLE_FALL times the gap. What is then left of the
-# residual is where J is large: the gap sees it, the preconditioned one hardly does.
+# objective fell by less than _IDLE_FALL times the gap. The residual that is left then
+# lies where J is large: it shows in the gap, but hardly in its preconditioned norm.
 _IDLE_GAP, _IDLE_FALL = 0.5, 1e-2
 # A step of so few products needs no columns of K, nor does one of fewer products than
 # these columns cost.
 _EASY = 5
-# Columns of K helped if a step with them took less than so many times the products that
-# had been too few without.
+# Columns of K helped if a step with them took at most so many times the products that
+# were not enough without them.
 _WORSE = 3
 # How much the second derivative is damped:
 _DAMPED = 0.1  # at first
 _LOWER, _HIGHER = 0.1, 10.0  # factors after a step of full length, and after another
 _NEWTON = 1e-4  # less than this is none
-# What holds steps near, in units of alpha:
+# What is added to alpha to keep steps short, in units of alpha:
 _HELD = 10.0  # at first
 _LESS = 0.1  # the factor after each step
 _FREE = 0.05  # less than this is nothing
-_WELL = 0.4  # the part of its promise that a step keeps where it helps; at best a half
+_WELL = 0.4  # it helps if a step achieves this part of its promise, at best a half
 _CLOSE = 0.5  # below this gap it would only take more steps
 
 
@@ -63,7 +64,7 @@ class NewtonSteps:
     """The steps of one fit, which remember what the last ones needed.
 
     They are tried without columns of K until that takes too many products; not at all
-    if the fit starts from one that was not easy.
+    if the fit starts from another fit that was not easy.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class NewtonSteps:
         self._held = 0.0
 
     def hold(self) -> None:
-        """Keep the next steps near: a number is added to the alpha of their equations.
+        """Keep the next steps short: a number is added to the alpha of their equations.
 
         It begins at ten times alpha and falls with each step; it is dropped where the
         objective falls far less than the model said, or where the gap is small at once.
@@ -93,11 +94,11 @@ class NewtonSteps:
     def take(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, None where no step lowers the objective.
 
-        From the relative gap follows how closely the equations of the step are solved.
+        The relative gap decides how closely the equations of the step are solved.
         """
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
-        # the residual is held to its root
+        # the residual is to fall to the root of this
         aim = self._closer**2 * self._request.enough(gap)
         if has_few_features(self._prepared):
             return primal_step(self._prepared, point, self._alpha, aim)
@@ -148,8 +149,8 @@ class NewtonSteps:
     def _damped(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
         """Return the next point, by a second derivative that is damped if it must be.
 
-        It must be until the full step lowers the objective. A loss that has no damped
-        one takes Newton's steps, shortened where they must be.
+        Damping grows until the full step lowers the objective. With a loss that has no
+        damped second derivative, the step is Newton's, shortened if it must be.
         """
         problem = self._prepared.problem
         there = problem.targets, point.scores, problem.weights
@@ -177,7 +178,7 @@ class NewtonSteps:
         return HessianSystem(self._prepared, curvature, alpha, columns)
 
     def _hold_after(self, point: NewtonPoint, moved: NewtonPoint | None) -> None:
-        """Hold the next step less, or no longer, after one to this point."""
+        """Lower what is added to alpha, to zero unless the last step went well."""
         self._held *= _LESS
         fall = 0.0 if moved is None else point.objective - moved.objective
         well = moved is not None and fall >= _WELL * moved.promise
@@ -196,10 +197,9 @@ def _newton(
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None if the step lowers it only where it is shortened, unless it may be
-    (``shorten``), or only where its equations are solved more closely, if they are
-    solved ``once``. The alpha of the system is the larger one of a step that is held
-    near.
+    Also None if the step lowers it only when shortened and ``shorten`` is false, or
+    only when its equations are solved more closely and they are solved ``once``. The
+    system has a larger alpha where the step is to be kept short.
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
@@ -230,9 +230,9 @@ def _newton(
 
 
 class _Equations:
-    """(alpha I + V' J V) g = V^+ r by conjugate gradients, J V g added up beside g.
+    """(alpha I + V' J V) g = V^+ r by conjugate gradients, which add up J V g as well.
 
-    The residual (n_samples, n_outputs) is r, what alpha C lacks.
+    The residual (n_samples, n_outputs) is r = a - alpha C.
     """
 
     def __init__(self, system: HessianSystem, residual: Array) -> None:
@@ -253,7 +253,7 @@ class _Equations:
         self._inside = xp.zeros_like(residual)
 
     def steps(self) -> Iterator[float]:
-        """Go on; yield the preconditioned residual that is left, relative."""
+        """Iterate; yield the relative preconditioned residual that is left."""
         for step in self._system.steps(self._right):
             self._inside = self._inside + step.length * step.direction
             self._image = self._image + step.length * step.product

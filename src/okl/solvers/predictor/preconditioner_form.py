@@ -1,6 +1,6 @@
-"""Which approximate inverse a Newton step has, and how many columns of K are in it.
+"""Which preconditioner a Newton step has, and how many columns of K are in it.
 
-It depends on what couples the outputs, and on what it costs:
+The choice depends on what couples the outputs, and on what each form costs:
 
 - ``"joint"``: one small matrix for all outputs
   (`okl.solvers.predictor.low_rank_preconditioner`), unless it takes longer than the
@@ -15,8 +15,8 @@ It depends on what couples the outputs, and on what it costs:
   whose coupling it does not know. Classes that nothing but the softmax loss couples are
   eliminated so as well, side by side below a root.
 - ``"sum"``: several kernels (`okl.solvers.predictor.term_preconditioner`).
-- ``"nothing"``: where an L that is no tree's has too many directions. To replace the
-  weights of a row by their mean would be worse.
+- ``"nothing"``: no preconditioner, where L is not that of a tree and has too many
+  directions. To replace the weights of a row by their mean would be worse.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SMALL = 500
 
 
 class Form(NamedTuple):
-    """What stands for the inverse."""
+    """The form of the approximate inverse."""
 
     name: str  # one of those above
     rank: int  # the columns of K that are used
@@ -51,7 +51,7 @@ _NOTHING = Form("nothing", 0, 0.0)
 def form_of(
     joint: JointOperator, rank: int, curvature: Curvature, alpha: float
 ) -> Form:
-    """Return what is made of so many columns of K."""
+    """Return the form that is chosen, given the most columns of K that it may use."""
     apart = apart_cost(joint, curvature, alpha)
     if apart is not None:
         return Form("apart", rank, apart)
@@ -69,7 +69,7 @@ def form_of(
         if some >= min(_FEWEST, rank):
             size = some * n_directions
             cost = (n * size**2 / 2 + size**3 / 3) / (n * m * work)
-            # the nodes of a tree are the cheaper way
+            # else the nodes of a tree are cheaper
             if nodes is None or cost <= _PRODUCTS:
                 return Form("joint", some, cost)
     if nodes is not None or (not kernel.couples and by_loss and joint.shared):

@@ -1,31 +1,32 @@
 r"""A Newton step as the minimum of a quadratic model of the primal objective.
 
-With r = a - alpha C and W the second derivative of the loss, minimised over the
-intercept, the model is least for the change E of C with
+Let a be the negative gradient of the loss, r = a - alpha C, and W the second derivative
+of the loss minimised over the intercept. The model is least for the change E of C with
 
 .. math:: \alpha E + W D = r, \qquad D = J E.
 
 As a map of D, the change of predictions, the left side is symmetric and positive
 definite. Each iteration of conjugate gradients lowers the model: wherever they are
-stopped the step lowers the objective, as one that climbs the dual need not
-(`okl.solvers.predictor.newton_step`), so that a rough one will do.
+stopped, the step is one of descent, so that a rough solution will do. (One that climbs
+the dual need not be: `okl.solvers.predictor.newton_step`.)
 
-*By products.* Preconditioned by J, that is without a preconditioner in the norm of the
-functions, E is kept beside D and an iteration takes one product; the first takes none
-where J a is known from the gap. Where an entry has no weight, W is zero and E is
-r / alpha: a start that has dual variables there loses them by two more products. That
-may raise the model, which iterations then have to lower below where the step began.
+*By products.* The preconditioner is J, which is no preconditioner in the norm of the
+functions. E is updated along with D and an iteration takes one product; the first takes
+none where J a is known from the gap. Where an entry has no weight, W is zero and E is
+r / alpha: two more products take away the dual variables that a start has there. That
+may raise the model, and iterations go on until it is lower than where the step began.
 
 *Few features.* With K = R R', R (n_samples, k) of few columns, and L = B B', the
 functions of a model are R Z B', Z = R'C B, and the step X of Z solves
 
 .. math:: (\alpha I + (R \otimes B)' W (R \otimes B))\, X = R' r B
 
-in arrays that are as small as Z. The preconditioner takes features for uncorrelated, as
-they nearly are along the axes of R, and outputs for unrelated, or all for equally
-curved. The E with R'E B = X is r / alpha, and Q (Q'Q)^{-1} (X - R'r B / alpha) B^+ with
-it, where Q is R with zeros in the rows without a weight, less the mean of the others
-where an intercept is free: E is zero in those rows and sums to zero.
+in arrays that are as small as Z. The preconditioner treats features as uncorrelated,
+which they nearly are along the axes of R, and outputs as unrelated, or where L couples
+them as equally curved. The E with R'E B = X is the sum of r / alpha and
+Q (Q'Q)^{-1} (X - R'r B / alpha) B^+. Here Q is R with zeros in the rows without a
+weight and, where an intercept is free, without the mean of the other rows, so that the
+second term is zero in the former and sums to zero.
 """
 
 from __future__ import annotations
@@ -50,19 +51,19 @@ from okl.solvers.predictor.newton_point import (
 # The relative preconditioned residual of a step: gap^(1/2), but at most _FORCING and at
 # least _LEAST.
 _FORCING, _LEAST = 0.1, 1e-8
-# Rounding, as a part: of dual variables those of entries without weight, and of a
-# preconditioned residual what is left of it.
+# Up to this part of all of them, dual variables of entries without weight are rounding,
+# as is what is left of a preconditioned residual.
 _NOTHING = 1e-13
-# What an iteration leaves of the preconditioned residual, seldom less.
+# An iteration seldom leaves less than this part of the preconditioned residual.
 _FALL = 0.5
-# Most products in the weights of features.
+# The most iterations where the unknowns are weights of features.
 _PRODUCTS = 500
 
 
 def has_few_features(prepared: Prepared) -> bool:
-    """Tell whether steps are solved for in weights of features.
+    """Tell whether the unknowns of a step are weights of features.
 
-    The L of a tree is not decomposed for it.
+    They are not with the L of a tree, which would have to be decomposed.
     """
     kernel = prepared.kernel
     few = prepared.approximation.features is not None
@@ -80,8 +81,8 @@ def primal_step(
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None as soon as so many products are unlikely to be enough. To hold the step
-    near a number is added to the alpha of its equations.
+    Also None as soon as ``most`` products are unlikely to be enough. ``held`` is added
+    to the alpha of the equations, to keep the step short.
     """
     problem, entries = prepared.problem, prepared.problem.entries
     curvature = problem.curvature(point.scores)
@@ -129,9 +130,9 @@ def _start(
     image: Array,
     alpha: float,
 ) -> _Start:
-    """Return E of the entries without weight, and zero elsewhere; the image is J r.
+    """Return E at the entries without weight, and zero elsewhere; the image is J r.
 
-    With a free intercept it sums to zero, by what is not zero elsewhere.
+    With a free intercept it is not zero elsewhere, but such that E sums to zero.
     """
     xp, joint, weights = namespace(residual), prepared.joint, prepared.problem.weights
     zero = 0.0 * residual
@@ -177,7 +178,7 @@ def _by_products(
         # minus twice the model, zero without a step
         if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
             return change, moved, most - left
-        if size <= _NOTHING**2 * first:  # and what was lost first is not made up for
+        if size <= _NOTHING**2 * first:  # and the model is higher than at the beginning
             break
         if size * _FALL ** (2 * left) > rtol**2 * first:
             break
@@ -230,7 +231,7 @@ def _preconditioner(
     scale = 1 / (alpha + weights * values)
     if kernel.couples or curvature.separable:
         return lambda right: scale * right
-    # along what all outputs share, which the softmax loss does not see, it is alpha
+    # along what all outputs share, where the softmax loss is flat, the Hessian is alpha
     shared = 1 / xp.sqrt(values)
     scaled, height = scale * shared, alpha * inner(shared, shared)
     size = row_sums(scaled * shared)

@@ -1,12 +1,13 @@
-r"""Known output kernel, curvature at some entries only: Newton's method with these.
+r"""Known output kernel, loss with curvature at some entries only: semismooth Newton.
 
 An entry is *active* where the loss has curvature: for the envelope of a hinge, a
-support vector on the margin. With a the negative gradient at F = J C + 1 b', J the map
-C -> K C L, and r = a - alpha C the Newton step is C + r / alpha + E, E the solution of
-`okl.solvers.predictor.active_system` for R = -J r / alpha; the change of the intercept
-keeps 1'C = 0. A step costs two products with J, those for the gap included: at the best
-intercept the gap is <r, J r> / (2 alpha). Steps have an intercept of their own, which
-moves with C: where the loss is flat in it the best one says nothing of the way to go.
+support vector on the margin. Let a be the negative gradient of the loss at
+F = J C + 1 b', J the map C -> K C L, and r = a - alpha C. The Newton step leads to
+C + r / alpha + E, where E solves the equations of `okl.solvers.predictor.active_system`
+for R = -J r / alpha, and the change of the intercept keeps 1'C = 0. A step costs two
+products with J, those for the gap included: at the best intercept the gap is
+<r, J r> / (2 alpha). The intercept is a variable of the steps and moves with C: where
+the loss is flat in it, the best intercept does not tell how it should change.
 
 Along a step the objective is piecewise quadratic, or nearly so, and its derivative
 increasing and piecewise linear, so that its zero is found exactly. An output that no
@@ -65,7 +66,7 @@ class SemismoothNewton(NewtonCG):
 
 
 class Found(NamedTuple):
-    """Where the steps ended: C, J C and the best b, and how far that is above D."""
+    """The last point: C, J C, the best b, and the gap of its objective to D."""
 
     dual: Array
     predictions: Array
@@ -95,7 +96,7 @@ def semismooth_newton(prepared: Prepared, request: Request) -> Found:
         direction = _newton(prepared, point, alpha, rtol=rtol)
         length = _best_length(prepared, point, direction, alpha)
         longest = float(xp.max(length))
-        if longest <= _NONE:  # rounding is in the way
+        if longest <= _NONE:  # rounding hides any further descent
             break
         if longest < _SHORT:
             closer *= _CLOSER
@@ -115,8 +116,8 @@ class _Point(NamedTuple):
     curvature: Curvature  # W
     intercept: Array  # b (n_outputs,), zero without an intercept
     best_intercept: Array  # where the loss is least
-    objective: float  # with that: the loss plus alpha <C, J C> / 2,
-    gap: float  # and what this is above the dual value at its a
+    objective: float  # at the best intercept: the loss plus alpha <C, J C> / 2
+    gap: float  # how far this is above the dual value at its a
 
     @classmethod
     def at(
@@ -172,11 +173,11 @@ def _newton(
     inside_image = prepared.joint @ inside
     intercept = xp.zeros_like(point.intercept)
     if problem.centered:
-        # what the equations of the active entries leave to it
+        # what is left of the equations of the active entries is the intercept's
         left = curvature.diagonal * (right - inside_image)
         left_over = problem.entries.sums(left - alpha * inside)
         intercept = problem.entries.solve_total(curvature, left_over)
-        # where nothing that shares it is active there is none
+        # without active entries it moves to the best intercept
         flat = problem.entries.sums(curvature.diagonal) == 0
         way = point.best_intercept - point.intercept
         intercept = xp.where(flat, way, intercept)
@@ -187,7 +188,7 @@ def _newton(
 def _best_length(
     prepared: Prepared, point: _Point, direction: _Direction, alpha: float
 ) -> Array:
-    """Return one number, or one for each output."""
+    """Return the length of the step, or that of each output where L couples none."""
     problem, couples = prepared.problem, prepared.joint.couples
     moved = direction.predictions + problem.entries.spread(direction.intercept)
     xp = namespace(moved)

@@ -5,8 +5,8 @@ loss. Each K_q is replaced by a few of its columns, K_q ~ R_q R_q', and with
 L_q = B_q B_q' the system is nearly D + Z Z', Z = V'(R_1 (x) B_1, R_2 (x) B_2, ...), D
 diagonal (`okl.solvers.predictor.woodbury`).
 
-In the eigenbasis of a kernel beside the term of a row (`okl.solvers.terms`) both are
-diagonal, and the system is divided by.
+With one kernel and the term of a row, in the eigenbasis of the kernel
+(`okl.solvers.terms`), both K_q are diagonal, and the inverse is a division.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ def sum_preconditioner(
 ) -> Approximate:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
-    D is alpha, the diagonal of kernels without columns and, where the loss does not
-    couple the outputs, what the columns of the others miss of theirs. Of a loss that
-    does, D has one number a row: of what is missed, most of it that of classes without
-    weight, the mean took more products than nothing. Of each R_q so many columns are
-    used; in an eigenbasis there are none.
+    D is the sum of alpha, the diagonal of kernels without columns and, where the loss
+    does not couple the outputs, what the columns of the other kernels miss of their
+    diagonal. Where the loss couples the outputs D has one number a row, without what is
+    missed: with its mean, which comes mostly from classes without weight, iterations
+    took more products. Of each R_q ``rank`` columns are used; in an eigenbasis there
+    are none.
     """
     if not columns.factors:
         return _of_diagonals(joint, alpha)

@@ -1,10 +1,11 @@
-r"""What is nearly the inverse of alpha I + V' (K (x) L) V for the L of a tree.
+r"""A preconditioner of alpha I + V' (K (x) L) V for the L of a tree.
 
-With K ~ R R' the function of a leaf c is R t_c, t_c the sum of one vector for each node
-on its path, and D the diagonal of the second derivative: the equations of a node are
-tied to those of its parent alone, by matrices of as many rows as R has columns. So they
-are eliminated from the leaves to the root and solved on the way back, without any
-matrix for two nodes. With h_c = R' D_c^(1/2) r_c and G_c = R' D_c R at the leaves,
+With K ~ R R' the function of a leaf c is R t_c, where t_c is the sum of one vector for
+each node on its path; D is the diagonal of the second derivative. The equations of a
+node involve no other node but its parent, through matrices with as many rows as R has
+columns. They are eliminated from the leaves to the root and solved on the way back,
+without any matrix for two nodes. With h_c = R' D_c^(1/2) r_c and G_c = R' D_c R at the
+leaves,
 
 .. math:: A_p = I + \frac{d_p}{\alpha} M_p, \qquad
           M_p = \sum_c A_c^{-1} M_c, \quad g_p = \sum_c A_c^{-1} g_c,
@@ -13,9 +14,9 @@ matrix for two nodes. With h_c = R' D_c^(1/2) r_c and G_c = R' D_c R at the leav
 over the children c of p, where M and g are G and h at a leaf.
 
 The softmax loss does not see what all classes have in common: V is D^(1/2) times a
-projection that takes it out of each row. D alone would count it. So the root gets a
-variance that is as good as infinite, which changes nothing in the equations, and takes
-it out of the functions.
+projection that takes it out of each row. D alone would count this common part. The root
+therefore gets a variance that is as good as infinite, which changes nothing in the
+equations, and takes the common part out of the functions.
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def eliminated(
 def weighted_grams(sample: Array, weights: Array) -> Array:
     """Return R' diag(w) R for each column w of the weights, as columns (k^2, m).
 
-    Of many columns a row of all of them is one product of matrices, half of which the
-    symmetry saves.
+    With many columns w, one row of all the matrices is one product of matrices, and
+    symmetry saves half of the work.
     """
     xp = namespace(weights)
     k, m = sample.shape[1], weights.shape[1]

@@ -4,12 +4,12 @@ D is diagonal and V V' = W the second derivative of the loss. By Woodbury's iden
 
 .. math:: (D + Z Z')^{-1} = D^{-1} - D^{-1} Z (I + Z' D^{-1} Z)^{-1} Z' D^{-1},
 
-and the small matrix has a row for each column of R_q and each of B_q. Where D has one
-number d_i for each row, the blocks of Z'D^-1 Z are
+and the small matrix has a row for each pair of a column of R_q and one of B_q. Where D
+has one number d_i for each row, the blocks of Z'D^-1 Z are
 
 .. math:: R_q' \operatorname{diag}_i \bigl((B_q' W_i B_r)_{ab} / d_i\bigr) R_r,
 
-W_i the second derivative in row i: so it knows how the softmax loss couples classes.
+W_i the second derivative in row i, with the coupling of classes by the softmax loss.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def small_solver(
 def _gram(
     terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
 ) -> Array:
-    """Return Z'D^-1 Z, for each R_q and B_q p_q blocks of k_q rows.
+    """Return Z'D^-1 Z, which has p_q blocks of k_q rows for each R_q and B_q.
 
-    It is what the diagonal of W makes of it, from one matrix R'D_cR for each output c,
-    or each pair of columns of an only B where these are fewer, without what the outputs
-    of a row share, the product of a matrix with itself.
+    The part of the diagonal of W comes from one matrix R'D_cR for each output c or, if
+    there is one B only, for each pair of its columns where these are fewer. What the
+    outputs of a row share in W, a product of a matrix with itself, is subtracted.
     """
     weights = curvature.diagonal / noise
     xp, (n, n_outputs) = namespace(weights), weights.shape
