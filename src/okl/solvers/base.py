@@ -18,12 +18,12 @@ from okl.solvers.request import Request
 from okl.solvers.requirements import LOSSES, REGIONS, STRUCTURES, lacking
 from okl.solvers.solution import Solution
 
-# What a solver needs that does not take the weights of a problem.
+# What is said of a solver that does not take the weights of a problem.
 _WEIGHTINGS = {
     False: "targets without weights and none missing",
     True: "weights of zero and one only",
 }
-# And that does not take the number of its kernels.
+# And of a solver that does not take the number of its kernels.
 _NUMBERS = {False: "several kernels", True: "one kernel"}
 
 
@@ -35,20 +35,20 @@ class Solver(Component, ABC):
     loss_requires, structure_requires : frozenset of str
         The capabilities without which the solver does not work.
     regions : tuple of Region classes
-        The kinds of region that it knows, `NoneType` where it needs none; any structure
-        if it names none.
+        The kinds of region that it takes, `NoneType` for structures without one; empty
+        if it takes any structure.
     weightings : frozenset of {"none", "missing", "any"}
         The weights that a solver for a quadratic loss takes; others take any.
     needs_one_kernel : bool
         Whether all outputs must have the same kernel matrix.
     workspace_matrices : int
-        How many arrays of the size of the kernel matrix it forms besides.
+        How many arrays of the size of the kernel matrix it forms besides that matrix.
     several_kernels : bool or None
         Whether it is for problems of several kernels, each with its own L; None for
         both these and others.
     complete_rows : bool
-        Whether every row must have a target for every output, missing or not, instead
-        of naming its only one.
+        Whether targets must be a matrix, with entries that may be missing, and not in
+        long form, where each row names its only output.
     """
 
     loss_requires: ClassVar[frozenset[str]] = frozenset({"quadratic"})
@@ -62,7 +62,7 @@ class Solver(Component, ABC):
 
     @classmethod
     def along(cls, n_alphas: int) -> Solver:
-        """Return the solver of its kind for so many alphas."""
+        """Return a solver of this class that suits the number of alphas."""
         return cls()
 
     def matrices(self, problem: Problem) -> int:

@@ -1,7 +1,7 @@
-r"""Fits where of some rows only a set of classes is known that holds theirs.
+r"""Fits to rows of which only a set of classes is known that holds the true one.
 
-What is observed is then the sum of the probabilities of the set. The penalised
-likelihood
+The probability of such an observation is the sum of those of the set. The penalised
+negative log likelihood
 
 .. math:: \sum_i w_i \bigl(- \log \sum_{c \in I_i} p_c(x_i)\bigr)
           + \alpha (\tfrac12 \|f\|^2 + R)
@@ -9,11 +9,11 @@ likelihood
 is not convex. Expectation-maximisation replaces it by problems that are (Seeger 2006,
 section 7.3): the targets are completed with what the model expects of the classes of
 each set, ``q_ic = p_c / sum_{I_i} p`` (E step), and the model is fitted to these
-targets, with a certificate (M step). By Jensen's inequality no round raises the
-observed objective, and rounds that rounding or the tolerance of an M step would let do
-so are not taken. It ends with a model that is optimal, to the tolerance, for the
-targets that it expects itself: no further round gains more than its gap, although a
-fit from another start may end elsewhere.
+targets, with a certificate (M step). By Jensen's inequality no exact round raises the
+observed objective; rounds that do, by rounding or the tolerance of an M step, are not
+taken. The last model is optimal, to the tolerance, for the targets that it expects
+itself: no further round gains more than its gap, although a fit from another start may
+end elsewhere.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from okl.solvers.choice import choose_solver
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 
-# A round that lowers nothing is tried again with M steps this much closer, down to so
-# much of the tolerance.
+# After a round that raises the objective the tolerance of M steps is multiplied by the
+# first number, down to the second part of the tolerance that was asked for.
 _CLOSER, _CLOSEST = 0.1, 1e-5
 
 
@@ -53,7 +53,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class _Model:
-    """A solution, what it makes of the observed sets, and the problem it expects."""
+    """A solution, its observed objective, and the problem of the targets it expects."""
 
     solution: Solution
     objective: float

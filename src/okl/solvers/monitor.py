@@ -1,4 +1,4 @@
-"""What watches the iterations of a solver: its best model so far, and when to stop."""
+"""A monitor of a solver's iterations: the best model so far, and when to stop."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from okl.solvers.solution import History
 # A solver whose bounds are not those of the final certificate, which has products of
 # its own, aims at this part of the tolerance: that leaves room for rounding.
 SAFETY = 0.9
-# An objective falls if it does so by this part of the tolerance.
+# A fall of the objective counts if it is at least this part of the tolerance.
 _PROGRESS = 1e-2
-# Relative gaps below it are rounding: none of them is smaller than another. A model is
-# as near to the optimum as the root of its gap: a tolerance below rounding asks for
-# the iterations that still improve the model where the gap cannot say so.
+# Relative gaps below the first are rounding, and count as equal. The distance of a
+# model from the optimum goes with the root of its gap, so that iterations may improve
+# it where the gap no longer shows it. A tolerance below rounding asks for these: a
+# solver is done after the second number of such gaps.
 _ROUNDING, _SETTLED = 2.0**-52, 4
 # Above this the dual value is useless, and the gap says nothing of the model.
 _OPEN = 0.5
 # Iterations that end above this relative gap, and their tolerance, were led astray by
-# where they began.
+# their start.
 _ASTRAY = 1e-7
 
 
@@ -36,8 +37,8 @@ class Monitor:
     max_iter : int
         Most iterations.
     stagnation : int, default=20
-        Iterations in a row without progress, a smaller gap or a lower objective, after
-        which rounding is in the way.
+        Iterations in a row without progress, which is a smaller gap or a lower
+        objective, after which to stop: rounding is taken to prevent any.
 
     Attributes
     ----------
@@ -69,16 +70,16 @@ class Monitor:
     def add(
         self, primal: float, dual: float, model: Any = None, *, limited: bool = False
     ) -> float:
-        """Take notice of the values of an iteration; return its relative gap.
+        """Record the values of an iteration; return its relative gap.
 
-        `best` is its model if that is the best one: where a bound on the rank keeps the
-        gap open (``limited``) the objective says so.
+        `best` is its model if that is the best one: by the gap or, where a bound on the
+        rank keeps that open (``limited``) or no gap was small, by the objective.
         """
         # below zero it is rounding, and no better for it
         self.gap = max(abs(self.history.add(primal, dual)), _ROUNDING)
         self.falls = primal < self.lowest * (1 - _PROGRESS * self._tol)
         closer = self.gap < self.smallest
-        # of models with the same gap the later one has come nearer to the optimum
+        # of models with the same gap the later one is nearer to the optimum
         as_close = self.gap <= self.smallest
         by_objective = limited or min(self.gap, self.smallest) > _OPEN
         if self.n_iter == 1 or (primal < self.lowest if by_objective else as_close):
@@ -102,7 +103,7 @@ class Monitor:
 
     @property
     def astray(self) -> bool:
-        """Whether the gap stays larger than rounding is likely to leave it."""
+        """Whether no gap was within the tolerance, or as small as rounding leaves."""
         return self.smallest > max(self._tol, _ASTRAY)
 
     @property

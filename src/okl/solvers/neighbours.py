@@ -1,7 +1,7 @@
-r"""What was found at the last alphas of a path, and what it says of the next.
+r"""Warm starts along a path: what was found at the last alphas, extrapolated.
 
-The best L is a smooth function of log alpha but where its rank changes, and so are the
-dual variables C. The polynomial through the last three of them, on an even grid
+The best L is a smooth function of log alpha except where its rank changes, and so are
+the dual variables C. The polynomial through the last three of them, on an even grid
 3 L_1 - 3 L_2 + L_3, is so close to the next that one step of Newton's method is most
 often enough.
 """
@@ -18,7 +18,7 @@ _MEMORY = 3
 # An extrapolation whose weights have absolute values with a larger sum goes too far:
 # on an even grid it is 7 for three alphas, 3 for two.
 _FARTHEST = 10.0
-# Farther in log alpha than this, a first L is the better start.
+# Farther in log alpha than this, an L found without neighbours is the better start.
 _NEAR = log(10.0)
 
 
@@ -28,7 +28,7 @@ class Neighbours(NamedTuple):
     found: tuple[tuple[float, Array], ...] = ()
 
     def joined(self, alpha: float, there: Array, *, most: int = _MEMORY) -> Neighbours:
-        """Remember what an alpha has, forget what is farther back than the most."""
+        """Return the last ``most`` alphas, the first of which is this one."""
         others = [pair for pair in self.found if pair[0] != alpha]
         return Neighbours(((alpha, there), *others)[:most])
 
@@ -42,7 +42,7 @@ class Neighbours(NamedTuple):
         return bool(self.found) and abs(log(alpha / self.found[0][0])) <= _NEAR
 
     def at(self, alpha: float) -> Array:
-        """Return what an alpha may have: of L symmetric, not always PSD."""
+        """Return the extrapolation to an alpha: of L symmetric, not always PSD."""
         for count in range(len(self.found), 1, -1):
             nearest = self.found[:count]
             weights = _weights(alpha, [known for known, _ in nearest])

@@ -1,4 +1,4 @@
-"""What is asked of a solver, and of what it is built on."""
+"""What is asked of a solver, and of the methods that it is built on."""
 
 from __future__ import annotations
 

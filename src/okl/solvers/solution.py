@@ -83,13 +83,13 @@ class Solution:
         return len(self.history)
 
     def found_by(self, history: list[Record], start: Any) -> Solution:
-        """Return it as the end of some iterations, with where others may start."""
+        """Return it with the iterations that found it, and a start for others."""
         return replace(self, history=history, start=start)
 
     def judged(
         self, problem: Problem, request: Request, *, rank_limited: bool = False
     ) -> Solution:
-        """Return it with its certificate judged by what another request asks for."""
+        """Return it with its certificate judged by the tolerance of another request."""
         known, tol = self.certificate, request.tol
         certificate = Certificate.of(
             known.primal,

@@ -1,4 +1,4 @@
-"""One problem at one alpha, or along a path: what all that fits a model calls."""
+"""Solve a problem at one alpha, or along a path: every fit of a model calls this."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def solve(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> Solution:
-    """Return the best model of a problem, with the certificate of it.
+    """Return the best model of a problem, with its certificate.
 
-    It is found with the library whose arrays the problem holds: those of CuPy and
-    PyTorch on a GPU stay there (they need the extra ``gpu``; PyTorch also
+    It is computed with the library of the problem's arrays: those of CuPy and PyTorch
+    on a GPU stay there (they need the extra ``gpu``; PyTorch also
     ``torch.set_default_device("cuda")``, where new arrays are made). Of the losses
     `Hinge` alone has a faster way with NumPy, by libsvm.
 

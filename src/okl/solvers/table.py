@@ -1,11 +1,11 @@
 """Tables of choice: which solver for which problem.
 
-A row says how targets are judged, and which solvers take such a problem where L is
-given and where it is learned, the preferred first. A table is walked from its first
-row, the most special, and the first solver is taken that finds all that it needs: rows
-further down take what those above do not, as where there is no memory for a
-decomposition. A solver that is built on others has a table of these alone, so that no
-circle closes.
+A row describes problems by their loss and by which targets are observed, and lists the
+solvers that take these problems where L is given and where it is learned, the preferred
+first. A table is walked from its first row, the most special, and the first solver is
+taken whose needs are met. Rows further down take the problems that those above do not,
+for example where there is no memory for a decomposition. A solver that is built on
+others chooses from a table of these alone, so that no circle closes.
 """
 
 from __future__ import annotations

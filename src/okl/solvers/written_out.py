@@ -1,11 +1,11 @@
-"""Data in long form, written out as a target matrix of which a row has one entry.
+"""Data in long form, written out as a target matrix with one entry in each row.
 
-With L learned, losses of labels and the envelopes of losses with kinks bend sharply.
-Where there is a target matrix Newton's methods find L under them in a few steps. In
-long form there are only models of some columns of K (`okl.solvers.smooth.rounds`),
-which take many rounds then, or stall. So where tasks are few the matrix is written
-out: its other entries have no weight. Its L is that of the long form, and so are the
-multipliers, of which a row has one; f is found for L again.
+Losses of labels, and the envelopes of losses with kinks, bend sharply. Where L is
+learned from a target matrix, Newton's methods find it under such losses in a few steps.
+In long form there are only models of some columns of K (`okl.solvers.smooth.rounds`),
+which then take many rounds, or stall. Where tasks are few the matrix is therefore
+written out: its other entries have no weight. Its L is that of the long form, and so
+are the multipliers, one for each row; f is found for L again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _MATRICES = 2
 
 
 class WrittenOut(NamedTuple):
-    """What a solver has prepared of a problem in long form, and of the matrix."""
+    """What a solver has prepared for a problem in long form, and for its matrix."""
 
     column: Any
     matrix: Any
 
 
 def is_written_out(problem: Problem, *, most: int) -> bool:
-    """Tell whether a problem is solved so, with so many tasks at most."""
+    """Tell whether a problem is written out, given the most tasks it may have."""
     return (
         isinstance(problem.entries, TargetColumn)
         and "known" not in problem.structure.capabilities
