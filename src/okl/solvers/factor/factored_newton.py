@@ -10,11 +10,11 @@ none is at the optimum, the second derivative is made positive there (a saddle-f
 Newton method, Dauphin et al. 2014): conjugate gradients would stop at the first
 direction of negative curvature, and their last step before is far too long.
 
-*Across ranks*, at the start and whenever Newton promises little of the gap: for
-fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
-minimised exactly, by a scalar equation. Eigenvectors of L span its range, those of
-S the rest, where an eigenvalue of S above one is a direction to add. This
-grows, rescales and prunes at once.
+*Across ranks*, at the start and whenever a Newton step would close little of the gap:
+for fixed eigenvectors the objective is a sum over the eigenvalues of L, and each is
+minimised exactly, by a scalar equation. The eigenvectors are those of L in its range
+and those of S in the rest, where an eigenvalue of S above one is a direction to add.
+This step adds directions, rescales and removes them at once.
 
 A bound on the rank makes the problem non-convex; once it is active the gap to the
 unbounded problem stays open, and the solver stops after a Newton step that promised
@@ -44,13 +44,14 @@ _SECULAR_CHANGE, _SECULAR_STEPS = 0.1, 50
 _ARMIJO, _MAX_HALVINGS = 1e-4, 40
 # Relative residual of the Newton systems: at most this, and what is enough for the gap.
 _FORCING = 0.1
-# How far apart the alphas are that a cold start may walk down by.
+# The most by which the alphas differ, as a factor, that a cold start may walk down by,
+# and the relative gap of each.
 _CONTINUATION = 4.0
 _CONTINUATION_TOLERANCE = 1e-2
 
 
 class FactoredNewton(Solver):
-    """Newton's method in B, L = B B', whose rank grows where the dual point asks."""
+    """Newton's method in B, L = B B', whose rank grows where C'KC is above one."""
 
     name: ClassVar[str | None] = "factored_newton"
     regions: ClassVar[tuple[type[Region | None], ...]] = (HalfTrace,)
@@ -60,7 +61,7 @@ class FactoredNewton(Solver):
         return Rotated.of(problem)
 
     def solve(self, prepared: Rotated, request: Request) -> Solution:
-        """Iterate from what L may be after those of neighbouring, larger alphas."""
+        """Iterate from an extrapolation of the L of neighbouring, larger alphas."""
         if request.start is not None:
             return _solved(prepared, request)
         first = _largest_alpha(prepared, request)
@@ -68,8 +69,8 @@ class FactoredNewton(Solver):
             solution = _solved(prepared, request._replace(start=first))
             if solution.certificate.relative_gap <= request.tol:
                 return solution
-        # closer to the path, rounding is less in the way, and a minimum under a bound
-        # on the rank better
+        # from the L of a larger alpha rounding disturbs the steps less and, under a
+        # bound on the rank, they end at a better minimum
         walked = _from_larger_alphas(prepared, request._replace(start=first))
         return _solved(prepared, request._replace(start=walked))
 
@@ -90,7 +91,7 @@ def _solved(prepared: Rotated, request: Request) -> Solution:
 
 
 def _largest_alpha(prepared: Rotated, request: Request) -> Neighbours:
-    """Return the largest alpha that matters, if it is larger, where L is zero."""
+    """Return L = 0 at the largest alpha that matters, or at this one if larger."""
     targets = prepared.targets
     moment = targets.T @ (prepared.eigenvalues * targets)
     largest = max(float(eigh(symmetric(moment))[0][-1]), 0.0) ** 0.5
@@ -99,7 +100,7 @@ def _largest_alpha(prepared: Rotated, request: Request) -> Neighbours:
 
 
 def _from_larger_alphas(prepared: Rotated, request: Request) -> Neighbours:
-    """Walk down from the alpha of the start, loosely."""
+    """Walk down from the alpha of the start, to a loose tolerance."""
     alpha, tol, max_iter, found = request
     largest = found.found[0][0]
     if largest <= alpha:
@@ -116,14 +117,15 @@ def _from_larger_alphas(prepared: Rotated, request: Request) -> Neighbours:
 def _minimise(
     prepared: Rotated, request: Request
 ) -> tuple[FactoredPoint, bool, History]:
-    """Take the two steps in turn from what L may be after its neighbours.
+    """Take the two steps in turn, from the L extrapolated from its neighbours.
 
-    Return the last point, whether it is rank-limited, and what was seen.
+    Return the last point, whether it is rank-limited, and the history.
     """
     alpha, tol, max_iter, found = request
     d, problem = prepared.eigenvalues, prepared.problem
     monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
-    # it need not be PSD; under a bound on its rank L is no smooth function of alpha
+    # an extrapolation need not be PSD; under a bound on its rank L is no smooth
+    # function of alpha
     first = found.nearest if problem.rank_is_bounded else found.at(alpha)
     xp = namespace(first)
     n_outputs = first.shape[0]
@@ -242,8 +244,8 @@ def _cost(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
 def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Array:
     """Return the l_j >= 0 at which S_jj is one, from a guess.
 
-    Newton's method on S_jj^(-1/2), which is concave and nearly linear in l_j, comes
-    from below after at most one step.
+    Newton's method on S_jj^(-1/2), which is concave and nearly linear in l_j,
+    approaches the root from below after at most one step.
     """
     xp = namespace(weights)
     for _ in range(_SECULAR_STEPS):

@@ -6,10 +6,10 @@ With L = B B' and the best f for it,
           \qquad \nabla\varphi = \alpha (I - C'KC) B, \qquad KCBB' + \alpha C = Y.
 
 In the full eigenbasis of L the Sylvester solve behind a Hessian product is a division,
-and a product costs five matrix products. There the second derivatives in single entries
-of B have a closed form, and precondition. L does not change where B is turned, B R for
-an orthogonal R: steps leave out these directions, in which the second derivative is
-zero at the optimum and of any sign on the way.
+and a product costs five matrix products. There the second derivatives by single entries
+of B have a closed form, which makes the preconditioner. L does not change where B is
+rotated, to B R with an orthogonal R. Steps leave out these directions, in which the
+second derivative is zero at the optimum and of any sign on the way.
 """
 
 from __future__ import annotations
@@ -106,8 +106,9 @@ class FactoredPoint:
     def curvature(self) -> Array:
         """Return about the second derivative in each entry of B (r, rank) over alpha.
 
-        Exact outside the range of L, where it is positive. Inside, pairs of entries
-        that only turn B have none, and get that of the symmetric change.
+        It is exact outside the range of L, where it is positive. Inside, changes of
+        pairs of entries that only rotate B have none, and get that of the symmetric
+        change.
         """
         xp = namespace(self.weights)
         rank = self.rank
@@ -139,7 +140,7 @@ class FactoredPoint:
             return product
 
         def precondition(right: Array) -> Array:
-            # the part with a symmetric B'V: the rest turns B, and leaves L as it is
+            # the part with a symmetric B'V: the rest rotates B, and leaves L as it is
             change = right / self.curvature
             inside = change[:rank, :] * roots
             change[:rank, :] = (inside + inside.T) / sums * roots
@@ -154,7 +155,7 @@ class FactoredPoint:
     def _fall_of_moment(self, half: Array) -> Array:
         """Return the first columns of -dS (r, rank) where L grows by H + H'.
 
-        Of H only the first columns (r, rank) are given, the others are zero. There
+        Of H only the first columns (r, rank) are given, the others are zero. With these
         -dC = K C (H + H') / (d l' + alpha), and -dS = G + G' with G = (K C)'(-dC).
         """
         xp, rank = namespace(half), half.shape[1]

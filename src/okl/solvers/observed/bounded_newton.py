@@ -1,17 +1,17 @@
 r"""Few observed targets, a bound on the rank of L: Newton's method in a factor of L.
 
-With L = B B', B (n_outputs, r) of as many columns as the rank may be, and the best f
-for each L, the objective over alpha is
+Let L = B B', where B (n_outputs, r) has as many columns as the rank may be. With the
+best f for each L, the objective divided by alpha is
 
 .. math:: F(B) = \varphi(B B') / \alpha + \tfrac12 \|B\|_F^2, \qquad
           \nabla F = (I - C'KC) B,
 
 whose second derivatives take one factorisation, as those of phi do
-(`okl.solvers.observed.observed_value`). It is not convex. Where its second derivative
-is negative the absolute value takes its place (a saddle-free Newton method, Dauphin et
-al. 2014), and columns that are zero, where F has a saddle, start again along the
-directions in which C'KC is largest. Which minimum it ends at is decided by the start: a
-fit walks down from the largest alpha that matters, where B is zero.
+(`okl.solvers.observed.observed_value`). F is not convex. Eigenvalues of its second
+derivative that are negative are replaced by their absolute values (a saddle-free Newton
+method, Dauphin et al. 2014). Where columns are zero F has a saddle: they start again
+along the directions in which C'KC is largest. The start decides at which minimum the
+method ends: a fit walks down from the largest alpha that matters, where B is zero.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from okl.solvers.observed.primal_newton import PreparedObserved
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 
-# How far apart the alphas are that a fit walks down by, and how closely it is followed:
-# to a step that promises so much of the objective.
+# The factor between the alphas that a fit walks down by. Each is left after a step that
+# promises less than the second number as a part of the objective.
 _WALK, _LOOSE = 4.0, 1e-3
 # Second derivatives count as this part of the largest at least.
 _LEAST = 1e-8
 # Line search: sufficient decrease, and most halvings.
 _ARMIJO, _MAX_HALVINGS = 1e-4, 30
-# Singular values of B below this part of the largest are rounding, and the size that
-# these columns start with as a part of the others.
+# Singular values of B below the first part of the largest are rounding. The second is
+# the size with which such columns start again, as a part of the others.
 _ZERO, _GROWN = 1e-6, 0.3
-# By how much an eigenvalue of C'KC has to be above one, where rounding may raise it.
+# An eigenvalue of C'KC that is above one by less than this is so by rounding.
 _ROUNDING = 1e-9
-# Numbers of the right sides that are solved for at once.
+# Right sides are solved for in blocks of about so many numbers.
 _AT_ONCE = 2_000_000
 
 
@@ -83,7 +83,7 @@ class _Here(NamedTuple):
         return (identity - self.point.moment[:, :rank]) * self.roots
 
     def direction(self) -> Array:
-        """Return where the saddle-free Newton method goes, (n_outputs, r)."""
+        """Return the step of the saddle-free Newton method (n_outputs, r)."""
         xp = namespace(self.roots)
         hessian = self._hessian()
         values, vectors = eigh(symmetric(hessian))
@@ -111,7 +111,7 @@ class _Here(NamedTuple):
         return xp.reshape(hessian, (size * rank, size * rank))
 
     def grown(self, function: ObservedValue) -> _Here:
-        """Return it with columns of zeros where they would grow; or as it is."""
+        """Return the point with its zero columns started again, if they would grow."""
         xp, rank = namespace(self.roots), self.roots.shape[0]
         kept = _count(self.roots > 0)
         if kept == rank:
@@ -138,7 +138,7 @@ def bounded_newton(prepared: PreparedObserved, request: Request) -> Solution:
     factor = _walked(prepared, request) if start is None else start
     function = ObservedValue(prepared.inside, alpha)
     here, limited = _Here.at(function, factor).grown(function), False
-    lowest = float("inf")  # when columns that became zero started again
+    lowest = float("inf")  # the objective when columns last started again
     while True:
         iterate = Iterate(here.kernel, here.point)
         monitor.add(*_bounds(function, here), iterate, limited=True)
@@ -151,7 +151,7 @@ def bounded_newton(prepared: PreparedObserved, request: Request) -> Solution:
             here, lowest = grown, here.objective
         before = here
         here, limited = _step(function, before, tol)
-        if here is before and not limited:  # rounding leads no further
+        if here is before and not limited:  # rounding ends the descent
             break
     return prepared.certified(monitor, request, rank_limited=limited, start=here.factor)
 
@@ -165,7 +165,7 @@ def _bounds(function: ObservedValue, here: _Here) -> tuple[float, float]:
 
 
 def _walked(prepared: PreparedObserved, request: Request) -> Array:
-    """Return B at an alpha somewhat larger, come from where it is zero."""
+    """Return B at a somewhat larger alpha, walking down from where B is zero."""
     inside = prepared.inside.problem
     targets = ObservedValue(prepared.inside, request.alpha).targets
     xp = namespace(targets)

@@ -1,22 +1,23 @@
 r"""Squared loss, few observed targets: Newton's method with one unknown for each.
 
 Where targets are missing, or data are in long form, rounds
-(`okl.solvers.smooth.rounds`) replace what the best f costs by a model of complete
-targets. The fewer are observed the poorer it is: rounds become many, or stall. But few
-observed targets have few dual variables c, and all equations in them are factorised.
+(`okl.solvers.smooth.rounds`) replace the cost of the best f by a model of complete
+targets. The fewer targets are observed the poorer the model is: rounds become many, or
+stall. But few observed targets have few dual variables c, and all equations in them can
+be factorised.
 
 With L at its best for c, the dual problem is
 
 .. math:: \min_c\; \tfrac{\alpha}{2} |c|^2 - y'c + R^*(\tfrac12 C'KC),
 
 C the matrix (n_samples, n_outputs) of the c, zero where nothing is observed. It is the
-problem of `okl.solvers.terms.term_newton` with one term: some ten steps, at any alpha;
-where R* has kinks, proximal points lead to the optimum.
+problem of `okl.solvers.terms.term_newton` with one term, and takes some ten steps, at
+any alpha; where R* has kinks, proximal points lead to the optimum.
 
-Of penalties on the entries of L the conjugate takes long. With these, c is at its best
-for L instead, and Newton's method goes on in L (`okl.solvers.observed.primal_newton`).
-A bound on the rank of L has no conjugate. With it Newton's method goes on in a factor
-of L (`okl.solvers.observed.bounded_newton`).
+The conjugate of a penalty on the entries of L takes long to evaluate. With such a
+penalty c is eliminated instead, and Newton's method works in L
+(`okl.solvers.observed.primal_newton`). A bound on the rank of L has no conjugate. With
+it Newton's method works in a factor of L (`okl.solvers.observed.bounded_newton`).
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ from okl.solvers.written_out import written_out
 
 # It holds about so many arrays of the size of L.
 _MATRICES = 12
-# Of a target matrix the square of their number is at most so many times its size: with
-# more of them rounds are faster at a large alpha. Under penalties on the entries of L
-# rounds are slower, the more so with fewer rows than outputs: it is at most so many
-# times the size of a matrix that is square then.
+# In a target matrix the square of the number of observed targets is at most the first
+# times its size: with more of them rounds are faster at a large alpha. Under penalties
+# on the entries of L rounds are slower, the more so with fewer rows than outputs: the
+# second number counts there, and a matrix of fewer rows than outputs as a square one.
 _SQUARE, _SQUARE_OF_PENALISED = 300, 1000
-# Entries of a factor of L, of which there is a matrix of second derivatives, and so
-# many times the size of the target matrix, as each takes a right side of that size.
+# The most entries of a factor of L, which have a matrix of second derivatives; and the
+# most numbers of their right sides, each of the size of the target matrix.
 _MOST_IN_FACTOR, _RIGHT_SIDES = 1000, 1.5e8
 
 
@@ -79,7 +80,7 @@ class ObservedNewton(Solver):
         self.columns = columns
 
     def missing(self, problem: Problem) -> list[str]:
-        """Return what a problem lacks: that are few observed targets, too."""
+        """Return what a problem lacks, as few enough observed targets."""
         words = super().missing(problem)
         most = _most_observed(problem)
         if _n_observed(problem) > most:

@@ -1,4 +1,4 @@
-r"""What the best predictor of observed entries costs, as a function of L.
+r"""The cost of the best predictor of observed entries, as a function of L.
 
 With the observed entries alone, J the map C -> K C L between them and W their weights,
 
@@ -7,8 +7,8 @@ With the observed entries alone, J the map C -> K C L between them and W their w
 
 has the gradient -C'KC / 2 and the second derivative X -> sym Z'KC, where Z solves the
 same equations for KCX on the right. One factorisation serves all of them
-(`okl.solvers.predictor.active_system`); the whole function of L, with all entries
-observed, is `okl.solvers.output_kernel.value_function`.
+(`okl.solvers.predictor.active_system`). Where all entries are observed the function is
+that of `okl.solvers.output_kernel.value_function`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ObservedValue:
     def first_iterate(
         self, region: WithBarrier, start: Decomposed | None
     ) -> tuple[WithBarrier, Decomposed]:
-        """Return where Newton's method starts, as if Y were an eigenvector of K."""
+        """Return a start for Newton's method, as if Y were an eigenvector of K."""
         targets = self.targets
         xp = namespace(targets)
         values, vectors = eigh(symmetric(targets.T @ (self.problem.operator @ targets)))
@@ -102,10 +102,10 @@ class ObservedPoint:
         return symmetric((answer @ self.vectors).T @ self.image)
 
     def curvatures(self, rows: slice, column: int, n_columns: int) -> Array:
-        """Return it times e_i e_j' + e_j e_i' for q rows i and one column j of L.
+        """Return the second derivative times e_i e_j' + e_j e_i', q rows i, a column j.
 
-        It is the second derivative, the e are eigenvectors of L. Of each product the
-        first columns are returned, (m, n_columns, q).
+        The e are eigenvectors of L. Of each product the first columns are returned,
+        (m, n_columns, q).
         """
         xp = namespace(self.image)
         image, V = self.image, self.vectors

@@ -1,9 +1,9 @@
 r"""Few observed targets, entries of L penalised: Newton's method in L.
 
-The best f for an L, and how it answers to a change of L, take one factorisation
-(`okl.solvers.observed.observed_value`), so that Newton's method in L goes on as with
-complete targets (`okl.solvers.output_kernel.output_kernel_newton`): some twenty steps,
-at any alpha.
+The best f for an L, and its derivatives by L, take one factorisation
+(`okl.solvers.observed.observed_value`). Newton's method in L then works as with
+complete targets (`okl.solvers.output_kernel.output_kernel_newton`), and takes some
+twenty steps, at any alpha.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from okl.solvers.solution import Solution, certified
 
 
 class PreparedObserved(NamedTuple):
-    """A problem, and what is solved: the target matrix, if it is in long form."""
+    """A problem, and the one that is solved: of the target matrix, if in long form."""
 
     problem: Problem
     inside: Prepared
@@ -35,7 +35,7 @@ class PreparedObserved(NamedTuple):
     def of(
         cls, problem: Problem, inside: Problem, tasks: Tasks | None
     ) -> PreparedObserved:
-        """Prepare the target matrix: its system is factorised."""
+        """Prepare without columns of K, since the system is factorised."""
         targets = inside.targets
         ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
         return cls(problem, Prepared.of(inside, SpectralKernel(ones), 0), tasks)
@@ -48,7 +48,7 @@ class PreparedObserved(NamedTuple):
         start: Any,
         rank_limited: bool = False,
     ) -> Solution:
-        """Return the best iterate with its certificate, and where others start."""
+        """Return the best iterate with its certificate, and a start for others."""
         problem, inside = self.problem, self.inside.problem
         kernel, point = monitor.best
         output_kernel = spectral_of(kernel)

@@ -1,4 +1,4 @@
-"""f and L in turn: structures that say no more of L than their update.
+"""f and L in turn, for structures that have an update of L but no region.
 
 For an L the best f is a closed form (`okl.solvers.predictor.spectral`); for an f the
 best L is the structure's update at P = F'K^+F = Theta'K Theta. Both lower the same
@@ -6,9 +6,9 @@ convex objective, so the iteration is monotone and L stays PSD. Holding the coef
 C instead of f while L is updated, as published (Dinuzzo et al. 2011, Lemma 4.1), has
 neither property.
 
-Given f the range of L can only shrink. Where L is singular at the optimum the gap may
-stay at 1e-5 to 1e-2, and where it is nearly so this takes many rounds: a structure with
-a region (`okl.optimization.regions`) has Newton's method instead.
+With f given, the range of L can only shrink. Where L is singular at the optimum the gap
+may stay at 1e-5 to 1e-2, and where L is nearly singular it takes many rounds to close.
+Structures with a region (`okl.optimization.regions`) have Newton's method instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCALE_CHANGE = 0.1
 def alternate(
     rotated: Rotated, alpha: float, start: SpectralKernel | None, *, tol: float
 ) -> Iterator[NewtonIterate]:
-    """Yield models without end, from L of a neighbouring alpha that has full rank."""
+    """Yield models without end, from L of a neighbouring alpha if it has full rank."""
     tol = _UPDATE_TOLERANCE * tol
     if start is not None and start.rank == rotated.targets.shape[1]:
         kernel = start
@@ -56,7 +56,7 @@ def best_output_kernel(
 def typical_scale(rotated: Rotated, alpha: float, *, tol: float) -> float:
     """Return the mean eigenvalue of the best multiple of the identity.
 
-    Found by alternating, one number at a time.
+    It is found by alternating between f and this one number.
     """
     targets = rotated.targets
     xp = namespace(targets)

@@ -5,10 +5,10 @@ The dual, divided by alpha, is smooth, strongly concave and unconstrained,
 .. math:: \langle C, Y \rangle - \tfrac{\alpha}{2} \|C\|^2
           - \tfrac18 \|C'KC\|_F^2.
 
-In the eigenbasis of K, and each step in that of L, a Hessian product
-alpha V + K V S / 2 + KC (V'KC + C'KV) / 2, S = C'KC, is three matrix products, and its
-first two terms are nearly diagonal: with 2 L in place of S they precondition it. Along
-a line the dual is a quartic, so the exact step is the only real root of a cubic.
+In the eigenbasis of K and, at each step, in that of L, a Hessian product
+alpha V + K V S / 2 + KC (V'KC + C'KV) / 2, S = C'KC, is three matrix products. Its
+first two terms, with 2 L in place of S, are diagonal: they are the preconditioner.
+Along a line the dual is a quartic, so the exact step is the only real root of a cubic.
 
 Every L = S / 2 on the way is PSD. (Newton's method in L itself needs fewer products
 where L is well conditioned. Where it is nearly singular, with smooth kernels and as
@@ -51,8 +51,8 @@ def dual_newton(
 ) -> Iterator[NewtonIterate]:
     """Yield models, without an end.
 
-    Where neighbouring alphas, if there are any, are far, it begins with a first L, to
-    this relative tolerance. The scales are the diagonal of D.
+    The first L is extrapolated from neighbouring alphas. Where none is near it is found
+    by `first_output_kernel`, for which ``tol`` is. The scales are the diagonal of D.
     """
     d, targets = prepared.eigenvalues, prepared.targets
     xp = namespace(targets)
@@ -69,7 +69,7 @@ def dual_newton(
         metric, inverse = _metrics(basis, scales)
         moment = symmetric(model.T @ (d * model))
         identity = xp.eye(weights.shape[0], dtype=weights.dtype)
-        # the S of which L is the best
+        # the S for which L is the best
         matching = 2 * inverse(identity * weights)
         squares = inner(weights, xp.linalg.diagonal(matching)) / 2
         primal = alpha / 2 * (inner(model, targets) + squares)
@@ -103,9 +103,10 @@ def _step(
     alpha: float,
     gap: float,
 ) -> Array:
-    """Return the change of C, in coordinates in which E S E is near twice the weights.
+    """Return the change of C, in the eigenbases of K and L.
 
-    ``moment`` is S = C'KC, and the weights are the eigenvalues of L.
+    ``moment`` is S = C'KC, and the weights are the eigenvalues of L: E S E is nearly
+    diagonal, with twice the weights.
     """
     scaled, half = d * dual, metric(moment) / 2
     diagonal = alpha + d * weights
@@ -141,7 +142,7 @@ def _step(
 
 
 def _root(constant: float, linear: float, quadratic: float, cubic: float) -> float:
-    """Return where constant = linear t + quadratic t^2 + cubic t^3, which rises."""
+    """Return t where constant = linear t + quadratic t^2 + cubic t^3, which rises."""
     if not constant > 0:  # no direction to go, by rounding
         return 0.0
 

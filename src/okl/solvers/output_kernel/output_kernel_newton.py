@@ -1,16 +1,16 @@
 r"""Learned output kernel, squared loss: Newton's method in L alone.
 
-The best predictor is eliminated: what it costs is a smooth convex function phi of L
+The best predictor is eliminated: its cost is a smooth convex function phi of L
 (`okl.solvers.output_kernel.value_function`), and
 
 .. math:: \varphi(L) + \alpha R(L)
 
-is minimised over what the structure lets L be, its `okl.optimization.regions.Region`:
-bounded eigenvalues, or orthants of signs of entries. In the eigenbasis of L the second
+is minimised over the `okl.optimization.regions.Region` of the structure: bounded
+eigenvalues, or orthants of signs of entries. In the eigenbasis of L the second
 derivative of phi is nearly diagonal: conjugate gradients, preconditioned by the
 diagonal, need a few products a step, whatever the condition. Where nothing bounds L,
-the same goes on in the dual variables (`okl.solvers.output_kernel.dual_newton`). A
-structure that names no region has its update alone, and f and L are found in turn
+Newton's method works in the dual variables (`okl.solvers.output_kernel.dual_newton`).
+For a structure that has an update but no region f and L are found in turn
 (`okl.solvers.output_kernel.alternation`).
 """
 
@@ -116,7 +116,7 @@ class OutputKernelNewton(Solver):
 def _primal_newton(
     prepared: Rotated, region: WithBarrier, alpha: float, start: Decomposed | None
 ) -> Iterator[NewtonIterate]:
-    """Yield models of Newton's method in L until rounding is in the way."""
+    """Yield models of Newton's method in L until rounding ends the descent."""
     targets = region.split(prepared.targets)
     smooth = ValueFunction(prepared.eigenvalues, targets, alpha)
     size = targets.shape[1]
@@ -130,7 +130,7 @@ def _primal_newton(
     for iterate in newton(smooth, *first_iterate(*smooth, region, start)):
         model = _certified(prepared, region, alpha, iterate.kernel)
         cut = region.cut(iterate.kernel.values)
-        if cut is not None:  # it may be better
+        if cut is not None:  # the model with zeros may be better
             smaller = iterate.kernel._replace(values=cut)
             other = _certified(prepared, region, alpha, smaller)
             if other.gap < model.gap:
@@ -141,7 +141,7 @@ def _primal_newton(
 def _certified(
     prepared: Rotated, region: WithBarrier, alpha: float, inside: Decomposed
 ) -> NewtonIterate:
-    """Return the model of an L that Newton's method sees."""
+    """Return the model of an L in the coordinates of Newton's method."""
     whole = region.whole(inside.values, inside.vectors)
     kernel = spectral_of(Decomposed(*whole, inside.matrix)).on_range()
     coefficients = best_coefficients(prepared, kernel, alpha)

@@ -1,4 +1,4 @@
-r"""What the best predictor costs, as a function of the output kernel.
+r"""The cost of the best predictor, as a function of the output kernel.
 
 .. math:: \varphi(L) / \alpha = \min_C \tfrac12 \langle C, Y \rangle, \qquad
           K C L + \alpha C = Y,
@@ -24,7 +24,7 @@ from okl.output_kernels import SpectralKernel
 class NewtonIterate(NamedTuple):
     """An output kernel, its objective and a lower bound of the least.
 
-    With where Newton's method may start at another alpha.
+    With a start for Newton's method at another alpha.
     """
 
     output_kernel: SpectralKernel
@@ -88,8 +88,9 @@ def first_iterate(
 ) -> tuple[WithBarrier, Decomposed]:
     """Return the region, and the L that Newton's method starts from.
 
-    One optimal nearby, if that is near enough, else a multiple of I. Eigenvalues are
-    (k, 1) and targets (k, m), as the function phi has them.
+    It is the start, an L that was optimal at another alpha, if that is near enough, and
+    else a multiple of I. Eigenvalues are (k, 1) and targets (k, m) as in
+    `ValueFunction`.
     """
     xp, size = namespace(targets), targets.shape[1]
     _, vectors = eigh(symmetric(targets.T @ (eigenvalues * targets)))
