@@ -1,9 +1,10 @@
-"""Steps along a given way that are shortened until the objective is lower.
+"""Backtracking: a step is shortened until the objective is lower.
 
-Where each trial takes the best f for another L it costs up to hundreds of Newton steps.
-So a trial that failed says how short the next one is to be: where the parabola is least
-that has both values and the slope at the beginning. Dennis & Schnabel (1983),
-*Numerical methods for unconstrained optimization and nonlinear equations*, section 6.3.
+Where a trial has to find the best f for another L it costs up to hundreds of Newton
+steps, so trials should be few. After one that failed the next share of the step is the
+minimum of the parabola with both values and the slope at the beginning. Dennis &
+Schnabel (1983), *Numerical methods for unconstrained optimization and nonlinear
+equations*, section 6.3.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, Self, TypeVar
 
-# The part of a share that the next one is at least, and at most.
+# The next share is at least, and at most, these parts of the last one.
 _SHORTEST, _LONGEST = 0.1, 0.5
 
 
@@ -33,10 +34,11 @@ def first_lower(
     trials: int,
     first: float = 1.0,
 ) -> tuple[Model, float]:
-    """Return the first better model along a way and its share of it, or the model, 0.
+    """Return the first better model along a step and its share, or the model and 0.
 
-    The way begins at the model, and ``at`` has the one at a share of it; the objective
-    falls by the slope times small shares. The first share of all trials may be given.
+    The step begins at the model, and ``at`` returns the model at a share of it. For
+    small shares the objective falls by ``slope`` times the share. The first share to
+    be tried may be given.
     """
     share = first
     for _ in range(trials):

@@ -1,16 +1,16 @@
-r"""Models of a loss that sees differences of outputs alone, under a penalty of entries.
+r"""Models of a loss of differences of outputs, under a penalty on the entries of L.
 
-A softmax stays the same where all scores of a row grow by one number, so its dual
-variables are C = D Q', with Q (m, m - 1) orthonormal columns that sum to zero, and what
-the best f costs depends on L through Q'LQ alone. Its model
+A softmax loss does not change if one number is added to all scores of a row. Its dual
+variables are therefore C = D Q', with Q (m, m - 1) orthonormal columns that sum to
+zero, and the cost of the best f depends on L through Q'LQ alone. Its model
 (`okl.solvers.smooth.linearisation`) is then the squared loss of differences,
 |(F - T) Q|^2 / 2:
 
 .. math:: \varphi(L) / \alpha = \min_D \tfrac12 \langle D, T Q \rangle, \qquad
           K D\, Q'LQ + \alpha D = T Q.
 
-A squared loss of F holds on to the mean score of each row as well, of which the softmax
-knows nothing. Under a penalty that is rotation invariant this does no harm: L 1 = 0 is
+A squared loss of F would hold the mean score of each row as well, which means nothing
+to the softmax. Under a penalty that is rotation invariant this does no harm: L 1 = 0 is
 best. Where entries of L are penalised, L + a 1' + 1 a' may cost nearly what L does, and
 rounds would creep along these directions.
 """
@@ -42,20 +42,20 @@ from okl.structures import Structure
 def has_classes(problem: Problem) -> bool:
     """Tell whether the loss is that of one class among several.
 
-    It sees differences of the scores of a row alone.
+    It depends on differences of the scores of a row alone.
     """
     return "differences" in problem.loss.capabilities
 
 
 def models_differences(problem: Problem) -> bool:
-    """Tell whether models are of differences: of classes, if R is of entries of L."""
+    """Tell whether models are of differences: for classes, if R penalises entries."""
     region = problem.structure.region(problem.n_outputs)
     by_entries = isinstance(region, WithBarrier) and region.by_entries
     return by_entries and has_classes(problem)
 
 
 def seen_by_models(problem: Problem, change: Array) -> Array:
-    """Return what the models of a loss see of a change of predictions."""
+    """Return the part of a change of predictions that models depend on."""
     if not models_differences(problem):
         return change
     return change - namespace(change).mean(change, axis=1, keepdims=True)

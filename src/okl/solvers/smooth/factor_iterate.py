@@ -62,7 +62,7 @@ class FactorIterate(NamedTuple):
         *,
         rank_limited: bool = False,
     ) -> Solution:
-        """Return it as the end of the iterations that were asked for."""
+        """Return it as the answer to a request, with the history of all iterations."""
         model = self.fit.judged(problem, request, rank_limited=rank_limited)
         return model.found_by(history.records, self.start)
 
@@ -75,12 +75,12 @@ class FactorIterate(NamedTuple):
         return rise < 0 or rise <= _ROUNDED * size < gain
 
     def is_slow_after(self, other: FactorIterate) -> bool:
-        """Tell whether it is hardly better than another model, and its gap as large."""
+        """Tell whether neither its objective nor its gap is much lower than before."""
         gap = other.primal - other.dual
         falls = other.objective - self.objective >= _SLOW * gap
         return not falls and self.primal - self.dual > _SLOW * gap
 
 
 def closeness(gap: float) -> float:
-    """Return the relative gap that f is to have, by the last of a step in L."""
+    """Return the relative gap to find f to, given the last one of the steps in L."""
     return max(min(_SHARE * gap**2, _MOST), _LEAST)

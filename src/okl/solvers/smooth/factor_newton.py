@@ -1,18 +1,19 @@
 """Labels or missing targets, a smooth penalty: Newton's method in a factor of L.
 
-It begins where a few of `okl.solvers.smooth.rounds` end.
+It starts from the result of a few rounds (`okl.solvers.smooth.rounds`).
 
-*Labels under the trace penalty*, be they of one class among several, take steps in f
+*Labels under the trace penalty*, also those of one class among several, take steps in f
 and a factor at once (`okl.solvers.smooth.joint_steps`). With a bound on the rank there
-are many local minima: fits at larger alphas lead to where they begin, unless rounds
-soon lead lower.
+are many local minima: the steps then start from fits at larger alphas, unless a few
+rounds, and steps from these, lead to a lower objective.
 
-*Other penalties of labels, and missing targets,* take steps in the factor, with the
+*Labels under other penalties, and missing targets,* take steps in the factor, with the
 best f for each L (`okl.solvers.smooth.factor_steps`); so do labels under the trace
 penalty without a bound where steps in both end above the tolerance. Under the Frobenius
-norm rounds are most often all it takes, and faster: Newton's method follows only where
-a dozen are not enough. Of one class among several rounds are all, but under the trace
-penalty: a step solves by products with K there, and under the others takes longer.
+norm rounds are most often enough, and faster: Newton's method follows only where a
+dozen are not. For one class among several there are rounds alone, except under the
+trace penalty: its steps are solved by products with K, and under other penalties they
+take longer than rounds.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ _ROUGH, _IMPUTED_ROUGH = 1e-2, 0.5
 _ROUNDS, _FEW_ROUNDS = 12, 6
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2
-# Steps without a smaller gap, after which rounding is in the way.
+# Steps without progress after which rounding is taken to be the reason.
 _STAGNATION = 10
-# How far apart larger alphas are, the relative gap at which each is left, and the most
+# The factor between larger alphas, the relative gap at which each is left, and the most
 # steps there.
 _FACTOR, _LEFT, _STEPS = 10.0, 0.3, 10
 
 
 def takes(prepared: PreparedRounds) -> bool:
-    """Tell whether a problem has such a penalty, and labels or missing targets."""
+    """Tell whether a problem has a `factor_penalty`, and labels or missing targets."""
     problem = prepared.problem
     penalty = factor_penalty(problem)
     if penalty is None or not isinstance(prepared.models, AllColumns):
@@ -59,7 +60,7 @@ def takes(prepared: PreparedRounds) -> bool:
 def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from L of a neighbouring alpha, or of a few rounds.
 
-    The problem is one of these (`takes`).
+    The problem is one that it `takes`.
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
@@ -84,7 +85,7 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
         status = rough.certificate.status
         if penalty.by_rounds and status == "optimal":
             return rough
-        if rough.n_iter >= max_iter:  # they were to end at a larger gap
+        if rough.n_iter >= max_iter:  # rounds were judged by a larger tolerance
             limited = status == "rank_limited"
             return rough.judged(problem, request, rank_limited=limited)
         monitor.history.records.extend(rough.history)
@@ -111,7 +112,7 @@ def _iterate(
     """Take steps; tell whether it is a bound on the rank that leaves a gap."""
     following: FactorIterate | None = model
     while following is not None:
-        # under an active bound the gap stays, and no step is much lower at last
+        # under an active bound the gap stays open, and in the end no step gains much
         limited = steps.is_limited(following)
         gap = monitor.add(following.primal, following.dual, following, limited=limited)
         if monitor.done:
@@ -125,7 +126,7 @@ def _iterate(
 def _jointly(
     prepared: PreparedRounds, alpha: float, start: Start, monitor: Monitor, tol: float
 ) -> bool:
-    """Take joint steps from a start, and tell the same."""
+    """Take joint steps; tell whether it is a bound on the rank that leaves a gap."""
     steps = JointSteps(prepared, alpha, start)
     return _iterate(steps, steps.model_of(start), monitor, tol)
 
@@ -133,7 +134,7 @@ def _jointly(
 def _lower_of_two(
     prepared: PreparedRounds, alpha: float, start: Start, monitor: Monitor, tol: float
 ) -> Start:
-    """Return where steps from the larger alphas lead, or rounds that soon lead lower.
+    """Return the end of steps from the larger alphas, or of rounds if that is lower.
 
     Where the rank is bounded there are many local minima. Larger alphas most often lead
     to a lower one, which a few steps do not show yet; but at times to a far higher one.
@@ -156,7 +157,7 @@ def _stepped(prepared: PreparedRounds, alpha: float, start: Start) -> FactorIter
 
 
 def _by_way_of_larger_alphas(prepared: PreparedRounds, alpha: float) -> Start:
-    """Return where steps at larger alphas lead from L = 0, each a few.
+    """Return the end of a few steps at each of some larger alphas, from L = 0.
 
     The directions of the largest singular values of f come first in this way, as if
     there were no bound.
@@ -164,7 +165,7 @@ def _by_way_of_larger_alphas(prepared: PreparedRounds, alpha: float) -> Start:
     problem = prepared.problem
     downhill = Scores.zero(problem).gradient
     moment = downhill.T @ (problem.operator @ downhill)
-    # from here on L = 0 is the best one
+    # at this alpha and above L = 0 is the best one
     largest = float(eigh(moment)[0][-1]) ** 0.5
     alphas = [alpha]
     while _FACTOR**2 * alphas[-1] < largest:

@@ -1,18 +1,18 @@
-r"""Penalties on L as Newton's method in a factor L = B B' sees them.
+r"""Penalties on L for Newton's method in a factor B of L = B B'.
 
-The steps of `okl.solvers.smooth.factor_steps` ask a penalty R for G, twice its
-gradient, for twice its second derivative along a symmetric matrix, and for what L
-lacks, a matrix to add to it: steps in B keep the range of L, and are short in a
-direction of which L has next to nothing.
+The steps of `okl.solvers.smooth.factor_steps` take from a penalty R its G, twice its
+gradient; twice its second derivative along a symmetric matrix; and what L *lacks*, a
+matrix to be added to L. Steps in B need the last: they keep the range of L, and are
+short in a direction in which L is nearly zero.
 
 - `OfTrace`: R = tr L / 2 and G = I. L lacks the directions in which S = C'KC is above
   its mean on L.
-- `OfBall`: tr L = b in the place of a penalty, by b L / tr L; G is the multiplier of
-  the trace, <S, L> I / b.
+- `OfBall`: the constraint tr L = b in the place of a penalty, kept by b L / tr L; G is
+  the multiplier of the trace, <S, L> I / b.
 - `OfSquare`: R = ||D^-1 L D^-1||_F^2 / 2, D diagonal, and G = 2 D^-2 L D^-2. The best
-  L for a given S is D^2 S D^2 / 2, and what L lacks is the way there.
+  L for a given S is D^2 S D^2 / 2, and L lacks its difference from that.
 
-Which one it is the region of a structure says (`okl.optimization.regions`).
+The region of a structure decides which one it is (`okl.optimization.regions`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FactorPenalty(ABC):
     by_rounds: ClassVar[bool] = False
 
     def brought_in(self, kernel: SpectralKernel) -> SpectralKernel:
-        """Return the L of the domain that another one stands for."""
+        """Return an L of the domain, given one that may be outside."""
         return kernel
 
     @abstractmethod
@@ -57,9 +57,9 @@ class FactorPenalty(ABC):
     def lacking(
         self, kernel: SpectralKernel, moment: Array, least: float
     ) -> Array | None:
-        """Return what L lacks, with its trace plus ``least`` at most; None if nothing.
+        """Return what L lacks, its trace tr L + ``least`` at most; None if nothing.
 
-        L with some of it is PSD.
+        L plus some of it is PSD.
         """
         xp = namespace(moment)
         values, vectors = eigh(moment)
@@ -135,7 +135,7 @@ class OfSquare(FactorPenalty):
 
 
 def factor_penalty(problem: Problem) -> FactorPenalty | None:
-    """Return the penalty that the region of a structure is, None if it is another."""
+    """Return the penalty of a structure's region, None if it is none of these."""
     region = problem.structure.region(problem.n_outputs)
     if isinstance(region, HalfTrace):
         return OfTrace()

@@ -14,20 +14,21 @@ alpha (G - S) B, and the product of the second derivative with X
           D = X B' + B X';
 
 see `okl.solvers.smooth.factor_penalties` for the penalties, and what changes where the
-trace of L is held. The positive part makes a model that is convex: where G - S is
-negative L lacks a direction, which is added, and at the optimum it nowhere is. Steps
-that turn B and leave L as it is are projected out: along them the model is nearly flat,
-and a long straight step is no turn.
+trace of L is held. The positive part makes the model convex. Where G - S is negative L
+lacks a direction, which is added; at the optimum G - S is negative nowhere. Steps that
+rotate B and leave L as it is are projected out: along them the model is nearly flat,
+and a long straight step is no rotation.
 
-*Missing targets* of the squared loss are unknowns beside B instead. The objective is
-jointly convex in them and L, f is the best for complete targets, a closed form, and
-with their change Z the equations for E are
+*Missing targets* of the squared loss are unknowns in addition to B. The objective is
+jointly convex in them and L, and f is the best for complete targets, a closed form.
+Where the missing targets change by Z the equations for E are
 
 .. math:: K E L + \alpha E = Z - K C D,
 
-divisions in the eigenbases of K and L; the product has besides alpha E where targets
-are missing, zero in the end. One run of conjugate gradients finds both, where the
-solution of the missing targets inside each product would take one for each.
+divisions in the eigenbases of K and L. The product with the second derivative also has
+alpha E where targets are missing, and the gradient alpha C, which is zero there at the
+optimum. One run of conjugate gradients finds both unknowns; to solve for the missing
+targets inside each product would take a run for each.
 
 *A bound on the rank* is kept by the factor. Where it is active the negative part of
 G - S is what the bound forbids: the model keeps it, and conjugate gradients stop
@@ -55,10 +56,11 @@ from okl.solvers.smooth.factor_penalties import factor_penalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, Start
 from okl.solvers.smooth.scores import Scores
 
-# Newton's equations are solved to the root of the gap, or to this, more roughly where
-# targets are imputed and a step costs little beside its products, at most so many.
+# Newton's equations are solved to the root of the gap, at most to the first number, or
+# to the second where targets are imputed, as a step costs little there beside its
+# products. There are at most PRODUCTS of these.
 FORCING, _IMPUTED_FORCING, PRODUCTS = 1e-2, 0.1, 400
-# Shares of a step that are tried, and where the model need not be convex.
+# The most shares of a step that are tried, and where the model need not be convex.
 _TRIALS, _MORE_TRIALS = 8, 20
 # A step in B goes at most so many times as far as the last one that was shortened.
 _FURTHER = 4.0
@@ -73,12 +75,12 @@ class FactorSteps:
         penalty = factor_penalty(prepared.problem)
         assert penalty is not None  # it is one of these
         self.prepared, self.penalty, self.alpha = prepared, penalty, alpha
-        # by how much the last Newton step was to be lower
+        # the decrease that the last Newton step promised
         self.promise = float("inf")
         self._share, self._inside = closeness(1.0), start.inside
         # how far a step in B may go at first
         self._reach = float("inf")
-        # what L = 0 grows by
+        # the trace by which L = 0 may grow
         diagonal = prepared.problem.operator.diagonal()
         total = float(namespace(diagonal).sum(diagonal))
         self._least = alpha / total if total > 0 else 0.0
@@ -224,7 +226,7 @@ class FactorSteps:
 
 
 def without_turns(change: Array, factor: Array) -> Array:
-    """Return a change of B without what turns B alone, L the same.
+    """Return a change of B without its part that only rotates B, L the same.
 
     The columns of B are orthogonal.
     """

@@ -9,14 +9,14 @@ of the loss, C = a / alpha and S = C'KC, the step (D, X) in (A, B) is
 E the solution of `okl.solvers.predictor.active_system` for -K (C B - A + C X) B' - P X'
 on the right: a factorised system for all products of conjugate gradients.
 
-Of I - S the positive part counts while L may grow, which makes the model convex. Under
-an active bound on the rank it need not be: there mu alpha / 2 times the square of the
-step is added (Levenberg and Marquardt), so that 1 + mu divides D and multiplies X.
+While L may grow, I - S is replaced by its positive part, which makes the model convex.
+Under an active bound on the rank it need not be: there mu alpha / 2 times the square of
+the step is added (Levenberg and Marquardt), so that 1 + mu divides D and multiplies X.
 
-Conjugate gradients in X are preconditioned by nothing, but kept from turns of B. Where
-the loss holds f, what changes of B cost is the sum of squares alone, the same whatever
-the singular value; a step in B with f free, as the alternation takes it, costs as much
-as P is large, and took up to twice the solutions.
+Conjugate gradients in X have no preconditioner, but rotations of B are projected out.
+Where the loss holds f, changes of B cost the sum of squares alone, which is the same
+whatever the singular value. To precondition by the step in B of the alternation, with f
+free, where changes cost the more the larger P is, took up to twice the solutions.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def joint_step(
     first = solve(-off_image @ factor.T / damped)
 
     def moved(change: Array) -> Array:
-        # E, of which the part without X is the first
+        # the part of E that is linear in X; the other one is ``first``
         right = (image @ change) @ factor.T / damped + predicted @ change.T
         return solve(-right)
 

@@ -1,19 +1,20 @@
 r"""Newton's steps in f and a factor of L at once: the trace penalty.
 
-With L = B B' and f of the dual variables C = A B (B'B)^{-1}, scores are bilinear, and
-the objective a sum of squares beside the loss,
+With L = B B' and the dual variables C = A B (B'B)^{-1} of f, scores are bilinear in A
+and B, and the objective is the loss plus a sum of squares,
 
 .. math:: F = P B' + 1 b', \qquad P = K A, \qquad
           \sum_i V(y_i, F_i) + \tfrac{\alpha}{2} (\langle A, P \rangle + \|B\|_F^2).
 
 `okl.solvers.smooth.factor_steps` finds the best f for each L that it tries, and for a
-loss of sharp bends each of these takes dozens of factorised systems. Here a step takes
-one, wherever f is, and a trial of a share of it no more than the loss.
+loss that bends sharply each of these takes dozens of factorised systems. Here a step
+takes one, wherever f is, and to try a share of it takes no more than the loss.
 
 The equations of a step are those of `okl.solvers.smooth.joint_equations`.
 
-Each step ends at the singular value decomposition of f, its best L: of all A and B with
-the same A B' the sum of squares is least where A'P = B'B, a diagonal matrix.
+Each step ends with the singular value decomposition of f, which gives its best L: of
+all A and B with the same A B' the sum of squares is least where A'P = B'B is a diagonal
+matrix.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from okl.solvers.smooth.rounds import PreparedRounds, Start, zero_kernel
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import certified
 
-# Shares of a step that are tried, and of one that is damped.
+# The most shares of a step that are tried, and of one that is damped.
 _TRIALS, _DAMPED_TRIALS = 40, 4
 # mu, the damping:
 _FIRST = 1e-2  # where a step is first too long
@@ -38,9 +39,9 @@ _NEGLIGIBLE = 1e-8  # less than this is none
 # The share of a step that is taken:
 _SHORT = 0.1  # below this it is computed again, with a larger mu
 _ENOUGH = 0.3  # from here on mu does not grow
-# Promises below this part of the objective are not seen in it.
+# A promised decrease below this part of the objective is hidden by rounding.
 _UNSEEN = 1e-14
-# After so many steps of a share below this other steps are to be taken.
+# After _MOST_TINY steps of a share below _TINY other steps are taken instead.
 _TINY, _MOST_TINY = 1e-2, 3
 # Singular values whose squares are below this (relative) are zero.
 _ROUNDING = 1e-14
@@ -57,8 +58,9 @@ class JointSteps(FactorSteps):
     def lower(self, model: FactorIterate, gap: float) -> FactorIterate | None:
         """Return the model after a step, None where none is lower.
 
-        Nor after some that were all but nothing, where the best f for each L is faster.
-        Under a bound on the rank, where other minima are near, it is not.
+        None also after a few steps of a tiny share, where steps with the best f for
+        each L are faster. Under a bound on the rank, where other minima are near, they
+        are not.
         """
         bounded = self.prepared.problem.rank_is_bounded
         fails = self._tiny >= _MOST_TINY and not bounded
@@ -83,7 +85,7 @@ class JointSteps(FactorSteps):
     def _at(
         self, rows: Array, factor: Array, image: Array, near: Array | None = None
     ) -> JointPoint:
-        """Evaluate A, B and P; the best intercept is near to another one."""
+        """Evaluate A, B and P, given a guess of the best intercept or None."""
         problem = self.prepared.problem
         scores, intercept = Scores.at_best(problem, image @ factor.T, near)
         squares = inner(rows, image) + inner(factor, factor)

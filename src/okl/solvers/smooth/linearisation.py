@@ -1,4 +1,4 @@
-r"""A squared-loss problem that equals what the best f costs to first order at one L.
+r"""A squared-loss problem that equals the cost of the best f to first order at one L.
 
 With f and b eliminated a problem is one in L alone,
 
@@ -7,22 +7,23 @@ With f and b eliminated a problem is one in L alone,
           \|f\|^2_{K,L}, \qquad \nabla \varphi(L) = - \tfrac{\alpha}{2} C'KC,
 
 phi convex and smooth. For the squared loss, complete targets and an operator A phi is a
-closed form, and phi + alpha R has a fast solver for every structure. With the targets A
-Z L + (alpha / h) Z, at alpha / h, the dual variables at L are Z, and the gradient is
-that of phi / h if Z'AZ = C'KC. There are two such models.
+closed form, and phi + alpha R has a fast solver for every structure. The problem with
+the targets A Z L + (alpha / h) Z at alpha / h has the dual variables Z at L, and its
+gradient there is that of phi / h if Z'AZ = C'KC. There are two such models.
 
 *All columns*: A = K and Z = C. With h at least the second derivative of the loss this
-is the quadratic above the loss at the predictions of L, minimised over f and L at once,
-and the objective falls. With the squared loss and weights 0 and 1 it imputes missing
-entries by their predictions. The best h is the change of the gradient over that of the
-predictions in the last round (Barzilai and Borwein; the geometric mean of their two).
+is a quadratic above the loss that touches it at the predictions of L, minimised over f
+and L at once, so that the objective falls. With the squared loss and weights 0 and 1 it
+imputes missing entries by their predictions. The best h is the change of the gradient
+over that of the predictions in the last round (Barzilai and Borwein; the geometric mean
+of their two formulas).
 
 *Some columns*, where K is known by products or in long form: with K ~ R R', R'R =
 U diag(e) U', A = diag(e) and e^(1/2) Z = U'R'C; a few rows more, for K - R R', make the
 gradient exact. The right h depends on how many outputs are
 observed in a row: with all of them it would be the second derivative of the loss, with
-one that divided by the number of outputs. The best h is the last one times the change
-of C'KC along that of L over the change in the model.
+one of them that divided by the number of outputs. The best h is the last one times the
+ratio of two changes along the change of L, that of C'KC and the one in the model.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Linearisation:
     fitted: Array
 
     def minimise(self, h: float, alpha: float, *, tol: float, start: Any) -> Minimiser:
-        """Return where the model plus alpha R is least."""
+        """Return the minimiser of the model plus alpha R."""
         targets = self.fitted + alpha / h * self.dual
         k, m = targets.shape
         formulation = formulate(
@@ -95,10 +96,9 @@ class Linearisation:
 
 
 class Minimiser(NamedTuple):
-    """Where a model plus alpha R is least: L and Theta (k, n_outputs).
+    """The minimiser of a model plus alpha R: L and Theta (k, n_outputs).
 
-    With where to look for that of the next model, and whether a bound on the rank is
-    active.
+    With a start for the next model, and whether a bound on the rank is active.
     """
 
     h: float
@@ -116,10 +116,12 @@ class AllColumns:
     # loss: with the bound a model is above phi everywhere
     first: ClassVar[float] = 1.0
     most: ClassVar[float] = 1.0
-    # the best f is found to a part of this power of the gap, or to the largest
+    # the best f is found to a part of this power of the last gap, and to the second
+    # number at most
     order: ClassVar[int] = 2
     loosest: ClassVar[float] = 1e-4
-    # the objective may not rise above those of so many rounds before; h is raised there
+    # where the objective is above those of so many rounds before, h is multiplied by
+    # the second number
     memory: ClassVar[int] = 1
     steeper: ClassVar[float] = 4.0
 
@@ -145,9 +147,9 @@ class AllColumns:
 class SomeColumns:
     """Models with some columns of K.
 
-    A closer f, whose products are the work here, saves too few rounds. The columns are
-    R U (n_samples, k), the values e (k,), and the rest is the largest diagonal entry of
-    K - R R'.
+    The best f is found more loosely, as its products are the work here, and a closer
+    one saves too few rounds. The columns are R U (n_samples, k), the values e (k,), and
+    the rest is the largest diagonal entry of K - R R'.
     """
 
     first: float
@@ -200,7 +202,8 @@ class SomeColumns:
     ) -> float:
         """Return h times the change of C'KC along that of L over that in the model.
 
-        If f has moved: where the last was good enough the change says nothing.
+        Where the last f was good enough and has not moved, the change says nothing, and
+        h falls.
         """
 
         def along(dual: Array) -> float:

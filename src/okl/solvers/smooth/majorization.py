@@ -1,19 +1,19 @@
-"""Any structure, smooth loss: models of what the best f costs, then Newton's method.
+"""Any structure, smooth loss: models of the cost of the best f, then Newton's method.
 
-Rounds (`okl.solvers.smooth.rounds`) may be hundreds where many directions of L are
-nearly zero, as under a trace penalty at a small alpha, and where the loss bends
-sharply, as logistic losses and the envelopes of a hinge do. So where targets are
-missing, or the loss is one of labels, a few of them lead to where Newton's method
-starts, which takes some ten steps:
+Rounds of models (`okl.solvers.smooth.rounds`) may be hundreds where many directions of
+L are nearly zero, as under a trace penalty at a small alpha, and where the loss bends
+sharply, as logistic losses and the envelopes of a hinge do. Where targets are missing,
+or the loss is one of labels, a few rounds therefore only find the start of Newton's
+method, which takes some ten steps:
 
-- under the trace penalty, the Frobenius norm and a trace ball without eps that in a
-  factor of L (`okl.solvers.smooth.factor_newton`), for one class among several under
-  the first alone;
-- for labels, where a region says what L may be, that in L
-  (`okl.solvers.smooth.region_newton`); under the trace ball, which has both, this one
-  if outputs are few.
+- Newton's method in a factor of L (`okl.solvers.smooth.factor_newton`) under the trace
+  penalty, the Frobenius norm and a trace ball without eps; for one class among several
+  under the first alone;
+- Newton's method in L (`okl.solvers.smooth.region_newton`) for labels, where the
+  structure has a region with a barrier; under the trace ball, which has both, if
+  outputs are few.
 
-These need a target matrix: labels in long form of few tasks are written out as one
+Both need a target matrix: labels in long form of few tasks are written out as one
 (`okl.solvers.written_out`), and so are numbers under the squared loss if the matrix is
 small and steps in a factor take the place of rounds.
 """
@@ -31,22 +31,22 @@ from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.solution import Solution
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
-# Steps in L find the answers to a change of each entry: where there is a factor as
-# well, they are taken up to so many outputs. Up to so many tasks in long form labels
-# are written out: with more of them models of some columns of K are as fast.
+# Steps in L solve for a change of each entry: where steps in a factor are possible as
+# well, they are taken up to so many outputs. Labels in long form are written out up to
+# so many tasks: with more of them models of some columns of K are as fast.
 _FEW_OUTPUTS = 20
-# Up to so many entries of the matrix numbers are: with more of them its steps cost more
-# than rounds in long form do.
+# Numbers in long form are written out up to so many entries of the matrix: with more of
+# them its steps cost more than rounds in long form do.
 _FEW_ENTRIES = 10_000
-# Where the matrix is written out L is found to this part of the tolerance, for f is
-# found once more, and the gap another one.
+# Where the matrix is written out L is found to this part of the tolerance, as f is
+# found again in long form, with another gap.
 _CLOSER = 0.5
-# And that f to this relative gap.
+# The relative gap to which f is found again.
 _BEST = 1e-14
 
 
 class Majorization(Solver):
-    """Minimise models of what the best f costs, plus alpha R, then Newton's method.
+    """Minimise models of the cost of the best f, plus alpha R, then Newton's method.
 
     Parameters
     ----------
@@ -89,7 +89,8 @@ class Majorization(Solver):
             left = request.max_iter - found.n_iter
             if not in_factor or found.certificate.status == "optimal" or left <= 0:
                 return found
-            # what rounding leaves of a gap, where L is at the bounds of the region
+            # where L is at the bounds of the region rounding may leave a gap, from
+            # which steps in a factor go on
             request = request._replace(max_iter=left, start=found.start)
             further = factor_newton.factor_newton(prepared, request)
             history = found.history + further.history

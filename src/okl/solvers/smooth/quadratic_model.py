@@ -1,9 +1,9 @@
-r"""A second-order model of what the best f costs, and where it is least with R.
+r"""A second-order model of the cost of the best f, and the minimum of it plus R.
 
-L is T X T' and what a region sets apart. The model is a matrix over the entries of X:
-with P = K C T and E the answer of the best f to a change of X
-(`okl.solvers.smooth.region_newton`), the second derivative of phi / alpha along that is
--(P'E T + T'E'P) / 2.
+L is T X T' plus what a region sets apart. The second derivative is a matrix over the
+entries of X: with P = K C T and E the change of the dual variables with that of X
+(`okl.solvers.smooth.region_newton`), the second derivative of phi / alpha along the
+latter is -(P'E T + T'E'P) / 2.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.optimization.newton import newton
 from okl.optimization.regions import Decomposed, Iterate, WithBarrier
 
-# The minimum of a model is found where so many steps in a row lower it by less than
-# this part of all that it has fallen, or after the most; from the barrier of an L that
-# is all but singular so many may go by until it is lower at all.
+# The minimum of a model is found after _SETTLED steps in a row that change it by less
+# than the part _LITTLE of its whole decrease, or after _MOST_STEPS. From the barrier of
+# an L that is all but singular it may take up to _UNTIL_LOWER until it is lower at all.
 _SETTLED, _LITTLE, _MOST_STEPS, _UNTIL_LOWER = 2, 1e-3, 60, 600
 # How many times as large as before L may become where a model falls without end.
 _FARTHEST = 1e3
@@ -28,7 +28,7 @@ _UNSEEN = 1e-14
 def second_derivative(image: Array, basis: Array, answers: Array) -> Array:
     """Return that of phi / alpha (k^2, k^2), given P, T and E for each entry of X.
 
-    Answers are (n_samples, m, k^2). X is symmetric, and so is what comes of it.
+    Answers are (n_samples, m, k^2). X is symmetric, and so is the result.
     """
     xp, k = namespace(image), basis.shape[1]
     turned = xp.tensordot(image.T, answers, axes=1)
@@ -42,8 +42,8 @@ def second_derivative(image: Array, basis: Array, answers: Array) -> Array:
 class QuadraticModel(NamedTuple):
     """The second-order model of phi / alpha at the centre, one X = T'LT.
 
-    Its value there has R as well, a constant; the moment (k, k) is minus twice the
-    gradient, and second (k^2, k^2) the second derivative.
+    The value is that at the centre, with R there as a constant; the moment (k, k) is
+    minus twice the gradient, and second (k^2, k^2) the second derivative.
     """
 
     value: float
@@ -65,7 +65,7 @@ class QuadraticModel(NamedTuple):
         return xp.reshape(self.second @ xp.reshape(matrix, (-1,)), matrix.shape)
 
     def least(self, region: WithBarrier) -> tuple[Decomposed, float]:
-        """Return where the model plus R is least, and by how much it is lower."""
+        """Return the minimiser of the model plus R, and how much lower that is."""
         held = replace(region, barrier=region.inverse)
         values, vectors = eigh(self.centre)
         values = namespace(values).clip(values, 0.0, None)  # below zero by rounding
@@ -82,7 +82,7 @@ class QuadraticModel(NamedTuple):
             if float(iterate.kernel.values[-1]) > farthest:
                 break
             value = iterate.point.value + held.value(iterate)
-            # what falls by less than is seen goes on, to the end of Newton's method
+            # while rounding hides the whole decrease, Newton's method goes on
             little = abs(lowest - value) <= _LITTLE * (first - value - unseen)
             settled = settled + 1 if little else 0
             if value <= lowest + unseen:

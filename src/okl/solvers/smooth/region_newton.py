@@ -1,16 +1,17 @@
 """Labels, a penalty with a region: Newton's method in L.
 
-With f and b eliminated the problem is one in L, phi(L) + alpha R(L), whose derivatives
-`okl.solvers.smooth.factor_steps` has. In each step phi, but not R, is replaced by its
-second-order model at the last L; the next L is on the line from there to where the sum
-of both is least in the region of the structure (`okl.optimization.regions`). One
-factorised system has the answers E of f to a change of every entry of L at once, so
-that the model is a matrix (`okl.solvers.smooth.quadratic_model`), and to find where it
-is least takes no product with K. (Proximal Newton methods: Lee, Sun & Saunders 2014.)
+With f and b eliminated the problem is one in L, phi(L) + alpha R(L); its derivatives
+are in `okl.solvers.smooth.factor_steps`. In each step phi, but not R, is replaced by
+its second-order model at the last L. The next L is on the line from there to the
+minimiser of model plus R in the region of the structure (`okl.optimization.regions`).
+One factorised system gives the change E of the dual variables with every entry of L at
+once, so that the second derivative is a matrix (`okl.solvers.smooth.quadratic_model`),
+and to minimise the model takes no product with K. (Proximal Newton methods: Lee, Sun &
+Saunders 2014.)
 
 The models of `okl.solvers.smooth.rounds` have one curvature h for all entries, and take
 hundreds of rounds, where this takes ten steps, if some probabilities are saturated and
-others are not. A few rounds lead to where the steps begin.
+others are not. The steps start from the result of a few rounds.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
-# Steps without a smaller gap, after which rounding is in the way; shares of one that
-# are tried.
+# Steps without progress after which rounding is taken to be the reason; the most shares
+# of a step that are tried.
 _STAGNATION, _TRIALS = 10, 12
 # Rounds before the first step, without a start: where L has the right scale by then,
 # few steps are left, and an easy problem may need none.
@@ -38,9 +39,9 @@ _ROUNDS = 8
 
 
 def takes(prepared: PreparedRounds) -> bool:
-    """Tell whether a problem has such a region, and labels.
+    """Tell whether a problem has labels, and a region with a barrier.
 
-    And a system, and a second derivative, small enough to be written out.
+    Its system and second derivative have to be small enough to be written out as well.
     """
     problem = prepared.problem
     m = problem.n_outputs
@@ -59,7 +60,7 @@ def takes(prepared: PreparedRounds) -> bool:
 def region_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """Iterate from L of a neighbouring alpha, or of a few rounds.
 
-    The problem is one of these (`takes`).
+    The problem is one that it `takes`.
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
@@ -94,7 +95,7 @@ class _Steps:
         self._share = closeness(1.0)
 
     def model(self, kernel: SpectralKernel, inside: object) -> FactorIterate:
-        """Return the model with the best f for an L, from where that may start."""
+        """Return the model with the best f for an L, given a start for f."""
         request = Request(self.alpha, self._share, STEPS, inside)
         fit = self.prepared.best_predictor(kernel, request)
         return FactorIterate.of(fit, Scores.of(self.prepared.problem, fit))

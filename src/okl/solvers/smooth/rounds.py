@@ -1,22 +1,22 @@
-r"""Rounds of models of what the best f costs, each with the best f: any structure.
+r"""Any structure, smooth loss: rounds of squared-loss models of the cost of the best f.
 
-Two steps take turns. *L*: what the best f for an L costs is replaced by a squared-loss
+Two steps take turns. *L*: the cost of the best f for an L is replaced by a squared-loss
 problem that equals it to first order at the last L
 (`okl.solvers.smooth.linearisation`), for which there is a fast, certified solver with
 every structure. *f alone*: the solver of a known L (imputation for the squared loss
-with missing targets, else Newton's method) gives the best f and b in a few steps. What
-is left to the rounds is L: a few numbers instead of all predictions, and ten rounds
-where proximal gradients alone, accelerated, need hundreds.
+with missing targets, else Newton's method) gives the best f and b in a few steps. The
+rounds iterate over L alone, a few numbers instead of all predictions: ten are enough
+where accelerated proximal gradients need hundreds.
 
 *The curvature h* of a model is guessed from the last round: the bound of the loss,
 which alone is large enough for certain, is far too large where probabilities are
 saturated. Where the objective rises the round is repeated with a larger h, and the next
-guesses may not fall below that at once. With some columns of K the guess is, like the
-step lengths of Barzilai and Borwein, best left alone: there a round stands unless the
+guesses may not fall below that at once. With some columns of K it is best to trust the
+guess, as with the step lengths of Barzilai and Borwein: a round stands there unless the
 objective is above those of several rounds before (Grippo, Lampariello and Lucidi 1986).
 
-Where K can be decomposed a model has all its columns; else, and in long form, a few of
-them, and of K nothing is asked but products.
+Where K can be decomposed a model has all its columns; else, and in long form, it has a
+few of them, and K is used in products alone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _INNER = 1e-6
 
 
 def has_labels(problem: Problem) -> bool:
-    """Tell whether the loss is one of labels one by one.
+    """Tell whether the loss is one of labels, each output by itself.
 
     Huber losses and weighted squared ones need few rounds, and no Newton's method; a
     softmax, which couples outputs, has no system to factorise.
@@ -85,7 +85,7 @@ def rounds(prepared: PreparedRounds, request: Request) -> Solution:
 
 
 class Start(NamedTuple):
-    """L, where its f may start, and which part of the bound h was."""
+    """L, a start for its f, and h as a part of its bound."""
 
     kernel: OutputKernel
     inside: Any
@@ -109,7 +109,7 @@ class PreparedRounds(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, columns: int) -> PreparedRounds:
-        """Prepare what finds f, and what makes models; L takes its place later.
+        """Prepare what finds f, and what makes models; L is put in later.
 
         Models have so many columns of K where it cannot be decomposed.
         """
@@ -134,7 +134,7 @@ class PreparedRounds(NamedTuple):
         return isinstance(self.solver, Imputation)
 
     def inside_of(self, dual: Array, kernel: OutputKernel, alpha: float) -> Any:
-        """Return where the best f for an L may start, of dual variables for it."""
+        """Return a start for the best f for an L, given dual variables."""
         if isinstance(self.solver, Imputation | SemismoothNewton):
             return dual
         return NewtonStart(Neighbours().joined(alpha, dual), kernel)
@@ -146,9 +146,9 @@ class PreparedRounds(NamedTuple):
     def answers(
         self, kernel: OutputKernel, scores: Scores, alpha: float
     ) -> Callable[[Array], Array]:
-        """Return what solves for E, the answer of the best f for an L to a change.
+        """Return what solves for E, the change of dual variables with a change of L.
 
-        Given one right side (n_samples, n_outputs) of the equations of
+        It takes one right side (n_samples, n_outputs) of the equations of
         `okl.solvers.predictor.active_system`, or, for a loss that does not couple
         outputs, many (n_samples, n_outputs, q).
         """
@@ -186,7 +186,7 @@ class _Rounds:
         alpha, tol, max_iter, start = request
         problem = prepared.problem
         self.prepared, self.models, self.alpha = prepared, prepared.models, alpha
-        # then the gap never closes, and the objective says which model is the best
+        # under a bound the gap never closes: the objective says which model is the best
         self._bounded = problem.rank_is_bounded
         self.monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
         self.bound, self._tol = largest_curvature(problem), tol
@@ -198,7 +198,7 @@ class _Rounds:
             self.h, self._inside = self.models.first * self.bound, None
             self.model = self._model(zero_kernel(problem), Scores.zero(problem))
         else:
-            # what was small enough there need not be here
+            # an h that was large enough there need not be here
             self.h = max(start.share, self.models.first) * self.bound
             fit = self._fit(start.kernel, start.inside)
             self._judge(fit, rank_limited=False)
@@ -225,7 +225,7 @@ class _Rounds:
         here = self._model(found.kernel, Scores.of(self.prepared.problem, fit))
         h = self.models.curvature(self.model, found, here, moved=fit.n_iter > 1)
         primal = fit.certificate.primal
-        # under a bound on the rank there are other minima to be led away to
+        # under a bound on the rank a rise may lead away to another minimum
         last = self._accepted[-(1 if self._bounded else self.models.memory) :]
         most = self.models.most * self.bound
         if primal <= max(last, default=primal) or self.h >= most:
@@ -239,7 +239,7 @@ class _Rounds:
         self.h = min(max(h, _FLATTEST * self.bound), most)
 
     def _near(self, found: Minimiser) -> Any:
-        """Return where f may start: at that of a model, if it has one of all rows."""
+        """Return a start for f: that of the model, if it is one of all rows."""
         of_all_rows = isinstance(self.models, AllColumns)
         if self._inside is None or self.prepared.imputes or not of_all_rows:
             return self._inside
@@ -256,7 +256,7 @@ class _Rounds:
         self.model, self._inside = model, fit.start
 
     def _judge(self, fit: Solution, *, rank_limited: bool) -> None:
-        """Say what was found, and decide how closely to look."""
+        """Record what was found, and decide how closely to solve next."""
         self.monitor.add(
             fit.certificate.primal,
             fit.certificate.dual,

@@ -1,4 +1,4 @@
-"""Predictions of a model, and how steep the loss is there."""
+"""Predictions of a model, and the gradient of the loss there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scores(NamedTuple):
     def at_best(
         cls, problem: Problem, fitted: Array, near: Array | None = None
     ) -> tuple[Scores, Array | None]:
-        """Return those at the best intercept, and that; it is near to another one."""
+        """Return those at the best intercept, and that, given a guess of it or None."""
         predictions, best = problem.at_best_intercept(fitted, near)
         return cls(fitted, predictions, problem.downhill(predictions)), best
 
