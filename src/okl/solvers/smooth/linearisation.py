@@ -20,10 +20,10 @@ of their two formulas).
 
 *Some columns*, where K is known by products or in long form: with K ~ R R', R'R =
 U diag(e) U', A = diag(e) and e^(1/2) Z = U'R'C; a few rows more, for K - R R', make the
-gradient exact. The right h depends on how many outputs are
-observed in a row: with all of them it would be the second derivative of the loss, with
-one of them that divided by the number of outputs. The best h is the last one times the
-ratio of two changes along the change of L, that of C'KC and the one in the model.
+gradient exact. The right h depends on how many outputs are observed in a row: with all
+of them it would be the second derivative of the loss, with one of them that divided by
+the number of outputs. The best h is the last one times the ratio of two changes along
+the change of L, that of C'KC and the one in the model.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from okl.structures import Structure
 
 
 class Back(NamedTuple):
-    """From what is solved to the problem asked for; nothing changes by default."""
+    """Maps from what is solved to the problem asked for; the identity by default."""
 
     dual: Callable[[Array], Array] = lambda dual: dual
     kernel: Callable[[OutputKernelTerms], OutputKernel] = lambda kernels: kernels
@@ -41,7 +41,7 @@ class PreparedTerms(NamedTuple):
     def of(
         cls, problem: Problem, inside: Problem, columns: int, back: Back
     ) -> PreparedTerms:
-        """Choose so many columns of each K_q."""
+        """Choose ``columns`` columns of each K_q."""
         operator: Any = inside.operator
         targets = inside.targets
         ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
@@ -51,10 +51,10 @@ class PreparedTerms(NamedTuple):
 
     @property
     def shows_dual(self) -> bool:
-        """Whether the certificate of a model finds C in it, where L is singular too.
+        """Whether the certificate can recover C from a model, also where L is singular.
 
-        Tasks keep one number a row. In Theta = C L a part of C is lost, which minus the
-        gradient of the loss stands for if no target has a weight.
+        Models of tasks keep C, one number for each row. In Theta = C L a part of C is
+        lost; minus the gradient of the loss replaces it if no target has a weight.
         """
         long = isinstance(self.problem.entries, TargetColumn)
         return long or self.problem.weights is None

@@ -1,16 +1,16 @@
 r"""Several kernels, penalties whose conjugate has kinks: the proximal point method.
 
-The conjugate of a trace has no second derivative. With the squared distance from the
-last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has, and the rounds
-of `okl.solvers.terms.term_newton`, or for losses with kinks those of
+The conjugate of a trace penalty has no second derivative. With the squared distance
+from the last L_q added to such a penalty, R_q(L) + w_q |L - L_q|^2 / 2, it has one, and
+the rounds of `okl.solvers.terms.term_newton`, or for losses with kinks those of
 `okl.solvers.kinks.term_ascent`, solve the problem. Its solution is the next L_q
-(Rockafellar 1976). Each lowers the objective, whatever the weights w_q. With lower
-weights fewer of these problems are enough, but each takes more steps: so the weights
-are lowered from one to the next.
+(Rockafellar 1976). Each solution lowers the objective, whatever the weights w_q. With
+lower weights fewer of these problems are enough, but each takes more steps: the weights
+are therefore lowered from one problem to the next.
 
-With a loss that has kinks the dual point does not follow from the model, and that of
-one round may prove the model of another: the highest dual value is set against the
-lowest objective.
+With a loss that has kinks the dual point does not follow from the model, and the dual
+point of one round may certify the model of another: the highest dual value is compared
+with the lowest objective.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _Start(NamedTuple):
 
 
 class Centred(Structure):
-    """A structure with the squared distance from some L."""
+    """A structure whose penalty has the squared distance from some L added."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"response"})
 
@@ -126,7 +126,7 @@ class Centred(Structure):
         return self.response(matrix).value
 
     def response(self, matrix: Array) -> Response:
-        """Return that of the sum: the best L is near centre + S / weight."""
+        """Return that of the sum: the best L is the one `near` centre + S / weight."""
         centre, weight = self.centre, self.weight
         best, penalty, follow = self.structure.near(centre + matrix / weight, weight)
         away = best - centre
@@ -141,7 +141,7 @@ class Centred(Structure):
 
 
 def _centred(structure: Any, matrices: Array, weights: list[float]) -> Any:
-    """Return the structures, those with kinks near their L_q."""
+    """Return the structures, centred at their L_q where the conjugate has kinks."""
     terms = enumerate(zip(structure.structures, weights, strict=True))
     return StructureTerms(
         tuple(
@@ -156,8 +156,8 @@ def _centred(structure: Any, matrices: Array, weights: list[float]) -> Any:
 def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
     """Return the best L_q for the functions of independent outputs, and C for these.
 
-    A weight is the gradient of R_q at L_q, which is half of C'K_qC, over L_q / 2, by
-    the largest eigenvalues.
+    A weight is the largest eigenvalue of C'K_qC / 2, the gradient of R_q at L_q, over
+    that of L_q / 2.
     """
     structure: Any = prepared.inside.structure
     unrelated = StructureTerms((Identity(),) * len(structure.structures))

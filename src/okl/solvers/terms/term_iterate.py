@@ -1,8 +1,8 @@
-"""Where the rounds of Newton's method for several kernels stand.
+"""The current point of the rounds of Newton's method for several kernels.
 
-A round ends in scores of some functions, with a number that their norms and penalties
-do not exceed. On the way from one round to the next these are at most their linear
-interpolation, for they are convex, so that only the loss is evaluated again.
+It has the scores of some functions, and an upper bound of their norms and penalties. On
+the line from one point to the next these are at most their linear interpolation, as
+they are convex, so that only the loss is evaluated again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ARMIJO, _HALVINGS = 1e-4, 30
 
 
 class TermIterate(NamedTuple):
-    """Where the rounds stand: scores of some functions, and what they cost."""
+    """The current point: scores of some functions, and what they cost."""
 
     predictions: Array  # F (n_samples, n_outputs)
     scores: Array  # F + 1b' with the best b
@@ -60,9 +60,10 @@ class TermIterate(NamedTuple):
         alpha: float,
         damped: float,
     ) -> TermModel:
-        """Return the quadratic model of the loss at these scores, damped as it may be.
+        """Return the quadratic model of the loss at these scores, damped if it can be.
 
-        That is a part of the way to a quadratic that is nowhere below the loss.
+        Damping moves it a part of the way to a quadratic that is nowhere below the
+        loss.
         """
         curvature = None
         if damped > UNDAMPED:
@@ -94,7 +95,7 @@ class TermIterate(NamedTuple):
         return max(value, own - alpha * point.response.value)
 
     def towards(self, problem: Problem, there: TermIterate) -> TermIterate:
-        """Return where to go on: there, or on the way if the objective rises."""
+        """Return the next point: the other one or, if too high, one on the way."""
         ahead = there.predictions - self.predictions
         slope = there.cost - self.cost - inner(self.gradient, ahead)
         step, moved = 1.0, there

@@ -14,9 +14,9 @@ of R_q*, the predictions are F = sum_q K_q C L_q, and the duality gap of the mod
 exactly half the squared length of alpha g + V'(F - F_0).
 
 The system of a step has the form of that with L given, alpha I + V'(J + M) V, where
-M D = sum_q K_q C dL_q says how L answers to a change D of C. It costs one product with
-each K_q. Along a line only matrices (m, m) change, S + t A + t^2 B: the search for the
-best t costs no product at all.
+M D = sum_q K_q C dL_q, and dL_q is the change of the best L_q where C changes by D. A
+product with it costs one with each K_q. Along a line only the matrices S_q = C'K_qC / 2
+change, as S_q + t A_q + t^2 B_q: the search for the best t costs no product at all.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class TermModel:
     approximation: Approximation  # of the K_q, for the preconditioner
 
     def minimise(self, start: Array, *, gap: float) -> TermPoint:
-        """Return a point of the model whose gap is at most this, or rounding.
+        """Return a point of the model whose gap is at most ``gap``, or rounding.
 
-        It begins near a C; the gap is absolute.
+        The steps start near the C given; the gap is absolute.
         """
         least, closer, short = float("inf"), 1.0, False
         inside, point = self._first(start)
@@ -85,7 +85,7 @@ class TermModel:
         return point
 
     def _first(self, start: Array) -> tuple[Array, TermPoint]:
-        """Return g and its point, about that of C."""
+        """Return a g whose dual variables are about a given C, and its point."""
         first = self.gradient / self.alpha
         project = projection(self.problem, self.curvature)
         inside = project(self.curvature.solve(start - first))
@@ -95,7 +95,7 @@ class TermModel:
     def _residual(
         self, system: HessianSystem, point: TermPoint, inside: Array
     ) -> Array:
-        """Return alpha g + V'(F - F_0), with what the intercept takes off."""
+        """Return alpha g + V'(F - F_0), less the part that the intercept takes up."""
         ahead = point.predictions - self.predictions
         return self.alpha * inside + system.project(self.curvature.adjoint(ahead))
 

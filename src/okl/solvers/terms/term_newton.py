@@ -3,12 +3,12 @@ r"""Several kernels, each with its own L, smooth loss: quadratic models of the l
 The objective is convex in the scores, all functions f_q and all L_q together. In each
 round the loss is replaced by its second-order model at the last scores, whose optimum
 `okl.solvers.terms.term_model` finds, f and L at once. For the squared loss, targets
-missing or weighted as they may be, the model is the loss and one round is all.
+missing or weighted as they may be, the model is the loss and one round is enough.
 
-Else it is Newton's method with a line search: along the straight line from the last
-(f, L) to those of the model the norms and penalties are at most their linear
-interpolation, for they are convex, and only the loss is evaluated. A round that goes
-all the way ends in a model of one C, which is certified; near the optimum all do.
+For other losses it is Newton's method with a line search. Along the straight line from
+the last (f, L) to those of the model, the norms and penalties are at most their linear
+interpolation, as they are convex, and only the loss is evaluated. A round that takes
+the full step ends in a model of one C, which is certified; near the optimum all do.
 
 Where the conjugate of a penalty has kinks, as that of a trace, these rounds solve the
 problems of `okl.solvers.terms.proximal_points`, which have none.
@@ -105,7 +105,7 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
     monitor = Monitor(problem.reference, SAFETY * tol, max_iter)
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
-    # where L_q has an inverse in its penalty, no function costs something all the same
+    # where a penalty has the inverse of L_q, functions that are zero cost something too
     nothing = TermPoint.at(problem, zero)
     dual, here = zero, TermIterate.of(problem, zero, alpha * nothing.cost)
     if start is not None:
@@ -146,8 +146,8 @@ def _in_eigenbasis(
 ) -> tuple[Problem, Callable[[Array], Array]] | None:
     """Return a problem of diag(d) and the identity, and the way back for C.
 
-    What U misses of Y, orthogonal to it, is a few rows with d = 0. None if it is no
-    such problem, or there is no memory.
+    The part of Y that is orthogonal to U becomes a few rows with d = 0. None if it is
+    no such problem, or there is no memory.
     """
     operator = problem.operator
     if not isinstance(operator, OperatorTerms) or len(operator.terms) != 2:

@@ -1,8 +1,8 @@
-"""Dual variables C of several kernels, their best L_q, and how these answer to C.
+"""Dual variables C of several kernels, their best L_q, and the derivatives of these.
 
-With J the map D -> sum_q K_q D L_q and M the one that says how the L_q follow C,
-M D = sum_q K_q C dL_q, predictions change by (J + M) D. A product costs one with each
-K_q; where entries are few, the matrix of J + M is written out.
+Let C change by D, and its best L_q by dL_q. With J the map D -> sum_q K_q D L_q and M
+the map D -> sum_q K_q C dL_q, predictions change by (J + M) D. A product with J + M
+costs one with each K_q; where entries are few, its matrix is written out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TermPoint:
 
 
 class Line(NamedTuple):
-    """The points C + t D, which take no product: S_q + t A_q + t^2 B_q there."""
+    """The points C + t D, with the S_q + t A_q + t^2 B_q, which take no product."""
 
     point: TermPoint
     change: Array  # D

@@ -1,9 +1,9 @@
-"""Where to start from a C, and L_q, of another alpha or of other penalties.
+"""A start made from the C and L_q of another alpha, or of other penalties.
 
-The functions of C and these L_q are a good model there too. The best L_q for C at the
-new alpha may be far larger, and alpha C a poor dual point: but a part of it is a good
-one. Which of alpha C / 2^k has the highest dual value takes no more than matrices
-(n_outputs, n_outputs) to know.
+The functions of C and these L_q are a good model of the new problem too. The best L_q
+for C at the new alpha may be far larger, and alpha C a poor dual point: but a part of
+it is a good one. To find which of alpha C / 2^k has the highest dual value takes no
+more than matrices (n_outputs, n_outputs).
 """
 
 from __future__ import annotations
