@@ -4,33 +4,33 @@ In each round the loss V is replaced by its Moreau envelope, moved by the multip
 of the round before (`okl.losses.envelope`): a smooth problem, whose negative gradient
 at the solution is the next a. All these a are dual points of V itself, and at any
 Moreau parameters sigma they converge to the best one; for a piecewise linear loss a few
-rounds of growing parameters do (Rockafellar 1976; with a semismooth Newton method
-inside, Li, Sun & Toh 2018).
+rounds of growing parameters are enough (Rockafellar 1976; with a semismooth Newton
+method inside, Li, Sun & Toh 2018).
 
 The smooth problems go to `okl.solvers.predictor.semismooth_newton` where L is known, to
 `okl.solvers.smooth.majorization` where it is learned.
 
-Where L is known and couples no outputs, libsvm has the multipliers faster
+Where L is known and couples no outputs, libsvm finds the multipliers faster
 (`okl.solvers.kinks.support_vectors`), and the rounds start from these if they are not
-near enough.
+near enough to the optimum.
 
-Where L is learned and many entries may be at a kink, as of a quantile loss, the loss is
-split off first (`okl.solvers.kinks.splitting`), and the rounds take what that does not
-solve.
+Where L is learned and many entries may be at a kink, as with a quantile loss, the loss
+is split off first (`okl.solvers.kinks.splitting`), and the rounds take what that does
+not solve.
 
 Data in long form with a learned L and few tasks are written out as a target matrix
 (`okl.solvers.written_out`).
 
 With several kernels, each with a learned L, the rounds are those of
 `okl.solvers.kinks.term_ascent`, for the squared hinge as well, which is smooth but
-curved in few entries. They are also the faster ones for one kernel under the squared
-Frobenius norm.
+curved in few entries. They are also faster for one kernel under the squared Frobenius
+norm.
 
 The model that is returned is that of the dual point, alpha C = a, after the entries of
-a between their bounds were solved for (`okl.solvers.kinks.polishing`): its dual
+a between their bounds were solved for (`okl.solvers.kinks.polishing`): its other dual
 variables are exactly zero, or at their bounds. Where it misses the tolerance, as it may
-with a learned L and a tolerance near to rounding or a bound on the rank, the model of
-the last smooth problem is returned, which has no exact zeros.
+with a learned L and a tolerance near to rounding or a bound on the rank, the model of a
+smooth problem is returned, which has no exact zeros.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ _STEPS = 200
 _SMALLER = 0.1
 # The gap from which on the model of the dual point is tried.
 _ROUGH = 1e-3
-# Most outputs for which it is written out how a learned L answers to a change of C, and
-# most tasks in long form for which the target matrix is.
+# Most outputs for which the derivative of a learned L by C is written out, and most
+# tasks in long form for which the target matrix is.
 _FEW_OUTPUTS = 50
-# Rounds without a smaller gap, after which rounding is in the way; and rounds within
-# the tolerance, after which the model of the dual point is not waited for.
+# Rounds without progress after which rounding is taken to be the reason; and rounds
+# within the tolerance, after which the model of the dual point is not waited for.
 _STAGNATION, _ROUNDS_MORE = 3, 2
 
 
@@ -95,7 +95,7 @@ class AugmentedLagrangian(Solver):
     needs_one_kernel: ClassVar[bool] = False
     complete_rows: ClassVar[bool] = False
     several_kernels: ClassVar[bool | None] = None
-    workspace_matrices: ClassVar[int] = 0  # then the smooth problems go without
+    workspace_matrices: ClassVar[int] = 0  # smooth problems have a solver without any
 
     def prepare(self, problem: Problem) -> Any:
         """Prepare the solver of the smooth problems, or of one term."""
@@ -113,7 +113,7 @@ class AugmentedLagrangian(Solver):
             return in_long_form(prepared.column, found, request, self._given)
         problem, start = prepared.problem, request.start
         if can_be_split(problem):
-            # along a path also where a larger alpha, and its L, was left to the rounds
+            # tried along a path even after an alpha that was left to the rounds
             neighbour = start if isinstance(start, Split) else None
             ended = split(problem, request, neighbour)
             if isinstance(ended, Solution):
@@ -167,8 +167,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         certificate = model.certificate
         status = solution.certificate.status
         limited = problem.rank_is_bounded and status != "optimal"
-        # then the gap stays open, and the objective says which model is the best
-        # and when to stop
+        # where the rank limits it the gap stays open, and the objective says which
+        # model is the best and when to stop
         flat = certificate.primal > (1 - tol) * monitor.lowest
         flat = flat and status == "rank_limited"
         monitor.add(certificate.primal, certificate.dual, model, limited=limited)
@@ -180,7 +180,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         if finished >= _ROUNDS_MORE or monitor.done:
             break
         if solution.certificate.failed:
-            # too large for this one: smaller ones converge as well, in more rounds
+            # the parameter was too large: smaller ones converge as well, in more rounds
             parameter = max(_SMALLER * parameter, _FIRST)
         else:
             growth = next(by for most, by in growths if solution.n_iter <= most)
@@ -207,7 +207,7 @@ class _OneTerm(NamedTuple):
 
 
 def _is_one_term(problem: Problem) -> bool:
-    """Tell whether it is solved as a sum with one term."""
+    """Tell whether a problem is solved as a sum with one term."""
     capabilities = problem.structure.capabilities
     return (
         "response" in capabilities
@@ -218,14 +218,14 @@ def _is_one_term(problem: Problem) -> bool:
 
 
 class _Start(NamedTuple):
-    """Multipliers a, and where the solver of the smooth problems starts."""
+    """Multipliers a, and a start for the solver of the smooth problems."""
 
     multipliers: Array
     inside: object
 
 
 def _of_support_vectors(problem: Problem, request: Request) -> Solution | None:
-    """Return the model of libsvm's multipliers, None where they are not to be had."""
+    """Return the model of libsvm's multipliers, None where it does not apply."""
     kernel = problem.known()
     if kernel is None or not support_vectors.fits(problem, kernel):
         return None

@@ -1,4 +1,4 @@
-"""Models beside a dual point a, in the rounds of the proximal method of multipliers."""
+"""Models with a dual point a, in the rounds of the proximal method of multipliers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def with_dual_point(
     *,
     rank_limited: bool = False,
 ) -> Solution:
-    """Return a model, its intercept the best one, beside a."""
+    """Return a model with its best intercept, and with a as its dual point."""
     predictions = problem.entries.predictions(dual_coef)
     _, intercept = problem.at_best_intercept(predictions)
     return certified(
@@ -40,7 +40,7 @@ def with_dual_point(
 def of_envelope(
     smooth: Problem, problem: Problem, found: Solution, request: Request
 ) -> Solution:
-    """Return the model of a smooth problem beside its a, minus the gradient."""
+    """Return the model of a smooth problem, with minus the gradient as its a."""
     scores = problem.entries.predictions(found.dual_coef)
     scores, _ = smooth.at_best_intercept(scores)
     multipliers = balanced(problem, smooth.downhill(scores))
@@ -67,10 +67,10 @@ def of_dual_point(
 
 
 def sparse(model: Solution, problem: Problem, request: Request) -> Solution:
-    """Return the model of the dual point of another one, a polished.
+    """Return the model of the dual point a of another model, after a was polished.
 
-    Or of a as it is, if that is nearer to the optimum: with an L that is not yet the
-    best one it may be.
+    If it is nearer to the optimum, the model of a as it is, which may be the case where
+    L is not yet the best one.
     """
     kernel, a = model.output_kernel, model.dual_point
     limited = model.certificate.status == "rank_limited"
@@ -85,7 +85,7 @@ def sparse(model: Solution, problem: Problem, request: Request) -> Solution:
 def is_as_good_as(
     model: Solution, other: Solution, tol: float, *, bounded: bool
 ) -> bool:
-    """Tell whether it is optimal, or no farther from it than the other plus tol.
+    """Tell whether a model is optimal, or no worse than another one plus tol.
 
     Under a bound on the rank the objective says which is nearer: with the same L,
     multipliers of a larger dual value make a smaller gap, and may make a worse model.

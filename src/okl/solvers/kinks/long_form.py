@@ -38,7 +38,8 @@ def in_long_form(
     model = of_dual_point(problem, multipliers, kernel, request, rank_limited=limited)
     bounded = problem.rank_is_bounded
     if not is_as_good_as(model, found, request.tol, bounded=bounded):
-        # it is no model of multipliers, and those of the best f for its L are not there
+        # what was found is not the model of its multipliers: the best f for its L, with
+        # multipliers of its own, is found again
         given = replace(problem, structure=Fixed(kernel.matrix()))
         best = fit(given, request._replace(tol=_CLOSER * request.tol), multipliers)
         theta = entries.theta(best.dual_coef.column, kernel)

@@ -16,11 +16,11 @@ def multiplier_bounds(problem: Problem) -> tuple[Array, Array]:
 def balanced(problem: Problem, multipliers: Array) -> Array:
     """Return a with sums of zero, entries between bounds moved, but not past one.
 
-    Without an intercept sums are free, and it stays as it is.
+    Without an intercept sums are free, and a is returned as it is.
 
-    What rounding left of a sum is taken in proportion to the room that entries have:
-    where nothing but zeros sums to zero, as in a label that all rows have, they become
-    zeros.
+    What rounding left of a sum is subtracted from the entries in proportion to their
+    distance from a bound. Where nothing but zeros sums to zero, as for a label that all
+    rows have, they become zeros.
     """
     if not problem.centered:
         return multipliers
@@ -30,7 +30,7 @@ def balanced(problem: Problem, multipliers: Array) -> Array:
     room = xp.where(
         problem.entries.spread(excess) > 0, multipliers - low, high - multipliers
     )
-    # without a bound there is as much as any entry has
+    # where there is no bound the room is the largest absolute entry
     room = xp.clip(room, None, float(xp.max(xp.abs(multipliers))))
     between = (multipliers > low) & (multipliers < high)
     room = xp.where(between, room, xp.zeros_like(room))

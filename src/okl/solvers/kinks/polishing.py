@@ -1,9 +1,9 @@
 r"""Polishing: the multipliers between their bounds, from the equations of the optimum.
 
-For a loss made of straight lines and a given output kernel L, say which entries of the
-multipliers a are at a bound, and which are *free*, strictly between two. At the optimum
-the scores of the free entries are at their kinks z. That determines these entries, the
-others given, by linear equations:
+Let the loss be made of straight lines and the output kernel L be given. Each entry of
+the multipliers a is at a bound, or *free*: strictly between two. At the optimum the
+scores of the free entries are at their kinks z. With the other entries given, that
+determines the free ones by linear equations:
 
 .. math:: (K C L)_{free} + 1 b' = z_{free}, \qquad 1'C = 0, \qquad \alpha C = a,
 
@@ -11,12 +11,12 @@ with b, and the second equation, where there is an intercept.
 
 Iterations that only approach the optimum leave each of these scores a little off its
 kink, and on one side of a kink the loss grows in proportion to the distance: an
-objective that is right to eight digits needs scores that are. So the equations are
-solved, and solved again for what is left of them, until rounding alone is left
-(iterative refinement). An entry that a solution takes beyond a bound is put there, and
-is free no longer. Where free entries come and go in turns, as far from the optimum they
-may, it ends. Solvers of quadratic programs end alike: Stellato, Banjac, Goulart,
-Bemporad & Boyd (2020), OSQP, section 4.
+objective that is right to eight digits needs scores that are. The equations are
+therefore solved, and solved again for their residual, until that is rounding alone
+(iterative refinement). An entry that a solution takes beyond a bound is set to the
+bound, and is no longer free. If free entries come and go in turns, as they may far from
+the optimum, polishing ends. Solvers of quadratic programs polish in the same way:
+Stellato, Banjac, Goulart, Bemporad & Boyd (2020), OSQP, section 4.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _KINK = 1e6
 def polished(
     problem: Problem, kernel: OutputKernel, multipliers: Array, alpha: float
 ) -> Array:
-    """Return a (n_samples, n_outputs) with its free entries solved for, L problem."""
+    """Return a (n_samples, n_outputs) with its free entries solved for, L given."""
     prepared = NewtonCG().prepare_for(problem, kernel)
     loss, targets, weights = problem.loss, problem.targets, problem.weights
     xp = namespace(multipliers)
     kinks = loss.scores_of(targets, multipliers, weights)
     best, smallest = multipliers, float("inf")
-    met: list[Array] = []  # those that the free entries have had
+    met: list[Array] = []  # the curvatures so far, which say what was free
     for _ in range(_MOST):
         # the envelope moved by a: its negative gradient at the kinks is the point of
         # the domain next to a, and it has curvature where that is strictly inside

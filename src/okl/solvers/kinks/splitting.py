@@ -1,6 +1,6 @@
-r"""A learned L under a loss with kinks: the loss apart from everything else.
+r"""A learned L under a loss with kinks: the loss split off from everything else.
 
-With scores U of their own for the loss V, held to the predictions by multipliers a,
+The loss V has scores U of its own, which multipliers a hold to the predictions. For
 
 .. math:: \min_{f, L, b, U}\; V(U) + \alpha \left(\tfrac12 \|f\|^2 + R(L)\right),
           \qquad U = f(X) + 1 b',
@@ -12,10 +12,11 @@ the alternating direction method of multipliers (Boyd et al. 2011) takes in turn
 - U by the proximal point of the loss, entry by entry, which gives the next a.
 
 A step costs two products with the eigenvectors of K, however many entries are at a
-kink: hundreds of them cost as much as one system of a Newton step that has thousands of
-such entries. Every a is within the bounds of the loss. Where L is nearly singular, f
-and L in turn crawl, as they do for the squared loss
-(`okl.solvers.output_kernel.alternation`): then it ends, and others go on from its a.
+kink: hundreds of steps cost as much as one system of a Newton step with thousands of
+such entries. Every a is within the bounds of the loss. Where L is nearly singular, to
+find f and L in turn takes very long, as for the squared loss
+(`okl.solvers.output_kernel.alternation`): the method then ends, and other solvers go on
+from its a.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from okl.solvers.solution import History, Solution
 from okl.solvers.squared_loss import SQUARED_LOSS
 from okl.solvers.table import first_that_fits
 
-# Predictions are moved this far beyond themselves, away from the last scores.
+# Over-relaxation: the factor of the way from the last scores to the predictions.
 _RELAXED = 1.6
 # Steps from one look at the gap to the next, and most looks.
 _STEPS, _LOOKS = 20, 60
@@ -54,18 +55,18 @@ _UPDATE = 1e-2
 
 
 class Split(NamedTuple):
-    """Where the steps stand."""
+    """The current point of the steps."""
 
     scores: Array  # U (n_samples, n_outputs)
     multipliers: Array  # a
     kernel: SpectralKernel  # L
-    sigma: float  # what holds U to the predictions
+    sigma: float  # how strongly U is held to the predictions
 
 
 def can_be_split(problem: Problem) -> bool:
     """Tell whether a problem can be split, and many entries may be at a kink.
 
-    Of a hinge few are, and Newton's steps on these are the faster ones.
+    With a hinge few are, and Newton's steps on these are faster.
     """
     if "regression" not in problem.loss.capabilities:
         return False
@@ -80,10 +81,10 @@ def can_be_split(problem: Problem) -> bool:
 def split(
     problem: Problem, request: Request, start: Split | None
 ) -> Solution | Array | None:
-    """Return an optimal model, or where others go on from.
+    """Return an optimal model, or a start for other solvers.
 
-    That is the last a if the steps crawl, and None, from zero, if L vanishes. The last
-    model is returned as it is where there may be no more iterations.
+    The start is the last a if progress is too slow, and None, for zero, if L vanishes.
+    At the largest number of iterations the last model is returned as it is.
     """
     history = History(problem.reference)
     model, point, halved, idle, close = None, None, float("inf"), 0, False
@@ -97,7 +98,7 @@ def split(
             exact = of_dual_point(problem, point, here.kernel, request)
             if exact.certificate.status == "optimal":
                 return _more_exact(exact, here, history)
-            # of the model of the dual point, which may be far behind
+            # from now on that of the model of the dual point, which may be far behind
             gap = abs(exact.certificate.relative_gap)
             halved, close = halved if close else float("inf"), True
         idle = 0 if gap <= halved / 2 else idle + 1
@@ -121,7 +122,7 @@ def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
 
 
 def _more_exact(model: Solution, here: Split, history: History) -> Solution:
-    """Return a model that is not in the history yet."""
+    """Add a model to the history, and return it."""
     history.add(model.certificate.primal, model.certificate.dual)
     return model.found_by(history.records, here)
 
@@ -129,7 +130,7 @@ def _more_exact(model: Solution, here: Split, history: History) -> Solution:
 def _looks(
     problem: Problem, request: Request, start: Split | None
 ) -> Iterator[tuple[Split, Array]]:
-    """Yield where the steps stand, with Theta, once in a while."""
+    """Yield the current point, with Theta, once in _STEPS steps."""
     alpha, update = request.alpha, _UPDATE * request.tol
     targets, weights, loss = problem.targets, problem.weights, problem.loss
     xp, spectrum = namespace(targets), problem.spectrum

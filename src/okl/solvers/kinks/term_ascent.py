@@ -5,24 +5,24 @@ With L learned for each of them, the dual problem in the multipliers a = alpha C
 .. math:: \max_a \; -V^*(-a) - \alpha \sum_q R_q^*(\tfrac12 C' K_q C),
 
 where each entry of a has bounds, and its columns sum to zero if there is an intercept.
-Between the bounds V* is a straight line, or a parabola for the squared hinge. What
-curves it otherwise, R*, is smooth. In each round R* is replaced by its second-order
-model at the last C, in which predictions are those of a known operator,
-F + (J + M)(C' - C) (`okl.solvers.terms.term_point`), and the squared distance to the
-last a is subtracted, divided by twice a Moreau parameter. That is the problem of a
-Moreau envelope (`okl.losses.envelope`) and of one operator, for which there is a fast
-solver (`okl.solvers.predictor.semismooth_newton`). Its multipliers satisfy all bounds
-and sums, and so do all points on the straight line to them. The next a is the first of
-1, 1/2, 1/4, ... of this line where the dual value has risen enough, which takes no
-product to find out.
+Between the bounds V* is a straight line, or a parabola for the squared hinge. The other
+term, R*, is smooth. In each round R* is replaced by its second-order model at the last
+C, in which predictions are those of a known operator, F + (J + M)(C' - C)
+(`okl.solvers.terms.term_point`), and the squared distance to the last a is subtracted,
+divided by twice a Moreau parameter. That is the problem of a Moreau envelope
+(`okl.losses.envelope`) and of one operator, for which there is a fast solver
+(`okl.solvers.predictor.semismooth_newton`). Its multipliers satisfy all bounds and
+sums, and so do all points on the straight line to them. The next a is at the first
+share of this line, of 1, 1/2, 1/4, ..., at which the dual value has risen enough; to
+try a share takes no product.
 
-So the dual value rises from round to round; and near the optimum, where steps are whole
-and the Moreau parameter grows, as fast as in Newton's method (proximal Newton methods:
-Lee, Sun & Saunders 2014). The model of a round is the best L_q for C, and Theta_q =
-C L_q with alpha C = a: its zeros are exact.
+The dual value therefore rises from round to round. Near the optimum, where full steps
+are taken and the Moreau parameter grows, it does so as fast as in Newton's method
+(proximal Newton methods: Lee, Sun & Saunders 2014). The model of a round is the best
+L_q for C, and Theta_q = C L_q with alpha C = a: its zeros are exact.
 
-The squared hinge is smooth and goes this way all the same: quadratic models of the loss
-itself are flat beyond the margin, and at a small alpha lead far behind it.
+The squared hinge is smooth, but is solved in this way as well: quadratic models of the
+loss itself are flat beyond the margin, and at a small alpha lead far behind it.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         ahead = here.round(prepared.approximation, parameter, aim=aim)
         kinked = "smooth" not in problem.loss.capabilities
         if kinked and ahead.rise <= tol * abs(here.value):
-            # the multipliers are found: what is left is in scores beside their kinks
+            # the multipliers are found: what is left is due to scores off their kinks
             solved = sparse(model, problem, request)
             if solved.certificate.status == "optimal":
                 monitor.add(solved.certificate.primal, here.value, (solved, here.terms))
                 break
         there, length = here.towards(ahead)
-        if length == 0 and parameter <= _LEAST:  # rounding is in the way
+        if length == 0 and parameter <= _LEAST:  # rounding hides any rise
             break
         if length == 1:
             growth = next(by for most, by in _GROWTH if ahead.n_iter <= most)
@@ -130,7 +130,7 @@ class _Point(NamedTuple):
     def round(
         self, approximation: Approximation, parameter: float, *, aim: float
     ) -> _Round:
-        """Maximise the model: a relative gap to aim at, and as close as it promises."""
+        """Maximise the model to a relative gap, or closer if it promises little."""
         problem, alpha, terms = self.problem, self.alpha, self.terms
         joint = Answering(problem, terms)
         offset = terms.predictions - joint @ terms.dual
@@ -160,7 +160,7 @@ class _Point(NamedTuple):
         return _Round(there, rise, len(found.history.records))
 
     def towards(self, ahead: _Round) -> tuple[_Point, float]:
-        """Return where the dual value has risen enough, and which part of the way."""
+        """Return the first point whose dual value has risen enough, and its share."""
         problem, alpha = self.problem, self.alpha
         way = ahead.multipliers - self.multipliers
         line = Line.of(problem, self.terms, way / alpha)
