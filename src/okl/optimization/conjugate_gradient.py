@@ -94,5 +94,5 @@ def conjugate_steps(
         if over:
             return
         direction = scaled + (size / previous) * direction
-        # the new part is at right angles to the old direction
+        # the new part is orthogonal to the old direction in the norm of the extent
         extent = size + (size / previous) ** 2 * extent

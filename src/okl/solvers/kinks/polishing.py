@@ -29,8 +29,9 @@ from okl.problems import Problem
 from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.newton_cg import NewtonCG
 
-# Most solutions; what a solution leaves at most of a residual that is not yet rounding;
-# and what conjugate gradients leave of one, in systems too large to be factorised.
+# Most solutions; the part of the smallest residual that a solution leaves at most while
+# it is not yet rounding; and what conjugate gradients leave of a right side, in systems
+# too large to be factorised.
 _MOST, _FALLS, _RTOL = 20, 0.5, 1e-6
 # What stands for the infinite curvature of a kink. The refinement takes out what it
 # changes in the equations.

@@ -90,7 +90,7 @@ def _machine(
     )
     places, share = rows[machine.support_], machine.dual_coef_[0] / height
     bounds = signs * weights
-    # what is at a bound but for rounding is there
+    # what is at a bound up to rounding is set to the bound
     at_bound = np.abs(share) >= weights[places] * (1 - 8 * np.finfo(float).eps)
     multipliers[places] = np.where(at_bound, bounds[places], share)
     return multipliers

@@ -130,7 +130,7 @@ def _impute(
     completed = observed * problem.targets + (1 - observed) * start
     coordinates = joint.coordinates(completed)
     predictions = joint.from_coordinates(gain * coordinates)
-    # alpha C of the completed targets; to be zero where they are imputed
+    # alpha C of the completed targets; at the optimum zero where they are imputed
     dual = problem.balanced(completed) - predictions
     direction, last, size = 0.0 * observed, 0.0 * coordinates, 0.0
     # The mean of an output without targets is not determined: its residuals have a mean

@@ -71,7 +71,7 @@ def drift_of(problem: Problem, curvature: Curvature, ahead: Array) -> Array | No
     sums = problem.entries.sums(curvature.factor(curvature.adjoint(ahead)))
     drift = -problem.entries.solve_total(curvature, sums)
     xp = namespace(ahead)
-    # where all curvature is nearly zero it says nothing
+    # where all curvature is nearly zero the estimate is meaningless
     sane = xp.max(xp.abs(drift)) <= _FAR * xp.max(xp.abs(ahead))
     return drift if bool(sane) else None
 

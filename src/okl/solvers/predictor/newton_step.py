@@ -142,7 +142,7 @@ class NewtonSteps:
         )
         self._easy = moved is not None
         if moved is not None and moved.products == most:
-            # steps to come are harder, so that this was the last one
+            # steps to come are harder: this was the last one without columns of K
             self._easy = self.easy = False
         return moved
 

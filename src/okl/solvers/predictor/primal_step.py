@@ -214,7 +214,7 @@ def _by_features(
         max_iter=_PRODUCTS,
     )
     xp = namespace(step)
-    # dual variables see nothing of an axis along which their part of R is zero
+    # dual variables cannot change an axis along which P of `FeatureAxes` is zero
     added = xp.where(features.inverses > 0, step - right / alpha, 0.0)
     inside = kernel.from_coordinates(added / xp.sqrt(kernel.eigenvalues))
     change = residual / alpha + features.dual_of(inside)

@@ -31,7 +31,7 @@ from okl.solvers.solution import History, Solution, certified
 
 # Systems are solved to the relative residual gap^(1/2), but to at most _LOOSEST and at
 # least _CLOSEST; and times _CLOSER for each step so far that was shorter than _SHORT,
-# for else all that follow are short as well.
+# as otherwise all that follow are short as well.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
 # The part of the slope that is left at the end of a step; a step this short is none.
 _FLAT, _NONE = 1e-3, 1e-9
@@ -129,7 +129,7 @@ class _Point(NamedTuple):
         alpha: float,
     ) -> _Point:
         problem = prepared.problem
-        # it is not far from the last one
+        # the best intercept is not far from the last one
         best_scores, best = problem.at_best_intercept(predictions, intercept)
         if best is None:
             best = namespace(dual).zeros((problem.n_outputs,), dtype=dual.dtype)

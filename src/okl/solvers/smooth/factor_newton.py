@@ -32,11 +32,11 @@ from okl.solvers.smooth.rounds import PreparedRounds, Start, has_labels, rounds
 from okl.solvers.smooth.scores import Scores
 from okl.solvers.solution import Solution
 
-# Without a start Newton's method begins after rounds to this gap; to a larger one where
+# Without a start there are rounds to this relative gap first; to the second where
 # targets are imputed, as a step costs no more than a round there.
 _ROUGH, _IMPUTED_ROUGH = 1e-2, 0.5
-# Or after so many rounds, as the gap may stay open for hundreds at a small alpha; after
-# fewer before joint steps.
+# There are at most so many rounds, as the gap may stay open for hundreds at a small
+# alpha; the second number is that before joint steps.
 _ROUNDS, _FEW_ROUNDS = 12, 6
 # Under a bound on the rank the last step promises less than this part of the tolerance.
 _PROMISE = 1e-2

@@ -64,7 +64,7 @@ FORCING, _IMPUTED_FORCING, PRODUCTS = 1e-2, 0.1, 400
 _TRIALS, _MORE_TRIALS = 8, 20
 # A step in B goes at most so many times as far as the last one that was shortened.
 _FURTHER = 4.0
-# Steps that impute targets after each of Newton's, which does so roughly.
+# The most steps that impute targets after a Newton step, which does so roughly.
 _POLISH = 5
 
 

@@ -45,7 +45,8 @@ _UNSEEN = 1e-14
 _TINY, _MOST_TINY = 1e-2, 3
 # Singular values whose squares are below this (relative) are zero.
 _ROUNDING = 1e-14
-# The first trace of what L = 0 grows by, and how much shorter the next trial is.
+# The columns that L grows by have its trace, at least _GROWN. That is multiplied by
+# _LESS for the next trial, of at most _GROWTHS.
 _GROWN, _LESS, _GROWTHS = 1e-3, 0.25, 30
 
 

@@ -52,8 +52,9 @@ from okl.solvers.table import first_that_fits
 _FLATTEST = 1e-12
 # Most steps of the solver of a model.
 _STEPS = 1000
-# With some columns h changes by at most this factor a round, falls by the second where
-# the last round says nothing of it, and is at most so many times the bound.
+# With some columns h changes by at most the factor _TRUST a round, is divided by
+# _FLATTER where the last round says nothing of it, and is at most _STEEPEST times the
+# bound.
 _TRUST, _FLATTER, _STEEPEST = 10.0, 1.5, 10.0
 
 

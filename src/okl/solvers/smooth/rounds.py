@@ -47,17 +47,17 @@ from okl.solvers.smooth.linearisation import (
 from okl.solvers.smooth.scores import Scores, largest_curvature
 from okl.solvers.solution import Solution
 
-# The dual value errs to first order in f and L, their objectives to second: models are
-# solved to the relative gap _SHARE * (last gap)^2, and f to _SHARE * (last gap)^order,
-# the order that of the models; times _CLOSER for each round in a row that lowered
-# neither gap nor objective, and at least _LEAST.
+# Errors of f and L change the dual value to first order, their objectives to second:
+# models are solved to the relative gap _SHARE * (last gap)^2, and f to _SHARE * (last
+# gap)^order, the order that of the models; times _CLOSER for each round in a row that
+# lowered neither gap nor objective, and at least _LEAST.
 _SHARE, _LEAST, _CLOSER = 1e-2, 1e-16, 0.1
 # h is at least this part of the bound.
 _FLATTEST = 1e-6
 # Most steps of f in one round.
 STEPS = 1000
-# After a round whose objective rose h is at least what it was raised to, divided by
-# this with each round that stands.
+# After a round whose objective rose h is at least what it was raised to. That bound is
+# divided by this with each round that stands.
 _FORGET = 2.0
 # A system too large to be factorised is solved to this relative residual.
 _INNER = 1e-6
