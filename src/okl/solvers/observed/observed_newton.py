@@ -80,7 +80,7 @@ class ObservedNewton(Solver):
         self.columns = columns
 
     def missing(self, problem: Problem) -> list[str]:
-        """Return what a problem lacks, as few enough observed targets."""
+        """Return what a problem lacks, few observed targets included."""
         words = super().missing(problem)
         most = _most_observed(problem)
         if _n_observed(problem) > most:
