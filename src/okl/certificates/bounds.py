@@ -17,8 +17,9 @@ from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure
 from okl.structures.base import DualBound
 
-# A relative gap above this is looked at again from other dual points: for a quadratic
-# loss from one, else from so many, until one closes no more than this part of the gap.
+# Further dual points are tried where the relative gap is above _DOUBTFUL, or above
+# _DOUBTFUL_TURN where outputs may not be mixed: there at most _TURNS points are turned
+# one from another (`_turned`), until one closes no more than _LITTLE of the gap.
 _DOUBTFUL, _DOUBTFUL_TURN, _TURNS, _LITTLE = 1e-7, 1e-10, 8, 0.05
 # What rounding may leave of the sum of entries of a dual point that share an
 # intercept, relative to these entries.
@@ -43,7 +44,7 @@ def bounds(
 ) -> tuple[float, float]:
     """Return the primal value of a model and the dual value its residuals imply.
 
-    The same as `certify` on arrays that were checked before.
+    This is the arithmetic of `okl.certify`, for arrays that were checked before.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def bounds(
         implied = dual_point
     dual = _best_value(point, implied, theta, predictions, primal)
     if -float("inf") < dual < 0:
-        # worse than knowing nothing: C = 0 bounds what no loss and penalty is below
+        # C = 0 may be better: its bound is what loss and penalty are never below
         dual = max(dual, point.value(namespace(implied).zeros_like(implied)))
     return primal, dual
 
@@ -91,8 +92,8 @@ def rounding_reference(
 ) -> float:
     """Return the objective below which there is nothing but rounding.
 
-    Machine epsilon x the loss at f = 0 of centred targets, and of targets as given
-    what is left when their rounding is squared, with something to spare.
+    That is machine epsilon times the loss at f = 0 of centred targets, plus a bound on
+    the loss of their rounding errors: eps^1.5 times the loss of the targets as given.
     """
     xp = namespace(targets)
     eps = epsilon(targets)
@@ -105,7 +106,7 @@ def rounding_reference(
 def _best_value(
     point: _DualPoint, implied: Array, theta: Any, predictions: Array, primal: float
 ) -> float:
-    """Return D at the dual point of a model; if in doubt the best of others near it."""
+    """Return D at the dual point of a model; if the gap is large, the best near it."""
     loss, dual = point.loss, point.value(implied)
     doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
     if dual == -float("inf") or primal - dual <= doubtful * abs(primal):
@@ -114,8 +115,8 @@ def _best_value(
         dual = _turned(point, implied, theta, predictions, primal, dual)
     if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
         return dual
-    # At a very small alpha residuals are differences of nearly equal numbers. On the
-    # range of L the same dual point is Theta L^+ as well.
+    # At a very small alpha residuals are differences of nearly equal numbers, which
+    # lose their digits. On the range of L alpha Theta L^+ is the same dual point.
     other = point.entries.implied(theta, implied, point.output_kernel, point.alpha)
     if not point.exact:
         other = point.gradient_near(other)
@@ -132,10 +133,11 @@ def _turned(
 ) -> float:
     """Return the best dual value of points turned towards the boundary of R*.
 
-    At the optimum all directions of L lie on that boundary. One factor puts a single
-    direction there, which leaves a gap of first order in what the others lack; to turn
-    each by its own may leave the domain of the loss, to which the nearest gradient
-    leads back. A few turns settle both.
+    At the optimum all directions of L lie on the boundary of the domain of R*. Scaling
+    C by one factor puts a single direction there, and leaves a gap of first order in
+    how far the others are from it. Scaling each direction by its own factor may leave
+    the domain of the loss, but the nearest gradient of the loss is inside again. A few
+    such turns come close to meeting both conditions.
     """
     for _ in range(_TURNS):
         moved = point.turned(implied, theta, predictions)
@@ -170,7 +172,7 @@ class _DualPoint:
 
     @property
     def given(self) -> bool:
-        """Whether L is, so that every dual point is in the domain of R*."""
+        """Whether L is fixed, so that every dual point is in the domain of R*."""
         return "known" in self.structure.capabilities
 
     def gradient(self, loss: Loss, scores: Array) -> Array:
@@ -185,15 +187,16 @@ class _DualPoint:
         return loss.negative_gradient(targets, scores, weights)
 
     def gradient_near(self, implied: Array) -> Array:
-        """Return a gradient of the loss, balanced if b is free, near some point."""
+        """Return the gradient, balanced if b is free, that is near a dual point."""
         loss = self.loss.smoothed()
         return self.gradient(loss, loss.scores_of(self.targets, implied, self.weights))
 
     def turned(self, implied: Array, theta: Any, predictions: Array) -> Array | None:
         """Return a gradient of the loss near the boundary of the domain of R*.
 
-        Each direction is scaled up to its limit or to where, for a loss of the largest
-        curvature, the dual value would be largest. None if there are no directions.
+        Each direction is scaled to where the dual value would be largest if the loss
+        had its largest curvature everywhere, and at most to its limit. None if there
+        are no directions.
         """
         bound = self._bound(implied, self.output_kernel)
         if bound.directions is None:
@@ -209,7 +212,7 @@ class _DualPoint:
         return self.gradient_near(self.entries.mixed(implied, vectors, scales))
 
     def _bound(self, implied: Array, kernel: OutputKernel) -> DualBound:
-        """Return what R* is at most at S = C'KC / 2, for a tree without S."""
+        """Return an upper bound of R*(S), S = C'KC / 2; a tree needs no S for it."""
         half, structure = 1 / (2 * self.alpha**2), self.structure
         if kernel.nodes is not None and self.given:
             return DualBound(half * self.entries.dual_norm(implied, kernel))
@@ -224,8 +227,8 @@ class _DualPoint:
         bound = self._bound(implied, self.output_kernel)
         scaled = bound.factor * implied
         if bound.directions is not None:
-            # one factor for all: to scale a direction would leave the domain of the
-            # loss, or entries that are there
+            # one factor for all: scaling single directions would leave the domain of
+            # the loss, or fill entries that must stay zero
             limits = bound.directions[1]
             scaled = (
                 scaled * Loss.dual_scales(self.loss, self.targets, scaled, limits)[0]
@@ -253,7 +256,7 @@ class _DualPoint:
             scaled, turned = scaled @ vectors, targets @ vectors
             scaled = scaled * self.loss.dual_scales(turned, scaled, limits)
         if self.free_intercept:
-            # a large scale would make of rounding a column that does not sum to zero
+            # a large scale may have amplified what rounding leaves of the column sums
             scaled = entries.balanced(scaled)
         value = self.loss.dual_value(turned, scaled) - self.alpha * bound.value
         if bound.unscaled < _INF:
@@ -267,7 +270,7 @@ class _DualPoint:
 
 
 def _is_balanced(entries: Entries, point: Array) -> bool:
-    """Tell whether all that share an intercept sum to zero, up to rounding."""
+    """Tell whether entries that share an intercept sum to zero, up to rounding."""
     xp = namespace(point)
     sizes = entries.sums(xp.abs(point))
     return bool(xp.all(xp.abs(entries.sums(point)) <= _UNBALANCED * sizes))
@@ -279,8 +282,8 @@ def _compressed(
     """Rotate more outputs than samples into the span of the dual rows.
 
     A rotation of the outputs changes neither the conjugate of a rotation invariant
-    structure nor a quadratic loss; what of the targets lies outside the span has no
-    product with the dual point.
+    structure nor a quadratic loss; the part of the targets outside the span is
+    orthogonal to the dual point, and does not count.
     """
     n, m = rows.shape
     if m <= n or "rotation_invariant" not in structure.capabilities:

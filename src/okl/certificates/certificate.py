@@ -1,7 +1,6 @@
 r"""The proof of optimality that comes with every fit.
 
-Output kernel learning is the convex problem (F = K Theta + 1 b' are the
-predictions, Theta = C L the coefficients)
+Output kernel learning minimises the convex objective
 
 .. math::
 
@@ -9,17 +8,18 @@ predictions, Theta = C L the coefficients)
         + \alpha \left(\tfrac12 \operatorname{tr}(L^+ \Theta' K \Theta)
         + R(L)\right),
 
-and every matrix C bounds its minimum from below by
+where F = K Theta + 1 b' are the predictions and Theta = C L the coefficients. With
+the convex conjugates V* and R*, every matrix C bounds the minimum from below by
 
 .. math::
 
     D(C) = - \sum_i V^*(y_i, -\alpha c_i) - \alpha R^*(\tfrac12 C' K C),
     \qquad 1'C = 0 \text{ if } b \text{ is free}.
 
-So a model proves by itself how far it is from the optimum: P at its own L,
-coefficients and intercept; D at the C that its residuals imply, alpha C = minus
-the gradient of the loss, scaled into the domain of R* where that is bounded. The
-gap P - D is never negative and bounds what any better model could gain. Nothing
+A model therefore proves by itself how far it is from the optimum. P is evaluated at
+its own L, coefficients and intercept; D at the C that its residuals imply, alpha C =
+minus the gradient of the loss, scaled into the domain of R* where that is bounded.
+The gap P - D is never negative and bounds what any better model could gain. Nothing
 here knows how the model was found, and no solver is imported.
 """
 
@@ -49,8 +49,8 @@ _MESSAGES = {
     "help. Choose a larger alpha or tol, or scale the data: standardise the columns of "
     "X (sklearn.preprocessing.StandardScaler).",
 }
-# A gap at most this large may be rounding of the two values that it is between, however
-# good model and bound are.
+# A relative gap up to this may be nothing but the rounding of P and D, however good
+# model and bound are.
 _PRECISION = 1e-12
 _TOO_EXACT = (
     "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, and the "
@@ -94,7 +94,7 @@ class Certificate:
         ``primal - dual``.
     relative_gap : float
         The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0). With
-        an intercept and a loss of y - f, at the best constant in place of zero.
+        an intercept and a loss of y - f that loss is the one at the best constant.
     status : {"optimal", "rank_limited", "stationary", "max_iter", "stalled", \
 "unproved"}
         Whether the relative gap is at most the tolerance; if not, whether a bound on
@@ -131,11 +131,11 @@ class Certificate:
         tol: float,
         rank_limited: bool = False,
     ) -> Certificate:
-        """Judge a pair of values; ``reference`` is what rounding leaves of zero."""
+        """Judge P and D; ``reference`` is what rounding leaves of an objective of 0."""
         gap = primal - dual
         relative = relative_gap(primal, dual, reference)
-        # a dual value above the primal one is rounding, and proves nothing if it is
-        # above by more than rounding of so large a loss
+        # D above P is an effect of rounding: it is accepted up to the tolerance, or
+        # the rounding of a loss of this size; further above it proves nothing
         if abs(relative) <= tol or -reference <= gap < 0:
             status = "optimal"
         else:
@@ -156,7 +156,8 @@ class Certificate:
     ) -> Certificate:
         """Return it with the reason why a fit ended above the tolerance, if it did.
 
-        Of an L limited by a bound on the rank it says that this is another reason.
+        If L is ``limited`` by a bound on the rank, the message names that as a further
+        reason.
         """
         if self.status != "unproved":
             return self
@@ -169,7 +170,7 @@ class Certificate:
         return replace(self, status=status, message=message)
 
     def of_expected_targets(self, tol: float) -> Certificate:
-        """Return it for a model whose targets are what it expects itself."""
+        """Return it for a model of targets that it expects itself: "stationary"."""
         if self.status != "optimal":
             return self
         message = _MESSAGES["stationary"].format(gap=self.relative_gap, tol=tol)
@@ -178,8 +179,8 @@ class Certificate:
     def limited_by_rounding(self, tol: float, change: float = 0.0) -> Certificate:
         """Return the certificate with rounding as the reason why it is not optimal.
 
-        That is a relative gap above tol or, if larger, the relative change of the
-        objective by rounding.
+        The gap in the message is the relative gap or, if larger, ``change``, the
+        relative change of the objective by rounding.
         """
         gap = max(abs(self.relative_gap), change)
         text = _TOO_EXACT if gap <= _PRECISION else _ROUNDED

@@ -1,6 +1,6 @@
 """The certificate of a model, computed again from arrays: `okl.certify`.
 
-From what is public of a model, and by no operator or solver. See
+It takes public attributes of a model only, and uses no operator and no solver. See
 `okl.certificates.certificate` for what it proves.
 """
 
@@ -54,8 +54,8 @@ def certify(
         such matrices, or an array (n_outputs, n_samples, n_samples); only for
         independent outputs, ``structure="identity"``.
     Y : array (n_samples, n_outputs) or (n_samples,)
-        The targets as the loss codes them (-1 and +1 for classes); of a regressor
-        normalised, ``(Y - y_mean_) / y_scale_``, and the model with them:
+        The targets as the loss codes them (-1 and +1 for classes). For a regressor
+        normalise them, ``(Y - y_mean_) / y_scale_``, and the model with them:
         ``dual_coef_ / y_scale_``, ``(intercept_ - y_mean_) / y_scale_`` and
         ``output_kernel_ / np.outer(y_scale_, y_scale_)``.
     dual_coef : array of the shape of Y
@@ -175,13 +175,13 @@ def judge(
 ) -> Certificate:
     """Return the certificate of arrays that were checked.
 
-    Entries say how arrays are arranged, and have K, centred if the intercept is free,
-    where dual points sum to zero; the products are K Theta of the model. Options are
-    those of `okl.certificates.bounds.bounds`.
+    ``entries`` say how arrays are arranged, and have K, which is centred if the
+    intercept is free: dual points sum to zero then. ``products`` are K Theta of the
+    model, ``options`` those of `okl.certificates.bounds.bounds`.
     """
     given = targets
     if free_intercept and "location" in loss.capabilities:
-        # a large offset of targets would make a value of rounded sums of zero
+        # a large offset of the targets would multiply the rounding of sums of zero
         shift = loss.best_intercept(targets, 0.0 * targets, weights)
         targets, intercept = targets - shift, intercept - shift
     primal, dual = bounds(
@@ -203,7 +203,7 @@ def judge(
 def output_kernel_of(
     output_kernel: Any, factor: Any, Y: Array, structure: Structure
 ) -> OutputKernel:
-    """Return the one L that a structure fixes, or that was given."""
+    """Return L: the one that a structure fixes, else that given, or of a factor."""
     n_outputs = Y.shape[1]
     given = [L for L in (output_kernel, factor) if L is not None]
     if len(given) != (0 if "known" in structure.capabilities else 1):
@@ -220,7 +220,7 @@ def output_kernel_of(
     if factor is not None:
         factor = _as_float(factor, "output_kernel_factor")
         _check_outputs(factor, n_outputs, "output_kernel_factor")
-        # its singular values keep twice the digits of their squares
+        # singular values of B keep twice the digits that eigenvalues of BB' would
         basis, values, _ = namespace(factor).linalg.svd(factor, full_matrices=False)
         return SpectralKernel(values**2, basis).on_range()
     known = structure.known(Y)

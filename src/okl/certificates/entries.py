@@ -1,10 +1,11 @@
-r"""Which entries of the target matrix are kept, and what the certificate asks of them.
+r"""How targets and dual variables are arranged, and what the certificate asks of them.
 
 Targets, predictions and dual points are arrays of one shape: a matrix, with an entry
 for every output in each row, or in long form a column, with the entry of the one output
 that the row names. The column stands for a matrix C whose other entries are zero, and
-of what is multiplied with C only the entries on the observations count. The bounds of
-`okl.certificates.bounds` are written once, for either; what differs is here.
+of a product with C only the entries at the observations are needed. The bounds of
+`okl.certificates.bounds` are written once, for both arrangements; the operations in
+which these differ are here.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ class Entries(ABC):
 
     @abstractmethod
     def spread(self, values: Array, rows: Any = None) -> Array:
-        """Return one number per output as what is added to the array.
+        """Return one number per output in a shape that can be added to the array.
 
-        Or to some of its rows, given by number.
+        With ``rows``, to these rows of it, given by number.
         """
 
     @abstractmethod
@@ -65,13 +66,13 @@ class Entries(ABC):
     def squared_norm(
         self, theta: Any, predictions: Array, kernel: OutputKernel
     ) -> float:
-        """Return tr(L^+ Theta'K Theta) of a model, infinite for one outside of L."""
+        """Return tr(L^+ Theta'K Theta), infinite where Theta leaves the range of L."""
 
     @abstractmethod
     def implied(
         self, theta: Any, outside: Array, kernel: OutputKernel, alpha: float
     ) -> Array:
-        """Return alpha C of Theta = C L; where L is singular, the part outside it."""
+        """Return alpha C with Theta = C L, and outside the range of L another array."""
 
     @abstractmethod
     def along(
@@ -152,7 +153,7 @@ class EntryMatrix(Entries):
         predictions: Array,
         vectors: Array,
     ) -> tuple[Array, Array]:
-        """Turn both arrays, and sum over their rows."""
+        """Multiply both arrays by the vectors, and sum over their rows."""
         rows = dual @ vectors
         return column_inner(rows, rows), column_inner(rows, predictions @ vectors)
 
@@ -181,7 +182,7 @@ class OneEntryPerRow(EntryMatrix):
     ) -> Array:
         """Return alpha C of Theta = C L, whose rows are c_i times those of L.
 
-        Of a task whose row of L is zero it is the array given.
+        For a task whose row of L is zero the array given is taken.
         """
         xp = namespace(theta)
         own = kernel.rows(xp.asarray(self.tasks.codes))
@@ -262,13 +263,13 @@ class EntryColumn(Entries):
         predictions: Array,
         vectors: Array,
     ) -> tuple[Array, Array]:
-        """Turn C'C, which is diagonal, and C'F = C'K D L for the dual variables D."""
+        """Compute both from C'C, which is diagonal, and C'F = C'KDL, where F = KDL."""
         squares = self.sums(dual * dual) @ vectors**2
         crossed = theta.output_kernel.multiply(self.gram(dual, theta.column))
         slopes = namespace(dual).sum(vectors * (crossed @ vectors), axis=0)
         return squares, slopes
 
     def mixed(self, dual: Array, vectors: Array, scales: Array) -> Array:
-        """Multiply each entry by that of V diag(scales) V' of its own task, twice."""
+        """Multiply each entry by the diagonal of V diag(scales) V' at its own task."""
         own = namespace(dual).sum(vectors * scales * vectors, axis=1)
         return dual * self.spread(own)

@@ -44,7 +44,10 @@ class MatrixTerms:
 
 
 def positive_gram(K: Array, *, centered: bool) -> tuple[Array, Array]:
-    """Return K, and K or HKH, with what makes that indefinite by rounding taken out."""
+    """Return K, and K or, if centred, HKH, from which the certificate is computed.
+
+    Negative eigenvalues that rounding gave the second are taken out of both.
+    """
     xp = namespace(K)
     seen = _centered(K) if centered else K
     matrix = np.asarray(seen)

@@ -5,7 +5,8 @@ sum_q <C'K_qC, L_q>, and with penalties R_q the conjugate that the dual value ne
 
 .. math:: \sum_q R_q^*(\tfrac12 C' K_q C).
 
-So matrices (m, m) become one for each term, stacked (n_terms, m, m); all else stays.
+Where one kernel has a matrix (m, m) there is one for each term here, stacked
+(n_terms, m, m); all else stays.
 """
 
 from __future__ import annotations
@@ -110,12 +111,12 @@ class StructureTerms(Structure):
 
     @property
     def class_tree(self) -> ClassTree | None:  # type: ignore[override]
-        """That of the first that has one."""
+        """The class tree of the first structure that has one."""
         trees = (structure.class_tree for structure in self.structures)
         return next((tree for tree in trees if tree is not None), None)
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return what the first says that knows the classes."""
+        """Return the answer of the first structure that knows the classes."""
         found = (structure.classes_of(labels) for structure in self.structures)
         return next((both for both in found if both is not None), None)
 
@@ -151,7 +152,7 @@ class StructureTerms(Structure):
         return sum(s.conjugate(matrix[q, ...]) for q, s in enumerate(self.structures))
 
     def response(self, matrix: Array) -> Response:
-        """Return those of all terms: the best L_q, and its derivative, for each S_q."""
+        """Return for each S_q the best L_q, and its derivative, stacked over terms."""
         xp = namespace(matrix)
         found = [s.response(matrix[q, ...]) for q, s in enumerate(self.structures)]
         return Response(
@@ -163,7 +164,7 @@ class StructureTerms(Structure):
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
         """Return one factor that takes C into the domains of all terms.
 
-        Each R_q* grows with S_q: what bounds it for a larger factor still does.
+        Each R_q* grows with S_q: a bound for a larger factor holds for a smaller one.
         """
         assert isinstance(output_kernel, OutputKernelTerms)
         xp = namespace(matrix)
@@ -181,7 +182,7 @@ class StructureTerms(Structure):
         for q, (structure, term) in enumerate(pairs):
             bound = bounds[q]
             if factor < bound.factor and bound.directions is None:
-                # a smaller S has a tighter bound, that of the other kind has not
+                # a smaller S has a tighter bound, unless directions were scaled
                 bound = structure.dual_bound(factor**2 * matrix[q, ...], term)
             total += bound.value
         if factor == 1:
@@ -203,7 +204,7 @@ class StructureTerms(Structure):
 class SecondDerivatives:
     """How the L_q of several terms follow their S_q.
 
-    As that of one, for arrays with a first axis more.
+    As the second derivative of one term, for arrays with a further first axis.
     """
 
     terms: tuple[Any, ...]
@@ -214,7 +215,7 @@ class SecondDerivatives:
         return namespace(change).stack(found)
 
     def between(self, rows: Array, outputs: Array) -> Array:
-        """Return the sum of the M."""
+        """Return the sum of what the terms return, M (k, k)."""
         return sum(
             one.between(rows[q, ...], outputs) for q, one in enumerate(self.terms)
         )
