@@ -4,9 +4,9 @@
 and targets, which `Observed` keeps together with their loss and weights, into a
 `Formulation`: a `Problem` without intercept and with as few outputs as possible, and
 the way back from its solution to the model. `Rotated` is the problem in the eigenbasis
-of its operator, where most solvers work. Targets are a matrix, or a column in long
-form: `TargetMatrix` and `TargetColumn` say what follows from that, `TermMatrix` what
-does from several kernels.
+of its operator, where most solvers work. How targets and dual variables are arranged,
+and multiplied, differs: `TargetMatrix` has them as a matrix, `TargetColumn` as a column
+in long form, and `TermMatrix` as a matrix that several kernels share.
 """
 
 from okl.problems.formulation import Formulation as Formulation

@@ -1,17 +1,18 @@
 """From operator and targets to a problem, and from its solution to a model.
 
-Two things are done before a solver sees the data, and undone afterwards.
+Three things are done before a solver sees the data, and undone afterwards.
 
 *The intercept.* It is free and not penalised. For any loss K may be centred, HKH with
 H = I - 11'/n, because dual variables sum to zero. For the squared loss without weights,
 whatever the structure, the problem with an intercept is then exactly the one without
-for HY. With weights b stays, and only the rounding of large means is removed. Wherever
-the loss depends on y - f alone, targets are seen from the constants that fit them best,
-so that their offset has no influence on how a solver gets on.
+for HY. Otherwise b remains an unknown, and centring only removes the rounding errors of
+large means. Wherever the loss depends on y - f alone, the constants that fit the
+targets best are subtracted from them, so that an offset does not affect the solver.
 
-*Weights of rows.* With the squared loss they go into the data, whatever the structure:
-the problem of H W^(1/2) K W^(1/2) H and H W^(1/2) Y, where H = I - uu' and u is
-W^(1/2) 1 of unit length, has none, and C is W^(1/2) times its dual variables.
+*Weights of rows.* With the squared loss they go into the data, whatever the structure.
+With W their diagonal matrix, u = W^(1/2) 1 scaled to unit length and H = I - uu', the
+problem of H W^(1/2) K W^(1/2) H and H W^(1/2) Y has no weights, and C is W^(1/2) times
+its dual variables.
 
 *The outputs.* Where loss and structure allow, they are reduced to rank(Y)
 directions (see `reduce_outputs`).
@@ -50,8 +51,8 @@ class Formulation:
     kernel_means : array or None
         As in `Inputs`.
     target_means : array (n_outputs,) or None
-        The constants that were taken off the targets, those of the lowest loss: for the
-        squared loss their means. None where they were not centred.
+        The constants that were subtracted from the targets, those of the lowest loss:
+        for the squared loss their means. None where they were not centred.
     row_weights : array (n_samples,) or None
         Those that went into the data.
     basis : array (n_outputs, r) or None
@@ -70,7 +71,7 @@ class Formulation:
         return dual_coef if self.basis is None else dual_coef @ self.basis.T
 
     def unscaled(self, dual_coef: Array) -> Array:
-        """Return what multiplies K for what multiplies the operator of the problem.
+        """Return coefficients of K, given those of the problem's operator.
 
         They differ by the weights of rows that the operator holds.
         """
@@ -81,7 +82,7 @@ class Formulation:
         dual_coef = xp.sqrt(weights)[:, None] * dual_coef
         if self.kernel_means is None:
             return dual_coef
-        # they sum to zero but for rounding
+        # exact ones sum to zero: subtract what rounding leaves
         share = weights / xp.sum(weights)
         return dual_coef - share[:, None] * xp.sum(dual_coef, axis=0)
 
@@ -95,7 +96,7 @@ class Formulation:
         dual_coef : array (n_samples, n_outputs)
             Theta.
         centered : array (r,), optional
-            What the solver of the problem found beside it.
+            The intercept that the solver found for the problem.
         """
         if self.kernel_means is None:
             return None
@@ -107,9 +108,10 @@ class Formulation:
         return offset
 
     def of_features(self, inside: Array, features: Array) -> tuple[Array, Array | None]:
-        """Return W of the model (n_features, n_outputs) from the problem's, and b.
+        """Return feature weights W (n_features, n_outputs) of the model, and b.
 
-        Features are those of the kernel, (n_samples, n_features), not centred.
+        ``inside`` are those of the problem, ``features`` those of the kernel,
+        (n_samples, n_features), not centred.
         """
         coefficients = inside if self.basis is None else inside @ self.basis.T
         if self.kernel_means is None:
@@ -171,7 +173,8 @@ def formulate(
     loss : Loss
     structure : Structure
     weights : array (n_samples, n_outputs) or (n_samples, 1), optional
-        Of each entry, or row; those that the inputs hold already are not used twice.
+        Of the loss of each entry, or row. If the inputs hold weights of rows, these
+        are the same, and count once.
     tasks : Tasks, optional
         The task of each row, for targets (n_samples, 1) in long form.
     reduce : bool, default=True
@@ -180,7 +183,7 @@ def formulate(
     Raises
     ------
     TypeError
-        For what is none of these.
+        For an argument of another type.
     ValueError
         For targets or weights of another shape, targets that are no finite floating
         point numbers, or parameters of the loss or structure that are out of range or
@@ -219,7 +222,7 @@ def formulate(
     basis = None
     if reduce and operator.shared and _reducible(targets, structure):
         targets, basis = reduce_outputs(targets)
-    # weighted rows sum to zero with their weights only, which the operator sees to
+    # sums of weighted rows are zero only with their weights: the operator ensures that
     balanced = free and rows is None
     problem = Problem(loss, targets, entries, structure, balanced, reference)
     return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
@@ -230,7 +233,7 @@ def _centered(
 ) -> tuple[Array, Array]:
     """Return the constants of the lowest loss, and the targets less these.
 
-    One constant for each output, or task. What has no weight becomes zero.
+    There is one constant for each output, or task. Targets without weight become zero.
     """
     xp = namespace(targets)
     zero = xp.zeros_like(targets)
@@ -259,9 +262,9 @@ def _largest(rows: Array) -> Array:
 
 
 def _reducible(targets: Array, structure: Structure) -> bool:
-    """Tell whether a reduction is exact, and worth its while.
+    """Tell whether reducing the outputs is exact, and worth the time.
 
-    A known L gains nothing from a few outputs less, only from many.
+    With a known L it is worth it only where there are more outputs than rows.
     """
     exact = "rotation_invariant" in structure.capabilities
     n, m = targets.shape

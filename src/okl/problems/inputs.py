@@ -23,7 +23,7 @@ class Inputs:
         The means of the rows of K, None without intercept; (n_samples, n_outputs) if
         each output has its own K.
     row_weights : array (n_samples,) or None
-        Those that the operator holds.
+        The weights of rows that the operator holds.
     unweighted : Operator or None
         The operator without the weights, if there are any.
     """
@@ -41,9 +41,10 @@ class Inputs:
         fit_intercept: bool,
         row_weights: Array | None = None,
     ) -> Inputs:
-        """Centre the operator, which must not be used afterwards, if asked to.
+        """Centre the operator if asked to, give it the weights, and check it.
 
-        What must be PSD is the matrix that the problem sees, HKH with an intercept.
+        It must not be used afterwards. The matrix that must be PSD is the one that the
+        problem sees, HKH with an intercept.
 
         Parameters
         ----------

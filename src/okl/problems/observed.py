@@ -1,4 +1,4 @@
-"""What is observed of each row."""
+"""What is observed of each row: targets, weights of their losses, and tasks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Observed(TargetsLoss):
     def one_sided(self) -> tuple[Array, Array]:
         """Return the classes that no row is of, or all rows, and the largest targets.
 
-        Where they count; of targets from zero to one.
+        Targets are from zero to one; only those that count are considered.
         """
         weights = np.ones((1, 1)) if self.weights is None else self.weights
         counted = np.broadcast_to(weights > 0, self.targets.shape)
@@ -78,7 +78,7 @@ class Observed(TargetsLoss):
     def forbids_intercept(self) -> bool:
         """Whether an intercept would make a class impossible that has relatives.
 
-        That of a class without rows is minus infinity.
+        The best intercept of a class without rows is minus infinity.
         """
         if not self.related or "probabilities" not in self.loss.capabilities:
             return False
@@ -124,7 +124,7 @@ class Observed(TargetsLoss):
         check_magnitude(self.targets, "y has entries up to", "Rescale the targets.")
         if self.weights is not None:
             check_magnitude(self.weights, "Weights are up to", "Rescale the weights.")
-        # weighted, the identity of the rows' own term would not be one any more
+        # multiplied by weights, the identity of the term `Row` would not stay one
         weights = None if operator.several else self.weights
         return Inputs.of(
             operator,

@@ -1,8 +1,8 @@
-"""Alpha of each output: one number for all, and what outputs differ by.
+"""An alpha for each output, as one alpha for all and weights of the losses of outputs.
 
-The loss of output j is divided by alpha_j. With alpha the geometric mean of them, that
-is a fit at alpha with the loss of output j multiplied by w_j = alpha / alpha_j; where
-all are equal it is the fit at that number.
+The loss of output j is divided by alpha_j. With alpha the geometric mean of the alpha_j
+this is a fit at alpha with the loss of output j multiplied by w_j = alpha / alpha_j;
+where all are equal it is the fit at that number, without weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from okl.losses import Loss
 from okl.problems.observed import Observed
 
-# Losses that are no sum over outputs have neither.
+# Losses that are no sum over outputs have neither capability.
 _SUMS = frozenset({"regression", "multilabel"})
 
 
@@ -29,7 +29,7 @@ class OutputAlphas:
     overall : float
         The geometric mean of the alphas of outputs.
     weights : array (n_outputs,) or None
-        It divided by each of them; None where they are equal.
+        ``overall`` divided by each alpha; None where all are equal.
     """
 
     overall: float
@@ -37,7 +37,7 @@ class OutputAlphas:
 
     @classmethod
     def of(cls, alpha: Any, observed: Observed) -> OutputAlphas:
-        """Take alpha as `fit` is given it, checked but for the number of outputs.
+        """Take the alpha given to `fit`, of which the length is still to be checked.
 
         Raises
         ------

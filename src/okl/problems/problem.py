@@ -4,8 +4,9 @@
     F = K Theta
 
 A problem is a loss, targets, an operator K on the inputs and a structure R on the
-outputs. How the arrays of targets, predictions and dual variables are arranged is known
-to its `entries`: a matrix (`TargetMatrix`), or in long form a column (`TargetColumn`).
+outputs. Its `entries` know how the arrays of targets, predictions and dual variables
+are arranged: as a matrix (`TargetMatrix`), or in long form as a column
+(`TargetColumn`).
 """
 
 from __future__ import annotations
@@ -88,17 +89,17 @@ class Problem(TargetsLoss):
 
     @property
     def rank_is_bounded(self) -> bool:
-        """Whether L may not have as many positive eigenvalues as it may need.
+        """Whether the structure allows L fewer positive eigenvalues than it may need.
 
-        One for each output, or one fewer where the loss sees differences of outputs
-        alone: under a penalty on the trace L 1 = 0 is best then.
+        It may need one for each output, or one fewer where the loss depends on
+        differences of outputs alone: under a penalty on the trace L 1 = 0 is best then.
         """
         needed = self.n_outputs - ("differences" in self.loss.capabilities)
         return self.structure.max_rank(self.n_outputs) < needed
 
     @property
     def exact(self) -> bool:
-        """Whether the loss is quadratic, of every output in each row, not weighted."""
+        """Whether the loss is quadratic, unweighted, of every output in each row."""
         quadratic = "quadratic" in self.loss.capabilities
         return quadratic and self.weights is None and self.entries.every_output
 
@@ -119,7 +120,7 @@ class Problem(TargetsLoss):
         return self.structure.largest_eigenvalue(self._like_outputs)
 
     def feature_coefficients(self, kernel: OutputKernel, alpha: float) -> Array | None:
-        """Return those of the best f for a given L, where they keep more digits.
+        """Return feature weights of the best f, L given, if they keep more digits.
 
         Dual coefficients, and products with them, have rounding errors that a large
         feature multiplies by its square. None where these are harmless, or where there
@@ -152,7 +153,7 @@ class Problem(TargetsLoss):
     ) -> tuple[Array, Array | None]:
         """Return predictions with the b (n_outputs,) of the least loss added, and b.
 
-        It is looked for from another one where that is near. None without intercepts.
+        The search begins at ``near``, if given. b is None without intercepts.
         """
         if not self.centered:
             return predictions, None
@@ -176,10 +177,10 @@ class Problem(TargetsLoss):
         dual_point: Array | None = None,
         predictions: Array | None = None,
     ) -> Certificate:
-        """Certify a model of this problem: Theta and L, b (n_outputs,).
+        """Certify a model of this problem, given by Theta, L and b (n_outputs,).
 
-        And alpha C, of the shape of the targets, for a loss with kinks. Predictions
-        without the intercept are K Theta, or given as they were evaluated.
+        A loss with kinks needs its dual point alpha C as well, of the shape of the
+        targets. Predictions, without the intercept, are K Theta unless given.
         """
         if predictions is None:
             predictions = self.entries.predictions(theta)

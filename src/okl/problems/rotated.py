@@ -18,8 +18,9 @@ from okl.output_kernels import SpectralKernel
 from okl.problems.problem import Problem
 from okl.problems.target_matrix import TargetMatrix
 
-# What the eigenvectors of a centred matrix miss of targets in its range, in machine
-# epsilons times the size: divided by a tiny alpha it would be taken for coefficients.
+# What the eigenvectors of a centred matrix miss of targets in its range, by rounding,
+# in machine epsilons times n_samples. So much is taken for nothing: divided by a tiny
+# alpha it would look like coefficients.
 _ROUNDING = 100.0
 
 

@@ -1,14 +1,14 @@
-r"""Dual variables of data in long form: one task, and one target, a row.
+r"""Dual variables of data in long form, where each row has one task and one target.
 
 .. math:: F_i = \sum_j K_{ij} L_{t_i t_j} c_j + b_{t_i}
 
-It is the problem with a target matrix of which one entry a row is observed, at the cost
-of one output: targets, predictions and dual variables c are columns (n_samples, 1), the
-operator that maps dual variables to predictions is `okl.operators.Coupled`, and the
-rows of a task share an intercept.
+This is the problem of a target matrix of which one entry in each row is observed, at
+the cost of a single output: targets, predictions and dual variables c are columns
+(n_samples, 1), the operator that maps dual variables to predictions is
+`okl.operators.Coupled`, and the rows of a task share an intercept.
 
-K may be centred as a whole: where the dual variables of each task sum to zero, what
-that takes from a prediction is a constant of its task.
+K may be centred as a whole: where the dual variables of each task sum to zero, centring
+changes the predictions of a task by a constant, and so its intercept alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TargetColumn(EntryColumn):
     Parameters
     ----------
     rows : OneTaskPerRow
-        K and the task of each row, and what serves all products.
+        K, the task of each row, and what all products have in common.
     """
 
     def __init__(self, rows: OneTaskPerRow) -> None:
@@ -59,15 +59,15 @@ class TargetColumn(EntryColumn):
         return self.theta(self.balanced(dual), kernel)
 
     def offset(self, means: Array, theta: LongCoefficients) -> Array:
-        """Return what centring the kernel takes off the scores (n_tasks,)."""
+        """Return what centring the kernel subtracts from the scores (n_tasks,)."""
         return means @ theta
 
     def predictions(self, theta: LongCoefficients) -> Array:
-        """Return those of a model for each row's own task, without the intercept."""
+        """Return predictions for each row's own task, without the intercept."""
         return self.joint(theta.output_kernel) @ theta.column
 
     def predictions_at(self, theta: LongCoefficients, rows: Any) -> Array:
-        """Return those of a model in some rows, given by number."""
+        """Return the predictions of some rows, given by number."""
         predictions = self.predictions(theta)
         return namespace(predictions).take(predictions, rows, axis=0)
 
@@ -80,7 +80,7 @@ class TargetColumn(EntryColumn):
         return self.tasks.aggregate(dual, features).T
 
     def solve_total(self, curvature: Curvature, sums: Array) -> Array:
-        """Divide by the sums of W, which must be diagonal."""
+        """Divide by the sum of W over each task, or return 0; W must be diagonal."""
         total = self.sums(curvature.diagonal)
         xp = namespace(total)
         safe = xp.where(total > 0, total, xp.ones_like(total))

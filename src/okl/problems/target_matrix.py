@@ -39,27 +39,27 @@ class TargetMatrix(EntryMatrix):
         return kernel.multiply(dual)
 
     def balanced_theta(self, dual: Array, kernel: OutputKernel) -> Any:
-        """Return C L with sums of zero.
+        """Return C L with columns that sum to zero.
 
-        They have them but for rounding, which a kernel with a large mean would amplify.
+        They do but for rounding, which a kernel with a large mean would amplify.
         """
         return self.balanced(self.theta(dual, kernel))
 
     def offset(self, means: Array, theta: Any) -> Array:
-        """Return what centring the kernel takes off the scores (n_outputs,).
+        """Return what centring the kernel subtracts from the scores (n_outputs,).
 
-        Its means are (n_samples,), or (n_samples, n_outputs) with one an output.
+        Means are (n_samples,), or (n_samples, n_outputs) if each output has a kernel.
         """
         if means.ndim == 1:
             return means @ theta
         return namespace(means).sum(means * theta, axis=0)
 
     def predictions(self, theta: Any) -> Array:
-        """Return those of a model without its intercept."""
+        """Return the predictions of a model without its intercept."""
         return self.operator @ theta
 
     def predictions_at(self, theta: Any, rows: Any) -> Array:
-        """Return those of a model in some rows, given by number."""
+        """Return the predictions of some rows, given by number."""
         everywhere = namespace(rows).arange(self.operator.n_samples)
         return self.operator.cross(rows, everywhere) @ theta
 
@@ -81,5 +81,5 @@ class TargetMatrix(EntryMatrix):
         return columns
 
     def intercept_groups(self, rows: Array, columns: Array) -> Array:
-        """Return which of these intercepts each entry has, of entries by number."""
+        """Return the number of each entry's intercept, of entries (rows, columns)."""
         return columns

@@ -31,7 +31,7 @@ class TargetsLoss:
         return self.loss.negative_gradient(self.targets, scores, self.weights)
 
     def loss_and_downhill(self, scores: Array) -> tuple[float, Array]:
-        """Return both, at the cost of one of them."""
+        """Return the loss and minus its gradient, at the cost of one of them."""
         loss = self.loss
         return loss.value_and_negative_gradient(self.targets, scores, self.weights)
 

@@ -37,7 +37,7 @@ class TermMatrix(EntryTerms, TargetMatrix):
         return self.theta(self.balanced(dual), kernel)
 
     def offset(self, means: Array, theta: TermCoefficients) -> Array:
-        """Return what centring the kernels takes off the scores (n_outputs,)."""
+        """Return what centring the kernels subtracts from the scores (n_outputs,)."""
         return sum(means[:, q] @ part for q, part in enumerate(theta.parts))
 
     def squared_lengths(self, dual: Array, kernel: OutputKernel, rows: Any) -> Array:
