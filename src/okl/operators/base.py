@@ -27,7 +27,7 @@ CENTERING_ROUNDING = 16.0
 # / 5 machine epsilons of the largest (n = 100 to 2000, linear, polynomial and Gaussian
 # kernels of low rank, centred or not); this much more is cut.
 _SPECTRUM_ROUNDING = 4.0
-# Rows of a matrix that is decomposed for its root alone.
+# Up to so many rows a matrix is decomposed where only its root is asked for.
 _FEW_ROWS = 1000
 
 
@@ -40,8 +40,8 @@ class Spectrum:
     eigenvalues : array (k,)
         d > 0, ascending; values at rounding level are left out.
     vectors : array (n_samples, k)
-        Orthonormal columns U; those of a `DiagonalOperator` multiply, as do their
-        transpose, and are no array.
+        Orthonormal columns U; of a `DiagonalOperator` no array, but an object that
+        multiplies, as does its transpose.
     """
 
     eigenvalues: Array
@@ -51,8 +51,8 @@ class Spectrum:
     def above_rounding(cls, values: Array, vectors: Array, n_rows: int) -> Spectrum:
         """Keep the eigenvalues above what rounding leaves of a zero.
 
-        No more is cut: where an eigenvalue d is small C = R / alpha is large, and
-        d C^2 counts in C'KC, so that at a very small alpha what is cut is missed.
+        No more is cut. At a very small alpha C = residuals / alpha is large along small
+        eigenvalues d, so that d C^2 counts in C'KC and would be missed.
         """
         xp = namespace(values)
         largest = float(values[-1]) if values.shape[0] else 0.0
@@ -84,9 +84,9 @@ class Operator(ABC):
         How many more arrays of the size of the matrix may be formed: a factorisation
         takes one, a decomposition two.
     largest_entry : float
-        That of the matrix as it was evaluated, before it was centred: its entries have
-        rounding errors of this times the machine epsilon. Zero where products are
-        taken with features, which are exact.
+        The largest entry of the matrix as it was evaluated, before it was centred: its
+        entries have rounding errors of this times the machine epsilon. Zero where
+        products are taken with features, which are exact.
     features : array (n_samples, n_features) or None
         Phi with K = Phi Phi', where that is how K is kept, dense.
     """
@@ -114,7 +114,7 @@ class Operator(ABC):
 
     @abstractmethod
     def diagonal(self) -> Array:
-        """Return the diagonal of K (n_samples,), or those of all (n_samples, p)."""
+        """Return the diagonal of K (n_samples,), of several K_q (n_samples, p)."""
 
     @property
     @abstractmethod
@@ -137,7 +137,7 @@ class Operator(ABC):
 
     @abstractmethod
     def centered(self, weights: Array | None = None) -> tuple[Operator, Array]:
-        """Return H K H, H = I - 1w', and the means of the rows of K, as its diagonal.
+        """Return HKH', H = I - 1w', and the means of the rows of K, shaped as diagonal.
 
         The operator may take over the memory of this one, which must not be used
         afterwards.
@@ -173,9 +173,9 @@ class Operator(ABC):
         """Return W with f(x) = phi(x)'W for the squared loss and a given L.
 
         W = Phi'C L (n_features, n_outputs) minimises ||Y - Phi W||^2 + alpha
-        tr(L^+ W'W). Rounded coefficients C L leave nothing of the entries of W that
-        belong to a large feature, and are small; here they are evaluated without.
-        None, the default, where no features are stored.
+        tr(L^+ W'W). Computed from rounded coefficients C L, the entries of W that
+        belong to a large feature, which are small, would have no correct digit; here W
+        is found without C. None, the default, where no features are stored.
         """
         return None
 
@@ -187,7 +187,7 @@ class Operator(ABC):
     def block(self, rows: Any, output: int | None = None) -> Array:
         """Return K[rows, rows] (k, k) as an array, for few rows.
 
-        That of one output, which must be given unless all share one matrix.
+        It is that of one ``output``, which must be given unless all share one matrix.
         """
 
     @abstractmethod
@@ -265,7 +265,7 @@ class KernelOperator(Operator):
 
     @abstractmethod
     def centered(self, weights: Array | None = None) -> tuple[KernelOperator, Array]:
-        """Return H K H and the means of the rows of K (n_samples,)."""
+        """Return HKH' and the means of the rows of K (n_samples,)."""
 
     @abstractmethod
     def scaled(self, roots: Array) -> KernelOperator:

@@ -72,9 +72,9 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
     if features is not None:
         narrow = features.shape[1] < n_samples
         if issparse(features) and (narrow or sparse_work(features) < n_samples**2):
-            # with many features the matrix is formed to be decomposed
+            # with many features a decomposition forms the kernel matrix
             workspace = max(matrices - 1, 0.0)
-            if narrow:  # else that of the features, and eigenvectors of both
+            if narrow:  # with few it forms Phi'Phi, and eigenvectors of both
                 entries = features.shape[1] * (3 * features.shape[1] + n_samples)
                 workspace = _DECOMPOSITION * budget / (_FLOAT * entries)
             return SparseFeatures(features, workspace=workspace)

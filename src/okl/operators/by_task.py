@@ -1,15 +1,15 @@
 """Products with a matrix that has one entry a row, at the cost of one column.
 
 With data in long form dual variables C (n_samples, n_tasks) have one entry a row, that
-of the row's task, and of what multiplies them only the entries on the observations are
-asked for. So a product takes two steps: for each task t the function
+of the row's task, and of the products K C L, too, only that entry of each row is asked
+for. Such a product takes two steps. The first finds for each task t the function
 
     f_t = sum over the rows j of task t of c_j k(., x_j),
 
-and of mixtures of these the value at each row for the row's own task. A function is
-represented by p numbers: its values at the rows, or what multiplies the features. Only
-the classes here know which. The rows where functions are evaluated are those that they
-are made of, or others: rows that were held out, or new ones.
+and the second evaluates at each row, of task s, the mixture sum_t L[s, t] f_t alone. A
+function is represented by p numbers: its values at the rows, or its weights of the
+features. Only the classes here know which. The rows where functions are evaluated are
+those that they are made of, or others: rows that were held out, or new ones.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class DenseByTask(ByTask):
 
     def __init__(self, matrix: Array, tasks: Tasks, at: Tasks | None = None) -> None:
         super().__init__(None, tasks, at)
-        # rows are taken one by one, and of a symmetric matrix are columns as well
+        # rows are read one by one; of a symmetric matrix they are columns as well
         symmetric = at is None and isinstance(matrix, np.ndarray)
         self._matrix = matrix.T if symmetric and matrix.flags.f_contiguous else matrix
 

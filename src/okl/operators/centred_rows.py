@@ -1,4 +1,4 @@
-"""Sparse rows less their means, which would fill them: kept side by side."""
+"""Centred sparse rows: the means are kept apart, as to subtract them fills the rows."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class CentredRows:
         return gram + (r @ r) * np.outer(self.means, self.means)
 
     def scaled(self, roots: np.ndarray) -> CentredRows:
-        """Return rows multiplied by r, which were not so before."""
+        """Return the rows multiplied by r; they must not have been so before."""
         sparse = self.sparse.multiply(roots[:, None]).tocsr()
         return replace(self, sparse=sparse, roots=roots)
 

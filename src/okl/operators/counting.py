@@ -1,8 +1,8 @@
 """How many products with kernel matrices some work takes.
 
-Seconds depend on the machine, and products hardly do: they are what most of the time
-of iterative solvers goes into. An operator does not know whom it works for, so that
-whoever wants to know counts all products of its own thread meanwhile.
+Iterative solvers spend most of their time on products, whose number, unlike seconds,
+hardly depends on the machine. An operator does not know for what it is used, so that
+whoever wants the number for some work counts all products of its own context meanwhile.
 """
 
 from __future__ import annotations

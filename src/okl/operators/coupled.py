@@ -17,12 +17,13 @@ from okl.operators.joint import JointOperator
 from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import OutputKernel, SpectralKernel
 
-# How many columns of K stand for it in preconditioners, before those of L multiply.
+# Columns of the factor of K in preconditioners, each of which is multiplied by columns
+# of a factor of L.
 _COLUMNS = 100
 
 
 class OneTaskPerRow:
-    """What of a kernel matrix and the task of each row serves every L.
+    """A kernel matrix and the task of each row, and what is the same for every L.
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ class Coupled(JointOperator):
     def low_rank(self, rank: int) -> NystroemFactor:
         """Return R with R R' close to this matrix, of at most so many columns.
 
-        Each is a column of a factor of K times one of a factor of L at the task of the
-        row: the longest of all these.
+        Each is a column of a factor of K, multiplied in each row by the entry of the
+        row's task in a column of a factor of L. The longest of all these are kept.
         """
         xp = namespace(self._matrix)
         columns = self._rows.factor

@@ -20,9 +20,9 @@ from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, DenseByTask
 from okl.operators.counting import count_product
 
-# Of a product with so few columns, the time is that of reading the matrix, in blocks
-# that fit into a cache. OpenBLAS multiplies blocks without copying them up to a million
-# multiplications.
+# Columns of a product that takes no longer than reading the matrix, and rows of the
+# blocks in which it is read, which fit into a cache. OpenBLAS does not copy blocks for
+# products of up to a million multiplications.
 _FEW, _BLOCK = 15, 256
 # Rounding errors of an entry, in machine epsilons of the largest.
 _ROUNDING = 4.0
@@ -213,10 +213,10 @@ def _check_matrix(matrix: Array, xp: Any) -> None:
 def _product(matrix: Array, right: Array) -> Array:
     """Return a symmetric matrix times another.
 
-    What takes the time of a product with few columns is to read the matrix. The entries
-    on and above the diagonal are enough: a block of them is used as it is, and while it
-    is in the cache once more for its mirror image. Up to twice as many columns go in
-    two groups, for BLAS copies the block where a product is larger.
+    A product with few columns takes as long as reading the matrix. To read the entries
+    on and above the diagonal is enough: a block of them is used as it is and, while it
+    is in the cache, transposed for its mirror image. Up to twice as many columns are
+    multiplied in two groups, as BLAS copies the block where a product is larger.
     """
     n = matrix.shape[0]
     if right.shape[1] == 1 and is_numpy(matrix):

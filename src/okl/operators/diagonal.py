@@ -14,7 +14,7 @@ from okl.operators.dense import Dense
 class DiagonalOperator(KernelOperator):
     """K = diag(d): a product costs one multiplication an entry, as does a solve.
 
-    Centred it is not diagonal any more, and is formed, as for blocks of it.
+    Centring makes it a stored matrix, as it is diagonal no more; so do blocks of it.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class DiagonalOperator(KernelOperator):
         return right / (self._entries + shift)[:, None]
 
     def centered(self, weights: Array | None = None) -> tuple[Dense, Array]:
-        """Return H K H and the means of the rows of K."""
+        """Return HKH' and the means of the rows of K."""
         return self._formed().centered(weights)
 
     def scaled(self, roots: Array) -> DiagonalOperator:
@@ -86,7 +86,7 @@ class DiagonalOperator(KernelOperator):
 
 @dataclass(frozen=True)
 class _Axes:
-    """Coordinate axes as eigenvectors (n, k), not formed: they number rows.
+    """Coordinate axes as eigenvectors (n, k), not formed but kept as row numbers.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class _Axes:
         return _Picked(self.order[self.shape[0] - self.rank :])
 
     def __matmul__(self, right: Array) -> Array:
-        """Return rows (n, p), zero where no eigenvector is, of coordinates (k, p)."""
+        """Return the rows (n, p) with these coordinates (k, p), zero off the axes."""
         xp = namespace(right)
         others = (self.shape[0] - self.rank, right.shape[1])
         rows = xp.concat([xp.zeros(others, dtype=right.dtype), right], axis=0)

@@ -67,7 +67,7 @@ class Features(KernelOperator):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
-        """The thin singular value decomposition, with twice the digits of K's."""
+        """The thin SVD of Phi, which has twice the digits of a decomposition of K."""
         svd = namespace(self.features).linalg.svd
         left, values, right = svd(self.features, full_matrices=False)
         return left, values, right
@@ -140,7 +140,7 @@ class _Cross:
     def function(self, operator: Features, weights: Array) -> Array:
         """Return the function of weights of an operator's features at these rows.
 
-        The operator was made of the one that this is of.
+        The operator was made, by centring or of some rows, of the one that this is of.
         """
         product, means = self.rows @ weights, operator.means
         return product if means is None else product - means @ weights

@@ -1,14 +1,14 @@
-r"""The kernel of all entries of the dual variables together.
+r"""The map from dual variables to predictions: the kernel of all their entries.
 
 With L given, the predictions of a model are a linear function of its dual variables C,
 
 .. math:: F = J\, C = K C L,
 
-and that is all that a solver of f needs to know of K and L. How a product stays cheap,
-which outputs are coupled, and what a few columns of K say of J, is said here once for
-each kind of J: `Kronecker` for dual variables that are a matrix (whose K may be another
-one for each output, `okl.operators.SeparableSum`), and `okl.operators.Coupled` for data
-in long form, where each row is one entry.
+and a solver of f needs to know nothing of K and L but J. Each kind of J knows how a
+product stays cheap, which outputs are coupled, and how few columns of K approximate it:
+`Kronecker` for dual variables that are a matrix (each output may have a K of its own,
+`okl.operators.SeparableSum`), and `okl.operators.Coupled` for data in long form, where
+each row is one entry.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class JointOperator(ABC):
     Attributes
     ----------
     output_kernel : OutputKernel
-        L, as far as `low_rank` leaves it out.
+        The L that the factor from `low_rank` has still to be multiplied by.
     shared : bool
         Whether all outputs have the same columns in `low_rank`.
     features : array (n_samples, n_features) or None
@@ -77,8 +77,8 @@ class JointOperator(ABC):
         ----------
         rows : array of int (k,)
         outputs : array of int (k,), or int
-            The column of each, or of all of them; where columns are not coupled it is
-            one.
+            The column of each entry, or of all; where columns are not coupled all
+            entries must be of one column.
         """
 
     @abstractmethod
@@ -93,12 +93,12 @@ class JointOperator(ABC):
         return None
 
     def spectrum(self) -> JointSpectrum:
-        """Return the eigendecomposition, where it is that of K beside that of L.
+        """Return the eigendecomposition, where those of K and of L give it.
 
         Raises
         ------
         TypeError
-            Where it is not: outputs have kernels of their own, or rows one output.
+            Where they do not: outputs have kernels of their own, or rows one output.
         """
         raise TypeError("The eigenvectors of this operator are not those of K and L.")
 

@@ -14,7 +14,7 @@ from okl.output_kernels import SpectralKernel
 class JointSpectrum:
     """J = W diag(s) W', W = U (x) V for K = U diag(d) U' and L = V diag(l) V'.
 
-    Neither W nor s is formed but as an array (k, q) of the eigenvalues d_i l_j.
+    W is never formed, and s is kept as the array (k, q) of the products d_i l_j.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ class JointSum(JointOperator):
         )
 
     def low_rank(self, rank: int) -> NystroemFactor:
-        """Return a factor R_q of each K_q, none of no columns."""
+        """Return a factor R_q of each K_q, or none at all for a rank of zero."""
         if rank == 0:
             return NystroemFactor(())
         return NystroemFactor(

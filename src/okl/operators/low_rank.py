@@ -1,8 +1,8 @@
-"""What a few columns of a kernel matrix say about the whole: K ~ R R'.
+"""A kernel matrix approximated from a few columns, for preconditioners: K ~ R R'.
 
-By the Nystroem method: drawn at random, columns are better preconditioners than those
-of a pivoted Cholesky factorisation, which looks for what is unlike all the rest. Each
-output may have a matrix of its own, R_j R_j' with R_j a multiple of one of a few
+This is the Nystroem method. Columns drawn at random make better preconditioners than
+those of a pivoted Cholesky factorisation, which looks for rows unlike all the rest.
+Each output may have a matrix of its own, R_j R_j' with R_j a multiple of one of a few
 factors.
 """
 
@@ -86,9 +86,9 @@ class NystroemFactor(NamedTuple):
 def nystroem(columns: Callable[[Array], Array], n_samples: int, rank: int) -> Array:
     """Return R (n_samples, at most rank) with K ~ R R', the longest columns first.
 
-    From some columns of K by the rows drawn, of which only the leading directions are
-    kept: the small matrices of a preconditioner cost the square and the cube of the
-    rank, the columns next to nothing.
+    More columns of K than R has are drawn, and the leading directions of their
+    approximation are kept: columns cost next to nothing, but the small matrices of a
+    preconditioner cost the square and the cube of the rank.
 
     Parameters
     ----------

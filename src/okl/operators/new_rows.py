@@ -63,7 +63,7 @@ def multiply_rows(
 def multiply_own(
     kernel: Kernel | str, X: Any, training: Any, theta: LongCoefficients, tasks: Tasks
 ) -> np.ndarray:
-    """Return of k(X, training) times Theta for each row its own task only, (len(X), 1).
+    """Return k(X, training) times Theta, in each row for its own task, (len(X), 1).
 
     That costs what a single output does, however many tasks there are.
 
@@ -79,7 +79,7 @@ def multiply_own(
     tasks : Tasks
         The task of each new row.
     """
-    # of L, the rows of the tasks that are asked for
+    # only the rows of L for the tasks that are asked for
     distinct, codes = np.unique(tasks.codes, return_inverse=True)
     between = theta.output_kernel.rows(distinct)
     result = np.empty((X.shape[0], 1))

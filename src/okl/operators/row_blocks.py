@@ -25,7 +25,7 @@ _FLOAT = 8  # bytes
 # The part of the budget that a block takes; evaluating it takes as much again.
 _PART = 8
 # To evaluate an entry costs as much as some hundred multiplications in a product of
-# large matrices; the columns of a product share it, say ten.
+# large matrices; the columns of a product, say ten, share that cost.
 _EVALUATION = 20.0
 # Bytes beyond which a block gains nothing.
 _LARGEST = 2**27

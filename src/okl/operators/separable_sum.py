@@ -102,7 +102,7 @@ class SeparableSum(Operator):
     def solve(self, right: Array, shift: float) -> Array:
         """Solve for each output; equal scales share a factorisation.
 
-        Where a factorisation does not serve, a decomposition does.
+        Where a factorisation fails, or the matrix was clipped, it is decomposed.
         """
         xp = namespace(right)
 
@@ -191,7 +191,7 @@ def _with(total: SeparableSum, operators: list[Any]) -> SeparableSum:
 
 
 def _places(terms: tuple[Term, ...]) -> Any:
-    """Return where each output stands if those of the terms are put side by side."""
+    """Return the column of each output where those of the terms stand side by side."""
     return np.argsort(np.concatenate([term.outputs for term in terms]))
 
 
@@ -208,7 +208,7 @@ def _padded(factor: Array, width: int) -> Array:
 
 
 def _solve(operator: KernelOperator, right: Array, shift: float) -> Array:
-    """Solve with one matrix, singular or clipped as it may be.
+    """Solve with one matrix, which may be singular, or clipped.
 
     Coefficients outside the range of a clipped matrix would change the predictions of
     new rows, and are left out.

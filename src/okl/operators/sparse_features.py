@@ -49,8 +49,8 @@ class SparseFeatures(KernelOperator):
     workspace : float, default=infinity
         See `Operator`.
     kept : array of int, optional
-        The numbers of the features among those of the operator that this was made of,
-        by centring or of some of its rows; None where they are the same.
+        Which features this has of the operator that it was made of, by centring or of
+        some of its rows; None for all.
     """
 
     def __init__(
@@ -96,7 +96,8 @@ class SparseFeatures(KernelOperator):
     def by_task(self, tasks: Tasks, block: tuple[Any, Any] | None = None) -> ByTask:
         """Return what multiplies matrices with one entry a row, in feature space.
 
-        With many features what belongs to a task is smaller as its values at the rows.
+        With more features than rows, functions are kept as their values at the rows,
+        which are fewer.
         """
         if _is_wide(self._rows):
             return super().by_task(tasks, block)
@@ -169,7 +170,7 @@ class _Cross:
     def function(self, operator: SparseFeatures, weights: np.ndarray) -> np.ndarray:
         """Return the function of weights of an operator's features at these rows.
 
-        The operator was made of the one that this is of.
+        The operator was made, by centring or of some rows, of the one that this is of.
         """
         if operator.kept is None:
             return self.rows.forward(weights)

@@ -18,7 +18,7 @@ class RowOperator(DiagonalOperator):
     """The identity, as the kernel matrix of the term of a row.
 
     With a free intercept dual variables sum to zero, and on these H I H is the identity
-    as well: to centre it changes nothing, and a product stays one multiplication.
+    as well: so it is not centred, and a product stays one multiplication an entry.
     """
 
     def centered(  # type: ignore[override]
@@ -39,7 +39,7 @@ class RowOperator(DiagonalOperator):
         return xp.astype(same, self._entries.dtype) * self._entries[rows][:, None]
 
     def low_rank(self, rank: int) -> NystroemFactor:
-        """Return no columns: none is worth more than others."""
+        """Return no columns, as none approximates the identity better than others."""
         xp = namespace(self._entries)
         none = xp.zeros((self.n_samples, 0), dtype=self._entries.dtype)
         return NystroemFactor((none,))
