@@ -1,18 +1,18 @@
-"""What is certified are the predictions of the model, as `predict` evaluates them.
+"""A check that what was certified are the scores of `predict`, in spite of rounding.
 
 Solvers certify the scores that their own products give. These are taken with a centred
-kernel matrix, in a few outputs, along eigenvectors; `predict` takes others, and where
-kernel values are large, or all alike, the digits of one are not those of the other.
+kernel matrix, in a few outputs, along eigenvectors; `predict` multiplies in another
+way, and where kernel values are large, or all alike, rounding makes the scores differ.
 Hence a model is compared with its solution in a few rows. Where they differ by more
 than the tolerance allows, all scores of `predict` are evaluated and certified instead.
 
-With the term of a `Row`, what is certified is more than `predict` gives: on training
-rows the model has the row's own term besides, which no new row has. The comparison is
-then of the sum of both, and checks that the other terms are those of `predict`.
+With the term of a `Row`, the certified scores are more than `predict` gives: each
+training row has a term of its own, which no new row has. That term is added to the
+scores of `predict` before they are compared, which so checks the other terms.
 
-There is one remedy. A kernel with features has, with the squared loss and L given, a
-closed form for their coefficients, which keep the digits that a product of features and
-rounded dual coefficients loses.
+There is one remedy. For a kernel with features, the squared loss and L given, the
+weights of the features have a closed form, which keeps the digits that a product of
+features and rounded dual coefficients loses.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from okl.solvers import Solution
 _ROWS, _PART = 32, 0.1
 # Of more scores than this fewer rows are looked at, down to so many.
 _SCORES, _FEWEST = 10**6, 8
-# The size of what rounding of entries does is an estimate. Where all scores of
-# `predict` were certified, which show a part of it, that has to be so much above the
-# tolerance.
+# What rounding of the entries of K does is only estimated. Where all scores of
+# `predict` were certified, which show a part of it, a proof is withdrawn only if the
+# estimate is so many times the tolerance.
 _EVALUATED = 10.0
-# A model without a proof is not worse for a relative difference below this.
+# A relative rise of the objective below this does not count in a model without a proof.
 _NOTICED = 1e-8
 
 
@@ -144,7 +144,7 @@ class Agreement:
         )
         difference = found - known
         share = problem.operator.n_samples / len(rows)
-        # of the loss, which is convex; and of the norm of the dual point
+        # the change of the loss, which is convex, then of the norm of the dual point
         seen = share * np.sum(np.abs(difference) * steepest)
         second_derivative = np.mean(problem.operator.diagonal())
         second_derivative *= solution.output_kernel.largest_eigenvalue
@@ -157,10 +157,10 @@ class Agreement:
         return Rounding(float(seen) / scale, unseen / scale)
 
     def _change_by_error(self, slopes: np.ndarray, rows: np.ndarray) -> float:
-        """Return what errors E of K make of alpha tr(L C'EC) / 2, from rows of alpha C.
+        """Return alpha tr(L C'EC) / 2 for errors E of K, from some rows of alpha C.
 
-        They are of the size of the machine epsilon. An L that is zero may be so because
-        the matrix has no digits left: then of C'EC / 2, relative to the objective.
+        Errors are of the size of the machine epsilon. L may be zero only because the
+        matrix has no digits left: then the result is C'EC / 2 times the objective.
         """
         problem, kernel = self.formulation.problem, self.solution.output_kernel
         if kernel.rank == 0:
@@ -193,8 +193,8 @@ class Agreement:
     def mended(self, training: Training) -> tuple[Agreement, ScoreFunction] | None:
         """Return the best function for the L found, where that has a closed form.
 
-        It has coefficients of features; beside it is the solution, if that has failed
-        with the dual variables of its residuals. None for other kernels and losses.
+        It has coefficients of features. With it comes the solution; if that has failed,
+        with the dual variables of the new residuals. None for other kernels and losses.
         """
         formulation, solution = self.formulation, self.solution
         problem, kernel = formulation.problem, solution.output_kernel

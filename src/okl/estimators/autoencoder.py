@@ -130,7 +130,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
     True
     """
 
-    loss: str | Loss = "squared"  # of regressors a parameter
+    loss: str | Loss = "squared"  # which is a parameter of regressors
     _task = "regression"
 
     def __init__(
@@ -194,7 +194,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Singl
         if isinstance(self.kernel, list | tuple):  # there is one structure
             text = f"KernelAutoencoder takes one kernel, got {self.kernel!r}. "
             raise TypeError(f"{text}Add them, as in Gaussian() + Linear().")
-        check_alpha(self.alpha)  # axes of features that count alike
+        check_alpha(self.alpha)  # one number: features count alike
         loss = self._checked_loss()
         n_components = check_count(self.n_components, "n_components")
         if is_precomputed(self.kernel):

@@ -36,7 +36,7 @@ from okl.solvers import Solution
 from okl.structures import Structure
 from okl.structures.scaled import unscaled
 
-# From the code that warns to the user's: over `_fit`, `fit` and what is around it, for
+# Calls from the code that warns up to the user's: `_fit`, `fit` and its decorators, for
 # scikit-learn's callbacks, for fits that fail and for the arguments.
 FIT_DEPTH = 6
 
@@ -62,7 +62,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     fit_intercept: Any
     alpha: Any
     alpha_: Any
-    # what kernels have added in the place of free intercepts; None where these are free
+    # the constant that kernels have in place of free intercepts; None if these are free
     _constant: float | None = None
     _task: ClassVar[str]  # what the loss must be for
 
@@ -99,15 +99,15 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     def _free_intercept(self) -> bool:
         """Whether an intercept is fitted; known after `_enter`.
 
-        Not where a class has no rows, and would have one of minus infinity.
+        There is none where a class has no rows: its intercept would be minus infinity.
         """
         return self._asks_for_free_intercept and not getattr(self, "_lacks_rows", False)
 
     @property
     def _asks_for_free_intercept(self) -> bool:
-        """Whether an intercept is fitted where it is finite, not a part of the kernel.
+        """Whether an intercept is to be fitted that is not a part of the kernel.
 
-        It is what ``fit_intercept`` is of an estimator with the kernel of this one.
+        This is the ``fit_intercept`` of an estimator given the kernel of this one.
         """
         return bool(self.fit_intercept) and self._constant is None
 
@@ -196,7 +196,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     def _scores(self, X: Any, task: Any = None) -> np.ndarray:
         """Return K(X, X_fit) Theta + b, of the dimension of the targets.
 
-        With the ids of tasks, only the score of each row's own, (n_samples,).
+        With the ids of tasks, each row's score for its own task only, (n_samples,).
         """
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.calls import checks_its_arguments
 
-# What is known of a fitted estimator, under the same names.
+# Fitted attributes that a search takes over from its best estimator.
 _SHARED = ("classes_", "feature_names_in_", "n_features_in_", "output_names_")
 
 
@@ -47,7 +47,7 @@ class ByBestEstimator(MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _adopt(self, fitted: Any) -> None:
-        """Set ``best_estimator_``, and what is known of it under the same names."""
+        """Set ``best_estimator_``, and take over some of its attributes."""
         self.best_estimator_ = fitted
         for name in _SHARED:
             self.__dict__.pop(name, None)

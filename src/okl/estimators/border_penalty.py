@@ -1,11 +1,13 @@
 r"""What the border of an extended output kernel costs, and its conjugate.
 
-With R(L) = mu tr(L) / 2 + nu ||L||^2 / 2, a border (L b, v), v = b'L b + s, costs
+A new output gives L a further row and column, its border. With R(L) = mu tr(L) / 2 +
+nu ||L||^2 / 2, a border (L b, v), v = b'L b + s, costs
 
 .. math:: R(L_+) - R(L) = \nu \|L b\|^2 + \tfrac\mu2 v + \tfrac\nu2 v^2.
 
-The bound below the problem of a new output takes, for dual variables c with the forces
-g = F'c on the functions kept, any t >= c'Kc / 2 (`okl.solvers.predictor.added_output`).
+The lower bound of the problem of a new output holds, for dual variables c with the
+forces g = F'c on the functions kept, with any t >= c'Kc / 2, t being the slope of the
+cost in v (`okl.solvers.predictor.added_output`).
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ class BorderPenalty(NamedTuple):
     def bound(
         self, linear: float, squares: float, forces: np.ndarray, within: float, t: float
     ) -> float:
-        """Return the bound of c, divided by alpha, scaled where it is infinite.
+        """Return the lower bound at c, divided by alpha; c is scaled where it must be.
 
         Parameters
         ----------
@@ -64,7 +66,7 @@ class BorderPenalty(NamedTuple):
         within : float
             c'Kc.
         t : float
-            About the best; moved where c asks for it.
+            A value near the best; c'Kc / 2 takes its place if that is larger.
         """
         within, scale = within if self.own_part else 0.0, 1.0
         if self.nu > 0:

@@ -1,7 +1,8 @@
-"""Arguments that a method does not take, or that say nothing without others.
+"""Checks of arguments that a method does not take, or that need others to matter.
 
-Those it does not take are refused in the name of the estimator's class: Python names
-the class where a method was written, which a user has not heard of.
+An argument that a method does not take is refused in the name of the estimator's class:
+Python's own error names the base class where the method was written, which a user has
+not heard of.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def spread_asked(include_noise: Any, **flags: Any) -> bool:
     Raises
     ------
     ValueError
-        For what is no flag, several of them, and noise that would count for nothing.
+        For what is no flag, for several flags, and for noise without any of them.
     """
     for name, flag in {**flags, "include_noise": include_noise}.items():
         check_flag(flag, name)

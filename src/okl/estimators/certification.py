@@ -53,11 +53,11 @@ def certify_model(
 
     The kernel is evaluated on the training rows, targets are coded as the loss wants
     them, and the loss is that of the scores that `predict` evaluates on these rows. The
-    bound below needs no solver. So it tells of any model, however it was found, loaded
-    or changed, how far it is from the optimum of its own objective. Nothing is
-    decomposed but one kernel matrix, to see that it is positive semi-definite; in
-    long form the target matrix is formed. Parameters that were set after the fit, an
-    ``alpha`` for the next one, have no say.
+    lower bound needs no solver. The result therefore says of any model, however it was
+    found, loaded or changed, how far it is from the optimum of its own objective.
+    Nothing is decomposed but one kernel matrix, to see that it is positive
+    semi-definite; in long form the target matrix is formed. Parameters that were set
+    after the fit, such as an ``alpha`` for the next one, are ignored.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def certify_model(
     check_is_fitted(model)
     model = model._as_fitted()
     loss = model.loss_
-    # checks set attributes, those of a copy
+    # the checks set attributes: let these be of a copy
     seen = copy(model)
     X, checked, targets = seen._enter(X, y, loss, sample_weight, task)
     del checked  # may be a copy of y, which nothing needs
@@ -175,7 +175,7 @@ def _of_several(
 
 
 def _products(units: Units) -> np.ndarray:
-    """Return those of the units of all pairs of outputs."""
+    """Return the products of the scales of all pairs of outputs."""
     what, remedy = "y has a standard deviation up to", "Rescale the targets."
     check_magnitude(units.scale, what, remedy, largest_size=LARGEST_WITH_SQUARE)
     return np.outer(units.scale, units.scale)
@@ -191,7 +191,7 @@ def _entries(several: bool, operator: Any, tasks: Tasks | None) -> EntryMatrix:
 def _operator(model: OutputKernelModel, X: Any) -> Any:
     """Return what multiplies by the kernel matrix of rows, centred with an intercept.
 
-    Operators, which solvers work with, do it in other ways.
+    It is not made of the operators that solvers work with, to be independent of them.
     """
     kernel, free = model.kernel_, model._free_intercept
     if isinstance(kernel, PerOutput):

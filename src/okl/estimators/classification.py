@@ -31,7 +31,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
 
     _task = "classification"
     _coder: LabelCoder
-    # of labels and tasks whose rows are all of one side, NaN of others
+    # those of labels and tasks whose rows are all on one side, NaN for the others
     _log_odds: np.ndarray | None = None
     class_weight: Any
     temperature: Any
@@ -93,7 +93,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             one_dimensional=one,
             units=Units.as_given(observed.n_outputs),
             row_weights=of_rows(weights),
-            # labels have weights of their own in a score, classes one a row
+            # in a score each label has a weight of its own, of classes each row has one
             score_weights=given if entries else of_rows(combined(given)),
             class_weights=of_rows(of_classes),
             candidates=candidates,
@@ -147,11 +147,11 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         task : array (n_samples,), optional
             As in `decision_function`.
         level : int, optional
-            Where the structure has a tree of the classes, ``class_tree``: those of the
-            nodes ``class_tree.nodes(level)`` instead, 1 for the children of the root.
-            They are the sums over the classes below each node.
+            Where the structure has a tree of the classes, ``class_tree``: return those
+            of the nodes ``class_tree.nodes(level)`` instead, 1 for the children of the
+            root. They are the sums over the classes below each node.
         nodes : array (n,), optional
-            Those of the nodes with these names.
+            Return those of the nodes with these names instead.
 
         Returns
         -------
@@ -159,8 +159,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             In the order of ``classes_``; for label indicators the probability that
             each label is present, for all tasks that of ``classes_[1]``. With ``level``
             or ``nodes`` a column for each node. A label, or task, whose rows were all
-            of one side in the fit has an infinite intercept: in the place of its score
-            are the log odds with half a row of each side added.
+            on one side in the fit has an infinite intercept: its score is replaced by
+            the log odds with half a row added on each side.
 
         Raises
         ------

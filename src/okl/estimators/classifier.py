@@ -45,11 +45,11 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     temperature : float or array (n_labels,), default=1.0
         What scores are divided by before the softmax, or the logistic function, makes
         probabilities of them, > 0; label indicators may have one for each label.
-        Nothing else depends on it but decisions by costs (`predict`, `predict_node`).
-        What `OutputKernelClassifierCV` chooses is its ``temperature_``.
+        Besides probabilities only decisions by costs (`predict`, `predict_node`) depend
+        on it. `OutputKernelClassifierCV` chooses one, its ``temperature_``.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised. Where a class of a tree has
-        no rows there is none, with a warning: the likelihood would make it impossible.
+        no rows there is none, with a warning: it would make that class impossible.
     solver : str or Solver, default="auto"
         See `okl.solvers`.
     tol : float, default=1e-6
@@ -77,9 +77,9 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
         Only for ``loss="hinge"``, which has no gradient at its kink: alpha C, a
         support vector where it is not zero; in long form (n_samples,). `okl.certify`
         takes it as ``dual_point``. ``dual_coef_`` is ``dual_point_ @ output_kernel_ /
-        alpha`` (of several alphas the geometric mean), zeros included; only with a
-        learned L, where ``tol`` is near to rounding or the rank is bounded, it may be a
-        model without zeros nearer to the optimum.
+        alpha`` (of several alphas the geometric mean), zeros included. Only with a
+        learned L, where ``tol`` is near to rounding or the rank is bounded, it may be
+        that of a model without zeros instead, which is nearer to the optimum.
     completion_ : Completion
         Only where labels of the fit are inner nodes of the structure's tree: the rounds
         of expectation-maximisation, with ``objectives``, the observed penalised
@@ -97,11 +97,11 @@ class OutputKernelClassifier(ClassificationMixin, SingleFit):
     its square root: with L given and no intercept a score of output j is within
     ``sqrt(2 * certificate_.gap * k(x, x) * L_jj / alpha)`` of the optimal one. The
     squared loss is mostly solved to rounding. With the other losses two fits to one
-    problem that take other steps, such as with weights and with the rows repeated,
-    agree so far only: to three or four digits with the default, to the seven that
-    scikit-learn's checks of ``sample_weight`` compare with ``tol=1e-16``. That takes
-    half as many iterations again where L is known; where it is learned it can take many
-    more, and end with a warning.
+    problem by different steps, such as one with weights and one with rows repeated,
+    agree no further than that: to three or four digits with the default ``tol``, and
+    with ``tol=1e-16`` to the seven that scikit-learn's checks of ``sample_weight``
+    compare. That takes half as many iterations again where L is known; where it is
+    learned it can take many more, and end with a warning.
 
     With ``structure=okl.structures.Tree(class_tree)`` and ``loss="softmax"`` a label
     may be an inner node: the class is known to be below it. Its loss is minus the log

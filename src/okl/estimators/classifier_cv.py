@@ -105,18 +105,18 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     ``class_weight`` rows are weighted. Rows are left out one by one in closed form for
     the squared loss only. Fits of other losses to folds end at the relative gap
     ``100 * tol`` (5e-3 at most, unless ``tol`` is larger), as scores need fewer digits;
-    the model that is returned at ``tol``. With these losses, of several kernels, the
-    first stage takes a fit for each of at most 9 alphas, each fold and each kernel.
+    the fit of the returned model ends at ``tol``. With these losses and several kernels
+    the first stage fits at most 9 alphas for each fold and each kernel.
 
-    The default, ``kernel="auto"``, learns the weights of a linear and of a Matern
-    kernel with nu 5/2, and one width, on standardised columns, and those of a linear
-    and of a Laplacian kernel. A width for each column takes the place of the one where
-    it raises the log likelihood of held-out rows by a quarter for each column but the
-    first, by 17.5 with 71 and more. The kernel is the mean of
-    the two sums, or one of them that is clearly better, by 3. What is learned maximises
-    that log likelihood, of five stratified folds: that of the loss where it has
-    probabilities, else of the softmax for one of several classes, and of the logistic
-    loss otherwise. Classes of a single row have no say in it.
+    The default, ``kernel="auto"``, learns two sums of kernels on standardised columns,
+    a linear and a Matern kernel with nu 5/2, and a linear and a Laplacian kernel: in
+    each two weights and one width. A width for each column replaces the one where that
+    raises the log likelihood of held-out rows by a quarter for each column but the
+    first, by 17.5 with 71 and more. The kernel is the mean of the two sums, or one of
+    them that is clearly better, by 3. What is learned maximises that log likelihood
+    over five stratified folds: that of the loss where it has probabilities, else of the
+    softmax for one of several classes, and of the logistic loss otherwise. Classes of a
+    single row do not count in it.
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         As in `OutputKernelRegressorCV`.
     alphas : int or sequence of float, default=13
         As there. Most losses of classes take a fit for each of them and each fold.
-        With one class a row, scored by the log likelihood, and a number of alphas, the
-        one chosen is their mean, as logarithms, weighted by the likelihoods of held-out
-        rows, where that is above the likeliest: few rows say little of which is best.
+        With one class a row, the log likelihood as score and a number of alphas, the
+        one chosen is their geometric mean, weighted by the likelihoods of held-out
+        rows, if that is above the likeliest: few rows say little of which is best.
     eps : float or None, default=None
         The smallest alpha relative to the largest. None is 1e-5 for a kernel that is
-        given; for one that is learned a thousandth of what it was learned with, below
-        which there is little to find and fits take longest, and a tenth without a
-        temperature to choose.
+        given; for one that is learned a thousandth of the alpha that it was learned
+        with, below which there is little to find and fits take longest (a tenth if no
+        temperature is chosen).
     alpha_per_output : bool or "auto", default=False
         Whether each label, task or class has an alpha of its own, as in
         `OutputKernelRegressorCV`; not with a loss of all classes together, the softmax.
@@ -150,8 +150,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         relations between classes that are all observed hardly help and take several
         times as long, and ``"frobenius"`` for label indicators and with ``task``. Where
         no kernel for tasks is named (and rows are not sparse) it is `Mean` with gamma
-        1, 10 and 100, and ``"frobenius"``, and these draw intercepts together as well,
-        which few rows tell badly: ``kernel_`` has a constant, ``intercept_`` is zero.
+        1, 10 and 100, and ``"frobenius"``. These draw intercepts together too, as few
+        rows determine them badly: ``kernel_`` has a constant, ``intercept_`` is zero.
     scoring : str or callable, default=None
         As there; None for the score said above. Others have no ``class_weight``.
     loss : str or Loss, default=None
@@ -160,9 +160,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         it is the same model with one output for two.
     fit_intercept : bool or "shared", default=True
         As in `OutputKernelClassifier`. With ``task`` an intercept is free, unless it is
-        a part of the kernel, for the structure to draw together: as it is by default
-        (see ``structures``), and with ``"shared"`` for structures that are named, where
-        no kernel is.
+        a part of the kernel, so that the structure draws intercepts together. It is
+        that by default (see ``structures``), and with ``"shared"`` where structures are
+        named but no kernel is.
     class_weight, tol, max_iter, max_memory
         As there.
 
@@ -180,8 +180,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         The loss of the fit.
     temperature_ : float or array (n_labels,)
         What scores are divided by for `predict_proba`, with a loss that has it; one for
-        each label where indicators have an alpha chosen at such, 1 for labels whose
-        rows are all of one side.
+        each label of indicators whose alpha was chosen at such, 1 for labels whose rows
+        are all on one side.
     classes_, dual_coef_, intercept_, output_kernel_, certificate_, ...
         Those of `OutputKernelClassifier` refitted on all rows.
 

@@ -32,8 +32,8 @@ def warn_of_column_scales(
 ) -> None:
     """Warn if columns that share the width of a kernel differ too much in scale.
 
-    Columns that are constant do not count, nor do sparse rows, of which the scale of a
-    column is how often it is there.
+    Constant columns do not count, nor do sparse rows, where the scale of a column is a
+    matter of how often it is not zero.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def warn_of_column_scales(
     X : array or sparse matrix (n_samples, n_features)
         Training rows.
     weights : array (n_samples,) or None
-        Of the rows: one of weight zero is not there.
+        Of the rows: one of weight zero is ignored.
     depth : int
         How many calls up the caller is at whom the warning points.
     """

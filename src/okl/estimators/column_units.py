@@ -1,9 +1,9 @@
-"""Columns of a table in units in which its rows are about normal, and back.
+"""Transformations of the columns of a table, after which rows are about normal.
 
-Standardised columns are filled in with means, which have the least squared error; a
-power transformation takes skew away, and fills in medians. Which of them suits a column
-its own entries tell: each is predicted from the others of its row, in both units, and
-the errors are compared in those of the table.
+An entry of a standardised column is filled in with its mean, which has the least
+squared error; a power transformation removes skew, and fills in the median. The entries
+of a column themselves show which suits it: each is predicted from the others of its
+row, after both transformations, and the errors are compared in the units of the table.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class ColumnUnits:
     Attributes
     ----------
     plain : transformer
-        To standardised columns, or none.
+        Standardises columns, or leaves them as they are.
     power : PowerTransformer
         Of columns divided by ``sizes``; not fitted where it is not asked for.
     sizes : array (n_columns,)
-        The median sizes of entries that are not zero: powers of x + 1 are taken, and
-        one is to be the same in any unit.
+        The median sizes of entries that are not zero. Columns are divided by them, as
+        powers of x + 1 depend on the unit of x.
     by_power : array of bool (n_columns,)
         Which columns it transforms.
     lowest, highest : array (n_columns,)
@@ -60,7 +60,7 @@ class ColumnUnits:
 
     @classmethod
     def of(cls, table: np.ndarray, way: str | None) -> ColumnUnits:
-        """Find them for a table, NaN where an entry is missing, in one of `WAYS`."""
+        """Fit them to a table, NaN where an entry is missing, in one of `WAYS`."""
         plain = FunctionTransformer() if way is None else StandardScaler()
         power = PowerTransformer()
         for transformer in (plain, power):  # arrays, whatever scikit-learn is set to
@@ -100,13 +100,13 @@ class ColumnUnits:
             warnings.simplefilter("ignore")  # of NaN beyond the pole
             inside = self.power.inverse_transform(np.clip(values, low, high))
         inside = inside * self.sizes
-        # where the pole is nearer still, the extreme that was observed
+        # where the pole is nearer still, take the extreme that was observed
         extremes = np.where(values > 0, self.largest, self.smallest)
         inside = np.where(np.isfinite(inside), inside, extremes)
         return np.where(self.by_power, inside, table)
 
     def _errors(self, table: np.ndarray) -> np.ndarray:
-        """Return the squared error of each column as the others of a row have it."""
+        """Return the squared error of each column, predicted from those of its row."""
         values = self.transform(table)
         expected = RowDistribution.of(values).from_others(values)
         return np.nanmean((self.inverse_transform(expected) - table) ** 2, axis=0)

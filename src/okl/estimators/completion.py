@@ -1,19 +1,19 @@
-"""Fits to tables of which targets are missing, filled in and fitted again.
+"""Missing targets filled in by a fit, which is then repeated on the whole table.
 
-Of independent outputs f_j with the kernel K, and noise alpha, both with the covariance
-B between outputs, complete targets have the same posterior mean whatever B is. Missing
-targets have the mean given all that were observed, in their row and in others, which is
-one linear system (`okl.posterior.missing_targets`); a fit to the table filled in so has
-the mean of the whole process. What takes rounds is B alone: it is measured anew each
-time, on what was observed. Outputs that L relates are left at the first fit: it shares
-what they tell already, and L learned anew from what it has filled in itself goes astray
-where targets are few.
+Let independent outputs have the kernel K and noise alpha, and let B be the covariance
+between outputs, of signal and noise alike. With complete targets the posterior mean
+does not depend on B. Missing targets have a mean given all that were observed, in their
+row and in others, which is one linear system (`okl.posterior.missing_targets`); a fit
+to the table filled in with it has the mean of the whole process. Only B takes several
+rounds: it is measured anew in each, on what was observed. Outputs that L relates keep
+the first fit: L shares already what they tell of each other, and one that is learned
+anew from what it has filled in itself goes astray where targets are few.
 
 Where independent outputs have kernels of their own there is no such system to
-decompose. Each missing target becomes what the others of its row, and the fit to all
-rows, say of it, in turn: Jacobi's method, row by row. It may go past the solution, and
-farther each time, where an output of few rows follows the others closely; where targets
-change by more than the time before they go half as far from there on.
+decompose. Each missing target is set to its mean given the others of its row and the
+fit to all rows, and the fit is repeated: Jacobi's method, row by row. It may overshoot,
+more each time, where an output of few rows follows the others closely; once targets
+change by more than the time before, steps are halved from there on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOLERANCE = 1e-3
 
 
 def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> RegressionMixin:
-    """Return a regressor fitted to targets that were filled in by one fitted to some.
+    """Return a regressor fitted again, to a table with missing targets filled in.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class _Together:
         self._spectrum: Spectrum | None = None
 
     def __call__(self, model: Any, filled: np.ndarray | None) -> np.ndarray:
-        """Return the table filled in as a model measures signal and noise."""
+        """Return the table filled in with signal and noise as a model measured them."""
         process = model._gaussian_process()
         kernel, variances = process.posterior.prior()
         # signal and noise share the correlations of errors (okl.posterior.calibration)
@@ -114,7 +114,7 @@ class _RowByRow:
         self._share, self._last = 1.0, np.inf
 
     def __call__(self, model: Any, filled: np.ndarray | None) -> np.ndarray:
-        """Return the table filled in by a fit to what it was filled in with before."""
+        """Return the table filled in by a model, which was fitted to ``filled``."""
         process = model._gaussian_process()
         found = process.conditioned_training_rows().mean
         if filled is None:

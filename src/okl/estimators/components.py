@@ -2,8 +2,8 @@
 
 An estimator is made of components, a kernel, a structure, a loss and a solver, and a
 component may be given by its name: ``kernel="rbf"``. scikit-learn's nested parameters
-(``kernel__gamma``) are set on objects, and a string is none. Here the name gives way to
-the object that it stands for, with the parameters that are to be set:
+(``kernel__gamma``) can be set on objects only, not on a string. Here the name is
+replaced by the object that it stands for, with the parameters that are to be set:
 ``set_params(kernel__gamma=0.1)`` makes ``kernel="rbf"`` the kernel ``Gaussian(0.1)``.
 Until then the constructor keeps what it was given.
 """
@@ -28,7 +28,7 @@ from okl.structures import STRUCTURES, Structure
 
 
 class _Axis(NamedTuple):
-    """What the components that a parameter takes are."""
+    """Which components a parameter takes."""
 
     kind: type[Component]
     names: Mapping[str, type[Component]]
@@ -79,9 +79,9 @@ class ComponentParameters(ListedParameters):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of components, such as ``kernel__gamma``.
 
-        Of a list of kernels or structures ``kernel__0__gamma`` is one, and
-        ``kernel__0`` the first kernel itself. A component that was given by its name is
-        replaced by its object first.
+        In a list of kernels, or structures, ``kernel__0__gamma`` is a parameter of the
+        first kernel, and ``kernel__0`` that kernel itself. A component that was given
+        by its name is replaced by its object first.
 
         Parameters
         ----------

@@ -2,7 +2,8 @@
 
 Without folds from the user, rows are left out one by one in closed form wherever that
 is exact: the squared loss, complete targets, known output kernels. A learned output
-kernel has seen it and takes folds, the same for all structures (`search`).
+kernel has seen the row that is left out: it takes folds, the same for all structures
+(`okl.estimators.search`).
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ class CrossValidated(OutputKernelModel):
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
     def _keep_temperature(self, trial: Trial) -> None:
-        """Keep that of the probabilities, where there are any."""
+        """Keep the temperature of the probabilities, where there are any."""
 
     def _given_structures(self) -> list[Structure]:
         return given_structures(self.structures, self.kernel)

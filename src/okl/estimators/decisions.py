@@ -25,8 +25,8 @@ from okl.trees.relatives import are_below
 def known_tree(model: Any) -> ClassTree | None:
     """Return the tree of classes that a fitted model knows, None if none.
 
-    Where it chose among structures, that of one that it did not choose is one as well.
-    A tree of labels, or tasks, is none: a row has several of these.
+    Where it chose among structures, the tree of one that was not chosen counts as well.
+    A tree of labels, or tasks, does not: a row has several of these.
     """
     if model._coder.kind == "multilabel" or model._has_tasks:
         return None
@@ -61,10 +61,10 @@ def tree_of(model: Any, what: str) -> ClassTree:
 
 
 def reached(model: Any, labels: Any, predicted: np.ndarray) -> tuple[Any, Any]:
-    """Return labels and predictions such that those are equal which are right.
+    """Return labels and predictions, renamed to be equal where a prediction is right.
 
-    Where a tree knows labels by two names, they are called one way; a prediction below
-    a label that is an inner node is right.
+    Where a tree knows a label by two names, one of them is used; a prediction below a
+    label that is an inner node is right.
     """
     tree = known_tree(model)
     if tree is None:

@@ -1,9 +1,9 @@
-"""Outputs that arrive later: what was learned stays, and is extended.
+"""Outputs that arrive later, added to a fit that itself stays as it is.
 
-A fit has learned functions f of its outputs and how they are related, L. Of a further
-output a few rows are known. Its function is b'f + h, a combination of those learned and
-an own part, and L gets the border that goes with it; nothing else moves. That is the
-convex problem of a fit with all else held (`okl.solvers.predictor.added_output`).
+A fit has learned functions f of its outputs, and L, how they are related. A further
+output is known in a few rows. Its function is b'f + h, a combination of those learned
+and a part of its own, and L gets a border, the row and column of the new output: a fit
+with all else fixed, a convex problem (`okl.solvers.predictor.added_output`).
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class OutputKernelExtension(
         \end{pmatrix} - R(L) \right)
 
     is minimised over b, h, s >= 0 and the intercept a: what the new output adds to the
-    objective of the regressor, which stays as it is. So the extended matrix is positive
-    semi-definite, predictions of the outputs of before do not change in a bit, and the
-    problem is convex and as small as the number of rows of the new output. The rows of
-    before are not needed. Several new outputs are each added to those of before, in any
-    order: their own parts are unrelated, and what relates them is what they have in
-    common with f.
+    objective of the regressor, which stays as it is. The extended matrix is positive
+    semi-definite, predictions of the earlier outputs do not change at all, and the
+    problem is convex, as small as the number of rows of the new output. The rows of the
+    earlier fit are not needed. Several new outputs are each added to the earlier ones
+    alone, so that their order does not matter: they are related by what they have in
+    common with f, while their own parts are unrelated.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class OutputKernelExtension(
     Attributes
     ----------
     coef_ : array (n_outputs, n_kept)
-        b of each new output, in units of the targets: what its function takes of those
-        of the fitted estimator, intercepts apart.
+        b of each new output, in units of the targets: the weights of the functions of
+        the fitted estimator in its function, intercepts apart.
     dual_coef_ : array (n_samples, n_outputs)
         Own parts are ``kernel_(X, X_fit_) @ dual_coef_``, in units of the targets.
     intercept_ : array (n_outputs,)
@@ -205,9 +205,9 @@ class OutputKernelExtension(
             Rows.
         return_std : bool, default=False
             Whether to return the standard deviation of the error of the function, with
-            L extended as it is: that of own part and loadings, which few rows say
-            little of, and that of the functions kept, as the estimator has it; in
-            proportion to the errors in rows of the new output left out.
+            the extended L taken as given. It adds up the errors of own part and
+            loadings, of which few rows say little, and of the functions kept, as the
+            estimator has them, in proportion to errors in rows of the output left out.
         include_noise : bool, default=False
             Whether that is of new targets of weight one.
 

@@ -41,7 +41,7 @@ class NewOutputs(NamedTuple):
     Attributes
     ----------
     mixing : array (n_new, n_kept)
-        What their functions take of those of before.
+        The weights of the functions kept in theirs.
     own_coef : array (n_samples, n_new)
         Coefficients of their own parts, in their rows.
     intercept : array (n_new,)
@@ -124,7 +124,7 @@ def certify_extension(
         if norm > 0:
             norm = norm / variances[j] if variances[j] > 0 else np.inf
         cost = norm / 2 + penalty.value(loadings[j], variances[j])
-        # of the best intercept, so that the dual variables sum to zero
+        # taken at the best intercept, so that the dual variables sum to zero
         mean = np.average(residuals, weights=w) if kept.free_intercept else 0.0
         ahead = residuals - mean
         c = w * ahead / alpha

@@ -3,17 +3,17 @@ r"""How sure the prediction of a new output is.
 With s and the slope t of the penalty given, the function of a new output is kernel
 ridge regression with the kernel s k + f'M f: the mean of a Gaussian process of h and
 loadings b, with noise alpha. Its prediction is w'y for weights w of the rows R of the
-new output. The functions f that it takes for granted are uncertain themselves: as
-long as b is what it is, b'f misses by an error e that has the posterior covariance
-G(x, z) of b'(f + b_0) in the process of the fit that was kept. So the prediction misses
-by
+new output. This takes the functions f for exact, but they are uncertain themselves: for
+fixed b the error of b'f has the posterior covariance G(x, z) of b'(f + b_0), b_0 the
+intercepts, in the process of the fit that was kept. The prediction therefore has the
+error variance
 
 .. math:: v(x) + G(x, x) - 2 w'G(R, x) + w'G(R, R) w,
 
-v the variance of that Gaussian process: exact for b, s and L given.
+where v is the variance of the Gaussian process above: exact for b, s and L given.
 
-How large all of it is, is measured as in other fits: by the residuals of the rows left
-out one by one, with b, s and t held, over what they should be.
+The size of all these variances is measured as in other fits: by the squared residuals
+of rows left out one by one, with b, s and t held, over their expected values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from okl.estimators.new_targets import NewTargets
 from okl.numerics.arrays import symmetric
 from okl.numerics.memory import blocks_of_rows
 
-# What a row left out leaves of itself, relative to the largest: below, it is alone.
+# No other row tells of a row whose diagonal entry of P is below this part of the most
+# it can be, weight / alpha.
 _LEAST = 1e-9
 
 
@@ -62,7 +63,7 @@ class NewOutputSpread:
     alpha: float
 
     def variance(self, X: Any) -> np.ndarray:
-        """Return that of the function and the intercept at rows of X (n,)."""
+        """Return the variance of function plus intercept at rows of X (n,)."""
         found = np.empty(X.shape[0])
         m = len(self.kept.scale)
         width = 8 * (4 * self.rows.shape[0] + 4 * m**2)
@@ -72,7 +73,7 @@ class NewOutputSpread:
 
     @cached_property
     def factor(self) -> float:
-        """The size of errors of rows left out, relative to what it should be."""
+        """The mean squared error of rows left out, each relative to its variance."""
         P = self._projected
         own = np.diagonal(P)
         told = own > _LEAST * self.weights / self.alpha
@@ -132,7 +133,7 @@ class NewOutputSpread:
 
     @cached_property
     def _of_mean(self) -> np.ndarray:
-        """The weights that the intercept has of targets (n_rows,)."""
+        """The weights of the targets in the intercept (n_rows,)."""
         sums = self._inverse.sum(axis=0)
         return sums / sums.sum() * float(self.kept.free_intercept)
 
@@ -158,7 +159,7 @@ class NewOutputSpread:
 def spreads(
     kept: KeptFit, given: NewTargets, loadings: np.ndarray, own_variances: np.ndarray
 ) -> list[NewOutputSpread]:
-    """Return that of each new output, of loadings (n_new, q) and s (n_new,)."""
+    """Return the spread of each new output, given loadings (n_new, q), s (n_new,)."""
     penalty, found = kept.penalty(len(own_variances)), []
     for j, (b, own) in enumerate(zip(loadings, own_variances, strict=True)):
         seen = np.flatnonzero(given.weights[:, j] > 0)

@@ -1,7 +1,8 @@
-"""Fits that fail, and leave the estimator as it was.
+"""Fits that fail leave the estimator as it was.
 
-`fit` sets what it learns of rows and labels before it has found a model. Were it to
-stay after an error, a model of before would answer with the classes of other data.
+`fit` sets attributes that it learns from rows and labels before it has found a model.
+If they stayed after an error, an earlier model would answer with the classes of other
+data.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 
 def whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a fit: where it raises, the estimator has the attributes of before."""
+    """Decorate a fit: where it raises, the estimator keeps its earlier attributes."""
 
     @wraps(fit)
     def fit_or_restore(estimator: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What is to be said of classes, or outputs, of which folds have too little.
+"""Notes on classes, or outputs, of which folds have too few rows.
 
-A class may have no row in the test part of a fold; and what the training part does not
-have cannot be learned there, unless it has relatives in a tree.
+A class may have no row in the test part of a fold; and one without rows in the training
+part cannot be learned there, unless it has relatives in a tree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 5
 def notes_of_classes(
     observed: Observed, folds: Folds, y: np.ndarray, *, fit_intercept: bool
 ) -> Iterator[str]:
-    """Yield what is to be said of the classes, one label a row that counts."""
+    """Yield notes on the classes, for one label y in each row that counts."""
     rows = observed.counted()
     classes, counts = np.unique(y[rows], return_counts=True)
     tested = [y[np.intersect1d(test, rows)] for _, test in folds]
@@ -48,7 +48,7 @@ def notes_of_classes(
 def notes_of_outputs(
     observed: Observed, folds: Folds, names: np.ndarray | None
 ) -> Iterator[str]:
-    """Yield what is to be said of the outputs."""
+    """Yield notes on the outputs."""
     lacking = [observed.restrict(train).unobserved() for train, _ in folds]
     if names is not None:
         lacking = [np.asarray(names)[few] for few in lacking]
@@ -58,7 +58,7 @@ def notes_of_outputs(
 def _untested(
     classes: np.ndarray, counts: np.ndarray, tested: list[np.ndarray]
 ) -> Iterator[str]:
-    """Yield what is to be said of classes that some fold has none of to test.
+    """Yield notes on classes without a row in the test part of some fold.
 
     A fold that tests fewer rows than there are classes cannot have some of each.
     """
@@ -85,7 +85,7 @@ def _untrained(
     end: str = "They cannot be learned there: scores are lower than those of a fit to "
     "all rows. Use fewer folds, or folds that hold some of each.",
 ) -> Iterator[str]:
-    """Yield which of these no row is of in the training part of which folds."""
+    """Yield a note on what has no row in the training part of some folds."""
     where: dict[Any, list[int]] = {}
     for number, names in enumerate(lacking):
         for name in names:

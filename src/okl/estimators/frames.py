@@ -1,8 +1,8 @@
-"""What holds no numbers: the columns of a data frame that do not are named.
+"""Errors that name the columns of a data frame that hold no numbers.
 
-scikit-learn's checks turn a data frame into an array, and what NumPy says of a cell
-that is no number has no column. Dates alone it takes for nanoseconds, in arrays as in
-data frames, be they rows, targets or weights.
+scikit-learn's checks turn a data frame into an array, and NumPy's error about a cell
+that is no number does not name its column. Where there are only dates, NumPy takes them
+for nanoseconds, in arrays as in data frames, be they rows, targets or weights.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        As that does; of a data frame with the columns that hold dates or text; and for
-        masked entries.
+        As that does, but with the columns of a data frame that hold dates or text; and
+        for masked entries.
     """
     refuse_masked(X, "X")
     try:
         found = validate_data(estimator, X, *args, **kwargs)
     except (TypeError, ValueError) as error:
-        # columns of other names are not yet the ones to be looked at
+        # an error about the names of columns is none about their cells
         if "feature names" not in str(error):
             refuse_dates(X, "X", error)
             _refuse_cells(X, error)
@@ -44,7 +44,7 @@ def refuse_text(y: Any) -> None:
     Raises
     ------
     ValueError
-        That names the estimators of classes.
+        With the names of the estimators for classes.
     """
     try:
         cells = np.asarray(y)
@@ -117,7 +117,7 @@ class _Titled(np.ndarray):
 
 
 def titled(values: np.ndarray, names: Any) -> np.ndarray:
-    """Return a table whose columns are known by these names, as it is for None."""
+    """Return a table whose columns have these names; for None the table as it is."""
     if names is None:
         return values
     found = values.view(_Titled)

@@ -1,4 +1,4 @@
-"""Targets that are known where the others are asked for."""
+"""Targets that are known in the rows to be predicted: ``given`` of `predict`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from okl.numerics.numbers import checked_numbers
 def given_targets(
     given: Any, n_samples: int, n_outputs: int, names: np.ndarray | None
 ) -> np.ndarray:
-    """Return what is given as an array (n_samples, n_outputs), NaN where it is not.
+    """Return the known targets as an array (n_samples, n_outputs), NaN elsewhere.
 
     Parameters
     ----------

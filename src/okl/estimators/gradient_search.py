@@ -30,7 +30,7 @@ from okl.selection.criteria import NAMES
 from okl.selection.folds import splitter_of
 from okl.selection.learning import Learned
 
-# From the code that warns to the user's: over `fit` and what is around it.
+# Calls from the code that warns up to the user's: `fit` and its decorators.
 _DEPTH = 4
 
 
@@ -71,10 +71,11 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         ``structure__within`` and ``structure__mean`` (``Cluster``), unless zero (see
         Notes). Those of lists have numbers, ``kernel__0__gamma`` and
         ``structure__1__gamma``, those of kernels of nodes a key,
-        ``structure__kernels__2__gamma``. None is all of them; names are these only; a
-        mapping says how: ``"fixed"``, ``(low, high)``, ``"tied"`` (one number for all
-        entries of an array), a prior such as ``LogNormal``, ``Tied("other name")`` or
-        ``Learn(...)`` of `okl.parameters`; what it does not name is learned.
+        ``structure__kernels__2__gamma``. None is all of them, an iterable only those
+        named. A mapping says how each is learned: ``"fixed"``, ``(low, high)``,
+        ``"tied"`` (one number for all entries of an array), a prior such as
+        ``LogNormal``, ``Tied("other name")`` or ``Learn(...)`` of `okl.parameters`;
+        what it does not name is learned.
     criterion : str, default="auto"
         What is minimised. With the squared loss and a given output kernel
         ``"restricted_likelihood"``, ``"leave_one_out_error"``,
@@ -89,15 +90,15 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         Whether priors count; without them a criterion may be flat in some directions,
         as in the common scale of a kernel and alpha.
     n_restarts : int, default=0
-        Further searches, from draws of the priors. The least end counts.
+        Further searches, from draws of the priors. The one with the lowest end counts.
     alpha_per_output : bool, default=False
-        Whether each output has an alpha of its own, from where the estimator's starts;
-        one that is an array is learned as such in any case. Not for ``"softmax"``,
+        Whether each output has an alpha of its own, starting from the estimator's; an
+        alpha that is an array is learned as such in any case. Not for ``"softmax"``,
         which is no sum over outputs.
     max_iter : int, default=100
         Most iterations of each search.
     max_time : float or None, default=None
-        Seconds after which no evaluation begins, but that at the end and the last fit.
+        Seconds after which nothing begins but the evaluation at the end and the fit.
     random_state : int, RandomState or None, default=0
         Of the restarts and, unless ``cv`` is a splitter, of the folds: for other draws
         on the same folds give ``cv=KFold(5, shuffle=True, random_state=0)``.
@@ -110,7 +111,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         What was learned, as ``set_params`` of the estimator takes it: natural units,
         an array under one name.
     best_estimator_ : estimator
-        With them, fitted to all rows.
+        The estimator with these, fitted to all rows.
     best_score_ : float
         Minus the criterion, without the priors, evaluated at the end without warm
         starts: the larger the better. Scores of different criteria, or targets, cannot
@@ -142,7 +143,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
     the gradient is by central differences of the likelihood of folds, 2 p + 1 times the
     fits of all folds for p numbers, without warm starts. At most 8 are learned so; name
     few, as ``["alpha", "structure__mu"]``; with other losses than the squared one, or
-    an alpha for each output, it is slow. An end is a local one.
+    an alpha for each output, it is slow. An end is a local minimum.
 
     References
     ----------

@@ -73,8 +73,8 @@ class Starts:
         random_state : RandomState
             Of the draws.
         step : callable
-            As `steps_of` returns it, for each search. The iterations of the first one
-            are steps of that.
+            As `steps_of` returns it: each search is a step, and the iterations of the
+            first one are steps of its own.
         """
         end = None if self.max_time is None else time() + self.max_time
         with step("search", None) as within:
@@ -96,7 +96,7 @@ class Starts:
         return found
 
     def _again(self, seed: int, end: float | None) -> Learned | None:
-        """Search from a draw, until some time of the clock."""
+        """Search from a draw, until the clock shows ``end``."""
         left = None if end is None else end - time()
         if left is not None and left <= 0:
             return None
@@ -169,7 +169,8 @@ def starts_of(
     if labels and criterion.by_fits:
         for text in notes_of_classes(observed, folds, y, fit_intercept=free):
             warnings.warn(text, UserWarning, stacklevel=2)
-    # kernels are centred where no fit is without: it would be another model
+    # where the fit to some fold can have no intercept, no fit has one: else kernels
+    # would be centred, which is another model
     training = [observed.restrict(train) for train, _ in folds]
     free = free and not any(one.forbids_intercept for one in training)
     options = {

@@ -1,11 +1,11 @@
 """Filling in tables of which entries are missing.
 
-Rows are taken to be normal, once columns are standardised or, where it predicts them
-better, transformed by a power. Without inputs their mean and covariance are those of
-all rows, by expectation and maximisation over what was observed; with inputs the mean
-is a function of them that a regressor learns, and the covariance that of its errors in
-rows left out. Either way a missing entry becomes the mean given what was observed in
-its row, mapped back to the column's units.
+Rows are taken to be normal, once columns are standardised or, where that predicts them
+better, transformed by a power. Without inputs all rows have one mean and covariance,
+found by expectation-maximisation over what was observed; with inputs the mean is a
+function of them that a regressor learns, and the covariance that of its errors in rows
+left out. Either way a missing entry becomes the mean given what was observed in its
+row, mapped back to the column's units.
 """
 
 from __future__ import annotations
@@ -156,9 +156,9 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> Any:
         """Map what was filled in back; what was observed stays as it is.
 
-        So does a column that was constant, whose value mapped there and back is not
-        quite what it was. A standard deviation is half the length of what one to both
-        sides becomes.
+        A constant column stays as it is too: mapped there and back its value would not
+        be quite the same. A standard deviation becomes half the length of the interval
+        that one to both sides is mapped to.
         """
         seen = ~np.isnan(table)
         varies = np.isnan(self._constants)
@@ -201,8 +201,8 @@ class _TableFirst:
     ) -> Any:
         """Fit to a table and fill it in.
 
-        With inputs each row is predicted from the others before what was observed in it
-        is taken into account, as the regressor has seen it.
+        With inputs each row, as the regressor has seen it, is first predicted from the
+        other rows; then what was observed in it is taken into account.
 
         Parameters
         ----------
@@ -250,8 +250,8 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
         that are independent given the inputs, and were not observed in the same rows,
-        would else have fits that differ by the errors of the rows of each. 0 leaves it
-        at the first fit, where outputs that are related stay in any case.
+        would else have fits that differ by the errors of the rows of each. 0 keeps the
+        first fit, as outputs that are related do in any case.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A fitted regressor as an extension by new outputs sees it."""
+"""What the extension by new outputs needs of a fitted regressor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KeptFit:
     axes, eigenvalues : array (n_kept, q), (q,)
         L = V diag(l) V' on its range.
     scale : array (n_kept,)
-        Of the units.
+        The scales of the outputs.
     alphas : float or array (n_kept,)
     trace_and_square : tuple of float
         What R is made of; see `okl.optimization.regions.Region`.
@@ -48,7 +48,7 @@ class KeptFit:
 
     @classmethod
     def of(cls, estimator: Any) -> KeptFit:
-        """Look at an estimator, which must be one that can be extended.
+        """Take all this from an estimator, which must be one that can be extended.
 
         Raises
         ------
@@ -138,9 +138,9 @@ class KeptFit:
     def with_outputs(
         self, names: Sequence[Any] | None, scale: np.ndarray
     ) -> tuple[list[str], np.ndarray]:
-        """Return names and units of the outputs, and behind them those of new ones.
+        """Return names and scales of the outputs kept, followed by those of new ones.
 
-        Without names they are called by their number.
+        Outputs without names are called by their numbers.
         """
         n_kept, n_outputs = len(self.scale), len(self.scale) + len(scale)
         numbers = [str(number) for number in range(n_outputs)]
@@ -151,7 +151,7 @@ class KeptFit:
     def extended(
         self, X: Any, targets: np.ndarray, weights: np.ndarray, alphas: np.ndarray
     ) -> tuple[list[AddedOutput], np.ndarray, np.ndarray]:
-        """Add new outputs, each to those of before.
+        """Add new outputs, each to the outputs kept alone.
 
         Parameters
         ----------
@@ -206,6 +206,6 @@ class KeptFit:
 
 
 def _seen(array: np.ndarray, roots: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """Return rows multiplied by the roots of weights, without the axis given."""
+    """Return rows multiplied by the roots of weights, with an axis projected out."""
     array = (array.T * roots).T
     return array - np.multiply.outer(axis, axis @ array)

@@ -24,7 +24,7 @@ def known_labels(
     Returns
     -------
     labels : array (n_samples,)
-        As the classes are called; for an inner node of a tree a class below it.
+        Named as the classes are; for an inner node of a tree a class below it.
     classes : array (n_classes,) or None
         All classes, those without rows among them; None if no structure knows them.
     candidates : array of bool (n_samples, n_classes) or None
@@ -104,7 +104,8 @@ def structures_for(model: OutputKernelModel, observed: Observed) -> list[Structu
 def _warn_of_no_leaf(structure: Structure, names: np.ndarray | None) -> None:
     """Warn of outputs in a tree none of which has the name of a leaf.
 
-    Numbers from zero are what a data frame without names has.
+    Names that are the numbers from zero do not count: a data frame without names has
+    these.
     """
     tree = structure.class_tree
     if tree is None or names is None or tree.node_names.known(names).any():

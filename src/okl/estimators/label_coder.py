@@ -46,7 +46,7 @@ class LabelCoder:
     ) -> LabelCoder:
         """Return the coder of training labels.
 
-        Classes that only rows of weight zero have are not there.
+        Classes of which all rows have weight zero are left out.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class LabelCoder:
         weights : array, optional
             Of the rows, (n_samples, 1), or of each label.
         classes : array (n_classes,), optional
-            All classes, sorted, where labels are not all that is known of them.
+            All classes, sorted, where more of them are known than labels show.
 
         Raises
         ------
@@ -83,14 +83,14 @@ class LabelCoder:
         return self.coding.encode(labels, self.kind, len(self.classes))
 
     def numbers(self, labels: np.ndarray) -> np.ndarray:
-        """Return the number of the class of each label, some number if it is none.
+        """Return the number of the class of each label.
 
-        A row of weight zero may have a class that is not there, and any code.
+        A row of weight zero may have a label that is no class: it gets any number.
         """
         return np.clip(np.searchsorted(self.classes, labels), 0, len(self.classes) - 1)
 
     def decision(self, scores: np.ndarray) -> np.ndarray:
-        """Return scores, one a row for two classes: their difference if two."""
+        """Return scores; for two classes one a row, the difference if there are two."""
         if self.kind == "binary" and scores.ndim == 2:
             return scores[:, 1] - scores[:, 0]
         return scores

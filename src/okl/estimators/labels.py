@@ -1,6 +1,6 @@
 """Labels as they are given to ``fit``: classes, label indicators, or one task a row.
 
-They are checked here, and told apart: which kind of classification they pose.
+Here they are checked, and the kind of classification that they pose is found.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class LearnedArrays(ShownAttributes):
     def intercept_(self) -> Any:
         """The intercept (n_outputs,), a float of a single output, 0.0 of a fit without.
 
-        What is set is what `predict` adds, and what is certified.
+        Setting it changes what `predict` adds, and what is certified.
         """
         self._fitted_output_kernel()
         intercept = self._function.intercept

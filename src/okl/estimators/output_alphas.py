@@ -1,11 +1,11 @@
 """How a fit has an alpha for each output: as other units of targets, or as weights.
 
-A weight of an output is one of all its entries, which any loss takes that is a sum over
-outputs (`okl.problems.output_alphas`). With the squared loss it is more: targets
-divided by sqrt(alpha_j / alpha), as if that was their unit, are not weighted at all,
-and L becomes W^(1/2) L W^(1/2) (`okl.structures.scaled`). So known output kernels keep
-their closed form, learned ones their solvers, and noise, of variance alpha in those
-units, is of variance alpha_j.
+In general an alpha_j gives all entries of output j the weight w_j = alpha / alpha_j,
+which any loss takes that is a sum over outputs (`okl.problems.output_alphas`). With the
+squared loss targets may be divided by sqrt(alpha_j / alpha) instead, as if that were
+their unit: then there are no weights, and L becomes W^(1/2) L W^(1/2) with W = diag(w)
+(`okl.structures.scaled`). Known output kernels so keep their closed form, learned ones
+their solvers, and noise of variance alpha in those units is of variance alpha_j.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from okl.solvers import Solution, solve_path
 class OutputKernelPath(Sequence[OutputKernelRegressor]):
     """Models at decreasing alphas; indexing builds the fitted regressor.
 
-    Kept are the models in the reduced outputs: at most ``n_samples x
+    The models are kept in the reduced outputs: at most ``n_samples x
     min(n_samples, n_outputs)`` numbers each, whatever the number of outputs.
 
     Attributes

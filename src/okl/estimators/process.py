@@ -1,8 +1,9 @@
 """The Gaussian process whose mean a model with the squared loss is.
 
-It is in the units of the targets. The posterior is that of normalised ones whose noise
-has the variance alpha. How large noise and signal are in fact is measured once, when it
-is first asked for, on rows left out (`okl.posterior.calibration`).
+What it returns is in the units of the targets. Its posterior is that of normalised
+targets whose noise has the variance alpha. The actual size of noise and signal is
+measured once, when it is first asked for, on rows left out
+(`okl.posterior.calibration`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from okl.posterior import (
     covariances_left_out,
 )
 
-# Residuals of a constant output beside those of others that are not told from zero.
+# Residuals of a constant output up to this part of those of others count as zero.
 _REMAINS = 1e-4
 _MEASURED = {"_residuals", "_left_out", "calibration", "correlation"}
 
@@ -78,7 +79,7 @@ class Process:
         alpha: float,
         units: Units,
     ) -> Process | None:
-        """Return that of a fit at alpha to what was observed; None of no posterior."""
+        """Return the process of a fit at alpha; None where there is no posterior."""
         if posterior is None:
             return None
         observed, unit = targets.observed, targets.output_weights
@@ -208,7 +209,7 @@ class Process:
     def conditional(
         self, X: Any, given: np.ndarray, *, include_noise: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same as mean and standard deviation, (n, n_outputs) each.
+        """Return the mean and standard deviation of `conditioned`, (n, n_outputs) each.
 
         Rows are taken in blocks that fit into scikit-learn's ``working_memory``.
         """
@@ -279,8 +280,8 @@ def _without_remains(
 ) -> np.ndarray:
     """Return residuals, zero for constant outputs that are fitted but for rounding.
 
-    What rounding, or the tolerance of the fit, leaves of these is no noise: beside it
-    any other value would tell of the other outputs without bounds.
+    What rounding, or the tolerance of the fit, leaves of these is no noise: taken for
+    it, any other value of such an output would move the other outputs without bounds.
     """
     outputs = COLUMNS if tasks is None else tasks
     units = Units.of(targets, weights, tasks, free_intercept=True)

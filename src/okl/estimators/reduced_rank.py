@@ -175,7 +175,7 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 def _mean(rows: np.ndarray) -> np.ndarray:
     """Return the mean of each column, of a constant one without rounding."""
-    # else the rounding would be all there is of it, and a feature like any other
+    # else only rounding would be left of it, and count like any other feature
     constant = np.all(rows == rows[0], axis=0)
     return np.where(constant, rows[0], rows.mean(axis=0))
 
@@ -185,7 +185,7 @@ def _solve(
 ) -> tuple[np.ndarray, int]:
     """Return B' (n_outputs, n_features) and its rank, for centred data."""
     left, d, right = np.linalg.svd(X, full_matrices=False)
-    kept = d > _EPS * max(X.shape) * d[0]  # others are rounding, their inverse not
+    kept = d > _EPS * max(X.shape) * d[0]  # others are rounding, their inverse huge
     d, targets = d[kept], left[:, kept].T @ Y
     s = np.hypot(d, np.sqrt(alpha))
     fitted = (d / s)[:, None] * targets

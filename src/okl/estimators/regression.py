@@ -154,8 +154,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         in rows left out. (An `okl.kernels.Row` is noise as well: the diagonal of
         ``residual_kernel_`` is added to ``alpha * y_scale_**2``.) A new target of
         weight one has the variance ``std**2 + noise_variance_``, which is what
-        ``include_noise`` takes the root of. So weights say how exact targets are; for
-        rows that stand for several repeat the rows.
+        ``include_noise`` takes the root of. Weights thus say how exact targets are; a
+        row that stands for several is to be repeated instead.
 
         With ``given`` the targets known in the same rows are used too: the prediction
         is the mean of the others given them, with the covariance that ``return_cov``
@@ -205,12 +205,12 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         Notes
         -----
         If L has entries beside its diagonal, the covariance of f + b is the posterior
-        one with L, and the noise has the covariance ``residual_covariance_``. Outputs
-        that L leaves independent have their errors' correlations R from rows left out,
-        for signal and noise alike: with every target observed, f of covariance k(x, x')
-        R_jk and noise of covariance alpha R_jk predict as independent outputs do. With
-        ``kernel=[k, Row()]`` those of noise are from rows left out as well, unless L_2
-        was given: one that was learned is too flat. See `okl.posterior.calibration`.
+        one with L, and the noise has the covariance ``residual_covariance_``. Of
+        outputs that L leaves independent, signal and noise have the correlations R of
+        the errors in rows left out: with every target observed, f of covariance k(x,
+        x') R_jk and noise of covariance alpha R_jk predict as independent outputs do.
+        With ``kernel=[k, Row()]`` those of noise are from rows left out too, unless L_2
+        was given: a learned one is too flat. See `okl.posterior.calibration`.
         """
         flags = {"return_std": return_std, "return_cov": return_cov}
         spread = spread_asked(include_noise, **flags)
@@ -247,10 +247,10 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         """Predict intervals that hold new targets with a given probability.
 
         They are the prediction plus and minus its standard deviation with noise times a
-        quantile, which is not that of a normal distribution but that of the rows left
-        out, for each output: the size of their standardised residuals that the share
-        ``coverage`` of n + 1 rows does not exceed. An output of fewer rows than that
-        takes has that of all outputs. With weights they are of targets of weight one.
+        quantile. For each output it is that of the rows left out, not of a normal
+        distribution: the size of their standardised residuals that the share
+        ``coverage`` of n + 1 rows does not exceed. An output of too few rows for that
+        has the one of all outputs. With weights they are of targets of weight one.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
 
     Each output is normalised first: its mean is subtracted (if there is an intercept)
     and it is divided by its standard deviation, so that the unit that it is written in
-    has no say in what is learned. With y_i the normalised targets, K the kernel matrix
+    does not affect what is learned. With y_i normalised targets, K the kernel matrix
     of the rows and L the output kernel, the fit minimises
 
     .. math::
@@ -66,8 +66,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     max_memory : float or None, default=None
         MiB that the kernel matrix may take, with what it is decomposed into; None for
         half of what is free. A matrix that does not fit is evaluated again, in blocks
-        of rows, for each product. It is of the fit alone: what `predict` says beside
-        predictions decomposes a stored kernel matrix, if three of its size are free.
+        of rows, for each product. It limits the fit alone: the standard deviations of
+        `predict` decompose a stored kernel matrix, if three of its size are free.
 
     Attributes
     ----------
@@ -100,10 +100,10 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         squared loss. It is alpha times ``y_scale_**2``, to which an `okl.kernels.Row`
         adds the diagonal of ``residual_kernel_``, times the mean over rows of the
         squared residual of the row left out, divided by the variance that the model
-        gives it: the estimate of leave-one-out likelihood. That of a target of weight
-        one. In long form a task of fewer than six rows is drawn to what the tasks have
-        in common, the more the less they differ. Computed when asked for, at the cost
-        of the first standard deviations.
+        gives it: the estimate of leave-one-out likelihood. It is for a target of weight
+        one. In long form that of a task of fewer than six rows is drawn to what the
+        tasks have in common, the more the less they differ. Computed when asked for, at
+        the cost of the first standard deviations.
     residual_covariance_ : array (n_outputs, n_outputs)
         The covariance of the noise of the outputs of a row; its diagonal is
         ``noise_variance_``, its correlations are those of the errors in rows left out,
@@ -124,14 +124,13 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         Iterations, 1 for a closed form.
     kernel_, structure_ : Kernel or "precomputed", Structure, or lists of them
         As used, with data-dependent parameters resolved. With an intercept, linear
-        kernels on dense rows are seen from the means of the training rows,
-        ``kernel_.center``; so is ``intercept_``.
+        kernels on dense rows are centred at the means of the training rows,
+        ``kernel_.center``, which ``intercept_`` takes into account.
     loss_ : Loss
         As used.
     X_fit_ : array or sparse matrix (n_samples, n_features) or None
-        The training rows; None for a precomputed kernel. They are those that were
-        given, not a copy, where these were an array of float64: to change that
-        afterwards changes the model.
+        The training rows; None for a precomputed kernel. An array of float64 is kept
+        itself, not as a copy: changing it afterwards changes the model.
     output_names_ : array (n_outputs,)
         The column names of y, if it was a DataFrame; in long form the ids of the tasks.
     n_features_in_, feature_names_in_

@@ -65,12 +65,12 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         scores, alphas keep their ratios, and one factor of them is chosen. Rows are
         left out one by one in closed form for the squared loss, complete targets and no
         ``cv``; else they are those of the folds, which takes as many fits again.
-        ``"auto"`` is for that closed form, and for structures that are known or, with
-        no more outputs than rows, ``"frobenius"``: an output has an alpha of its own
-        where it is clearly better off with it, by a fall of the squared errors of rows
-        left out that chance gives to any of the outputs one time in forty, and by three
-        in their log likelihood; the others have one in common. See also
-        `GradientSearchCV`.
+        ``"auto"`` does so only in that closed form, with structures that are known or,
+        with no more outputs than rows, ``"frobenius"``, and for outputs that are
+        clearly better off with it: the squared errors of rows left out have to fall by
+        more than chance gives to any of the outputs one time in forty, and their log
+        likelihood to rise by three. The other outputs have one alpha in common. See
+        also `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss
@@ -81,7 +81,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         independent, leaves rows out one by one also where the second takes folds.
     scoring : str or callable, default=None
         As there; None for the mean R^2 over outputs, or, where a fold has fewer than
-        six targets of an output, for one less the mean of squared errors over the
+        six targets of an output, for one minus the mean of squared errors over the
         variances of outputs in all rows. With missing targets it is a
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
@@ -90,14 +90,15 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         ``"full"`` tries every kernel with every structure, on all rows, at every alpha.
         ``"compare"`` drops kernels in a first stage, if there are several. Where each
         alpha is a fit of its own (another loss than the squared one, missing targets,
-        tasks, several kernels) it leaves out those below a tenth of the best one, by
-        the mean of all folds: fits take longest there. Every structure has scores.
-        ``"staged"`` fits there to the other folds only what is not clearly
-        behind on the first: structures and alphas whose scores of its held-out rows
-        (twenty at least, for log likelihoods of classes; of ten blocks of five rows at
-        least, for all others) are on average no more than three standard errors of the
-        difference below those of the best, that of kernels before included. The choice
-        is mostly that of ``"compare"``. Scores of what was left out are NaN.
+        tasks, several kernels) it also leaves out alphas below a tenth of the best one,
+        by the mean of all folds, as fits take longest there. Every structure has
+        scores. ``"staged"`` does the same and, where each alpha is a fit of its own,
+        fits to the other folds only what is not clearly behind on the first: structures
+        and alphas whose scores of its held-out rows (twenty at least, for log
+        likelihoods of classes; of ten blocks of five rows at least, for all others) are
+        on average no more than three standard errors of the difference below those of
+        the best so far, earlier kernels included. It mostly chooses as ``"compare"``
+        does. Scores of what was left out are NaN.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.
@@ -158,9 +159,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     `OutputKernelClassifierCV` has, by the loss of five shuffled folds.
     Columns that are constant are left out. It is learned from all training rows, at
     most 2000 of them (1000 where it takes folds) and fewer where outputs were observed
-    in different rows, then stays as it is for structures and alphas: the rows that the
-    search holds out have had a say in it, so that all scores are a little optimistic,
-    alike for all structures, but not beside other ``kernels``.
+    in different rows, then stays as it is for structures and alphas. The rows that the
+    search holds out have influenced it, so that all scores are a little optimistic:
+    alike for all structures, but not in comparison with other ``kernels``.
 
     An evaluation takes the cube of the number of rows, and with the Laplacian kernel
     also their square times the number of columns (above 10^8 it is not tried). The

@@ -1,4 +1,4 @@
-"""Rows that are to be those of a fit."""
+"""A check that rows are those of a fit."""
 
 from __future__ import annotations
 

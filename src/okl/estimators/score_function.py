@@ -55,8 +55,8 @@ class ScoreFunction:
     def of_training_rows(self, X: Any, rows: Any) -> np.ndarray:
         """Return the scores that were fitted to training rows, given by number.
 
-        X are these rows. What they have besides the scores of new rows is the term of
-        a `Row`, whose coefficients are its scores.
+        X are these rows. To the scores of new rows the term of a `Row` is added, whose
+        scores are its coefficients.
         """
         scores = self(X)
         if isinstance(self.kernel, KernelTerms) and self.kernel.has_rows:

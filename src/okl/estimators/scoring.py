@@ -68,8 +68,8 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
 def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     """Refuse a score of scikit-learn that takes no such targets.
 
-    It is tried on the targets, beside themselves as labels, probabilities or numbers
-    near to them.
+    It is tried on the targets, with predictions made of them: the same labels, likely
+    probabilities, or numbers near to them.
     """
     if y.ndim == 2 and y.shape[1] == 2 and scorer._response_method == "predict_proba":
         why = "scikit-learn takes two labels for two classes, and scores the second"

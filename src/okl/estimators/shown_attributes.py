@@ -39,7 +39,7 @@ class ShownAttributes:
         return (_MEASURED | _LARGE if many else _MEASURED) & set(dir(type(self)))
 
     def __dir__(self) -> Iterable[str]:
-        """Return the names of what there is; of what is slow, whatever is there."""
+        """Return the names of attributes; slow ones are not computed to see them."""
         slow = self._slow_attributes()
         rest = set(object.__dir__(self)) - slow
         there = {name for name in rest if hasattr(self, name)}

@@ -28,7 +28,7 @@ class TrainingTargets:
     units : Units
         What maps a model of the observed targets to the units of the user.
     row_weights : array (n_samples,) or None
-        Those that the scale of a kernel counts, which classes have no say in.
+        Those of rows in the scale of a kernel, on which weights of classes do not act.
     score_weights : array (n_samples,), (n_samples, n_outputs or 1) or None
         Those of held-out scores, as fit was given them.
     class_weights : array (n_samples,) or None
@@ -36,8 +36,8 @@ class TrainingTargets:
     shown_units : Units or None
         Those of the normalisation alone, where ``units`` hold alphas of outputs too.
     candidates : array of bool (n_samples, n_classes) or None
-        Where labels may be sets of classes, those of each row; its targets are then as
-        likely as each other.
+        Where a label may be a set of classes, which classes each row may have; these
+        are equally likely in its targets.
     output_weights : array (n_outputs,) or None
         What the weights of each output were multiplied by for an alpha of its own.
     """

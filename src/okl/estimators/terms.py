@@ -136,8 +136,8 @@ def _terms_of_outputs(kernel: PerOutput, structure: Structure) -> list[Term]:
 def _terms_of(kernel: Any, structure: Structure) -> list[Term] | None:
     """Return a kernel with its structure as terms, None if it is one as they are.
 
-    They are several where the structure has kernels of its own; the kernel given is for
-    what these leave.
+    There are several where the structure has kernels of its own; the kernel given is
+    then for the parts that have none.
 
     Raises
     ------
@@ -200,10 +200,10 @@ def starting_model(
     row_weights: np.ndarray | None,
     names: Sequence[str] | None,
 ) -> Model:
-    """Return kernel and structure of an estimator as they are learned, from an alpha.
+    """Return kernel and structure of an estimator as a search starts from them.
 
-    They were checked. Parameters of kernels are numbers, and structures are for the
-    outputs; all stand where the estimator has them.
+    They were checked before. Parameters of kernels become numbers, and structures are
+    for the outputs; each stays where the estimator has it.
     """
     kernel, structure = estimator.kernel, estimator.structure
 
@@ -226,7 +226,7 @@ def starting_model(
 def check_terms(kernel: Any, structure: Any, observed: Observed) -> None:
     """Raise ValueError for what several kernels do not take.
 
-    That are data in long form, bounds on the rank, and in a search a structure whose
+    These are data in long form, bounds on the rank, and in a search a structure whose
     parts have kernels of their own.
     """
     if not isinstance(kernel, KernelTerms):

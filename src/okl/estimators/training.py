@@ -57,8 +57,9 @@ class Training:
     ) -> Training:
         """Evaluate a kernel, given as estimators take it, on the rows of X.
 
-        Weights (n_samples,) count for ``gamma="scale"`` and for the means that a kernel
-        is seen from where the intercept is free; the budget is that of `operator_of`.
+        Weights (n_samples,) count for ``gamma="scale"`` and, where the intercept is
+        free, for the means that a kernel is centred at; the budget is that of
+        `operator_of`.
         Names are those of the columns of X, if they have any.
 
         Raises
@@ -118,9 +119,10 @@ def predictive_variance(
     alpha: float,
     observed: Observed,
 ) -> Posterior | None:
-    """Return what tells the variance of predictions, None where nothing does.
+    """Return the posterior, which has the variance of predictions, or None.
 
-    The loss must be that of Gaussian noise, and k(x, x) known for new rows.
+    There is one if the loss is that of Gaussian noise, and k(x, x) is known for new
+    rows.
     """
     kernel, rows, weights = training.kernel, training.rows, observed.weights
     if "quadratic" not in observed.loss.capabilities or isinstance(kernel, str):
@@ -149,9 +151,9 @@ def _of_terms(
     free_intercept: bool,
     row_is_given: bool,
 ) -> Posterior:
-    """Return that of several kernels, in closed form where there is one.
+    """Return the posterior of several kernels, in closed form where there is one.
 
-    That is for one kernel and the term of a row, and complete targets.
+    There is one for a kernel and the term of a row, with complete targets.
     """
     kernels, terms = tuple(kernel.of_inputs), output_kernel.terms
     if kernel.has_rows and len(kernels) == 1 and weights is None:

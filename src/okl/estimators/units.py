@@ -1,8 +1,8 @@
-"""The units of regression targets, in which a fit has no say.
+"""The units of regression targets, on which what is learned is not to depend.
 
 The losses of all outputs are added, so that an output counts the more the larger the
-numbers it is written in: metres or millimetres would decide what is learned. A fit is
-therefore to normalised targets, (y - mean) / scale for each output, and the model is
+numbers it is written in: metres or millimetres would decide what is learned. The fit
+therefore takes normalised targets, (y - mean) / scale for each output, and the model is
 mapped back, so that it predicts in the units that were given. With D the diagonal
 matrix of the scales, the coefficients of the normalised targets become Theta D, the
 intercept b D + mean, and the output kernel, a covariance of outputs, D L D.
@@ -58,13 +58,12 @@ class Units:
     ) -> Units:
         """Measure targets: what weighs nothing, or is missing, does not count.
 
-        With an intercept the mean of each output and the standard deviation about it
-        (divided by the sum of the weights, so that weight two is the same as the row
-        twice); without one, which leaves nothing to absorb a mean, zero and the root
-        mean square. An output that is constant up to rounding, or without an intercept
-        zero, has a scale of one. All tasks have one unit, in which a task that is
-        constant, of a single row for instance, has the root of the mean square about
-        the means of the others.
+        With an intercept, mean and scale are the mean of each output and the standard
+        deviation about it (divided by the sum of the weights, so that weight two is the
+        same as the row twice). Without one nothing can absorb a mean: they are zero and
+        the root mean square. An output that is constant up to rounding, or without an
+        intercept zero, has a scale of one. A task that is constant, of a single row for
+        instance, has the root mean square of the other tasks about their means.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
-"""Weights that say nothing of the noise that standard deviations and intervals have.
+"""A warning where weights make the noise of standard deviations and intervals unlikely.
 
-They have that of a target of weight one, alpha over the weight being the variance of
-its noise. Where all weights are far from one, as those that sum to one are, no target
-that was seen is like that.
+The noise of a target has the variance alpha / weight, and standard deviations and
+intervals have the noise of a target of weight one. Where all weights are far from one,
+such as weights that sum to one, no target that was seen has such noise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from okl.coding.tasks import Tasks
 
-# By which factor all weights may be above one, or below, without a word.
+# By which factor all weights may be above one, or below, without a warning.
 _FAR = 2.0
 
 
