@@ -1,14 +1,14 @@
-"""The likeliest alpha of held-out rows, or a larger one where they tell alphas badly.
+"""The likeliest alpha of held-out rows, or a larger one where these leave it open.
 
-Of many alphas that are about as likely, as they are where rows are few, the likeliest
-one is at either end by chance; if small, its model is far too sure of new rows. Alphas
-of a grid lie evenly by their logarithms. If all are alike before any row is seen, the
-likelihoods of the held-out rows are how likely they are after, and by these weights
-their logarithm has a mean. The alpha chosen is that mean, where it is above the
-likeliest. A smaller one would be surer than the likeliest, which few rows do not say.
-Many rows leave few alphas likely, and then it is the likeliest.
+Where rows are few, many alphas are about as likely, and which of them is the likeliest
+is chance; if it is small, its model is far too sure of new rows. Alphas of a grid are
+evenly spaced by their logarithms. If all are equally probable before any row is seen,
+the likelihoods of the held-out rows are their probabilities after, up to a factor, and
+with these weights log alpha has a mean. The alpha chosen is the one nearest to it, if
+that is above the likeliest. A smaller one would be surer than the likeliest, which few
+rows do not justify. With many rows few alphas are likely, and the likeliest is chosen.
 
-A path is left where smaller alphas are no better: they count like its last one.
+A path is left where smaller alphas are no better: these count like its last one.
 """
 
 from __future__ import annotations

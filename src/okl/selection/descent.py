@@ -18,13 +18,14 @@ Watch = Callable[[int, Record], None]
 # or where a step changes it by no more than this part of it: log likelihoods that
 # differ by less say nothing, and held-out ones are hardly known better.
 _GRADIENT, _CHANGE = 1e-2, 1e-8
-# Where values take fits with one kernel the gradient is known to some 1e-4, and the
-# objective is smooth: the first step changes no logarithm by more than this. Alone
-# L-BFGS-B begins at a corner of the bounds, where a fit may take minutes. With a kernel
-# that is learned there are several minima, and a corner is as good a place to look.
+# Where values take fits and the kernel is not learned, the gradient is known to some
+# 1e-4, and the objective is smooth: the first step changes no logarithm by more than
+# _FIRST. Left alone L-BFGS-B would begin at a corner of the bounds, where a fit may
+# take minutes. If the kernel is learned there are several minima, and a corner is as
+# good a place to look.
 _CHANGE_OF_FITS, _FIRST = 1e-6, 1.0
 _CORRECTIONS = 20
-# A line search that takes more evaluations looks for what rounding hides.
+# Most evaluations of a line search: with more it would look for what rounding hides.
 _LINE_SEARCH = 8
 # Where the line search finds nothing lower, though no logarithm changes the objective
 # by more than this per unit, the rest is rounding.
@@ -96,10 +97,10 @@ class Descent:
         )
 
     def _minimise(self, max_iter: int, again: bool = False) -> OptimizeResult:
-        """Run L-BFGS-B from the best point; with a first step of its own length again.
+        """Run L-BFGS-B from the best point, ``again`` with a short first step.
 
-        Where a line search meets a plateau at a corner of the bounds it goes back all
-        the way, which looks like the end.
+        A line search that meets a plateau at a corner of the bounds goes back all the
+        way, which looks like the end of the search.
         """
         by_fits = self._objective.criterion.by_fits
         of_fits = by_fits and not self._objective.moves_kernel

@@ -55,7 +55,7 @@ class FoldScores:
     fitted : bool array (n_structures, n_alphas)
         Which alphas were not left out.
     watched : array (n_structures, n_alphas, ...) or None
-        What was said by who watched, NaN as the scores are, if anyone did.
+        What ``watch`` of `score_fold` said, NaN where the scores are; None without.
     dropped : bool array (n_structures, n_alphas)
         Which alphas were fitted, and then forgotten.
     """

@@ -1,25 +1,25 @@
 """The kernel of losses that are not squared, by the loss of held-out rows of folds.
 
-A linear plus a Matern 5/2 kernel with one width for all columns minimises that loss,
-and so does a linear plus a Laplacian kernel, from there. Of the two their mean is
-taken, unless one is clearly better: small differences the folds tell badly, and the
-mean is better than either on most sets.
+A linear plus a Matern 5/2 kernel with one width for all columns is learned to minimise
+that loss, and then a linear plus a Laplacian kernel that starts from it. The mean of
+the two is taken, unless one is clearly better: folds tell small differences badly, and
+the mean is better than either on most sets.
 
-Columns that do not matter are noise in the distances of rows, which no width for all
-can take away. A width for each column can, but with few rows it fits the folds too
+Columns that do not matter are noise in the distances of rows, which one width for all
+cannot remove. A width for each column can, but with few rows it fits the folds too
 closely: parameters that do nothing raise the log likelihood of these very rows by about
-a half each. The widths are kept where they raise it by a quarter each, though no more
-is asked of all of them than of 70, as a prior holds many widths together. To ask for
-what chance hardly ever gives refuses widths on many sets where they are better; where
-they are not they do little harm. The loss of classes is minus a log likelihood; where
-all of it is less than is asked, widths are not tried.
+a half each. Widths are kept where they raise it by a quarter each, but no more is asked
+of more than 70, as a prior holds many widths together. A rule that chance hardly ever
+meets would refuse widths on many sets where they are better; where they are not they do
+little harm. The loss of classes is minus a log likelihood: where even a loss of zero
+would not raise it enough, widths are not tried.
 
-Where few columns of many matter, with one width for all the linear part may take all
-the weight: none is left for the other kernel, and then its widths have no slope. So
-widths that do not pay from there are learned once more from where the search began.
+Where few columns of many matter, the linear part may take all the weight as long as
+there is one width: none is left for the other kernel, whose widths then have no slope.
+Widths that do not pay from there are learned again from where the search began.
 
-There may be a second minimum where there are few rows, a nearly linear kernel. To
-search for it does not pay on most sets (docs/reproductions/class_peers.md).
+With few rows there may be a second minimum, a nearly linear kernel. To search for it
+does not pay on most sets (docs/reproductions/class_peers.md).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from okl.selection.linear_plus import (
 )
 from okl.selection.standard_rows import StandardRows
 
-# Iterations of a search at most, whose criterion is as exact as fits that end at a
-# tolerance are. Fewer tell whether widths pay.
+# Most iterations of a search, whose criterion is no more exact than fits that end at a
+# tolerance; and of one that only tells whether widths pay.
 _ITERATIONS, _TRIED = 6, 3
 # Relative gap of the fits to the folds.
 _TOL = 1e-6
@@ -56,7 +56,7 @@ _CLEAR = 3.0
 
 
 def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
-    """Return the kernel with the least loss of held-out rows, if that is clear.
+    """Return the kernel of the least loss of held-out rows, if unclear the mean of two.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
 def _gain(observed: Observed, before: float, after: float) -> float:
     """Return by how much less loss of held-out rows raises their log likelihood.
 
-    With classes by as much. A loss of numbers is about half a square over the variance
-    of the noise, which is unknown: the likelihood is that at the best variance.
+    Of classes it is the difference. A loss of numbers is about half a square over the
+    variance of the noise, which is unknown: the best variance gives the likelihood.
     """
     if "probabilities" in observed.loss.capabilities:
         return before - after

@@ -56,7 +56,7 @@ class LearnedKernel:
         alpha, times its variance; they sum to one, or are all zero. Of a kernel that
         was named None.
     smallest : float
-        The alpha that was learned as a part of the largest that matters for independent
+        The alpha that was learned, divided by the largest that matters for independent
         outputs.
     """
 
@@ -92,8 +92,8 @@ def learn_kernel(
     row_weights : array (n_samples,), optional
         How much each row counts for means and variances.
     constant : float, optional
-        What the kernel has added, for intercepts that are not free; not of a kernel
-        that was named.
+        What is added to the kernel in place of free intercepts; not for a kernel that
+        was named.
     budget : float, default=infinity
         The bytes that arrays of the size of the kernel matrix may take.
     """
@@ -183,7 +183,7 @@ class _Fit(NamedTuple):
     relevances : array (n_varying,)
         The shares of the columns.
     smallest : float
-        That alpha as a part of the largest that matters.
+        That alpha divided by the largest that matters.
     variance : float
         What the kernel, and noise of variance one, is to be multiplied by to have the
         size of the outputs: their mean y'P y over the degrees of freedom, which the

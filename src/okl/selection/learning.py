@@ -1,6 +1,6 @@
 """Learn hyperparameters: minimise a criterion over their coordinates, by its gradient.
 
-These are logarithms of positive ones, and the values of those that have signs.
+Coordinates are the logarithms of positive hyperparameters, and the values of others.
 
 A criterion says how good a kernel, alpha and a given output kernel are, and gives the
 weights that each of them contracts with its own derivatives (`Kernel.gradient`,

@@ -3,17 +3,17 @@
 A linear kernel plus a Matern 5/2 kernel with a width for each column: the weights of
 both against noise of variance one, and the widths, minimise the restricted likelihood
 of independent outputs that share the kernel. The search starts from one width for all
-columns, which it learns first. A Gaussian and a Laplacian kernel are learned in the
-place of the Matern kernel as well, from its widths. Which of them is kept is told by
-rows that are left out, not by the likelihood, which errs where the noise is not what it
-supposes. A Gaussian kernel has to be clearly better: its functions are so smooth that
-where rows are few and far between it errs by much, and rows left out of the midst of
-the others hardly tell. With few rows for so many widths they fit too closely: one width
-is a candidate then, and is all there is above `MOST_WIDTHS` columns, unless the rows
-are few. One width for all may say that few columns of many are noise like the others,
-and then widths do not move from there: with few rows they start from a kernel that is
-not learned as well, and the likelier end is kept. Of many rows some are enough to
-choose a candidate by, which is then learned on all of them.
+columns, which it learns first. A Gaussian and a Laplacian kernel are then learned in
+place of the Matern kernel, starting from its widths. Which of them is kept is decided
+by the error of rows left out, not by the likelihood, which errs where the noise is not
+as it supposes. A Gaussian kernel has to be clearly better: its functions are so smooth
+that it errs by much where rows are few and far between, which rows left out from among
+the others hardly show. With few rows for each width, widths fit too closely: then a
+kernel with one width is a candidate as well. Above `MOST_WIDTHS` columns it is the only
+one, unless the rows are few. With one width, the few columns of many that matter may
+look like noise, and widths that start there do not move: with few rows they start from
+a kernel that was not learned as well, and the likelier end is kept. Of many rows, some
+are enough to choose a candidate, which is then learned on all of them.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _learned(rows: StandardRows, start: Kernel, max_iter: int) -> Learned:
 
 
 def _judged(rows: StandardRows, kernel: Kernel) -> float:
-    """Return the error of rows left out, more than it is for a Gaussian kernel."""
+    """Return the criterion of rows left out, with a handicap for a Gaussian kernel."""
     criterion = LeaveOneOutError(rows.observed, fit_intercept=rows.fit_intercept)
     handicap = _CLEARLY * isinstance(kernel.right.right, Gaussian)
     return rows.value(kernel, criterion) + handicap

@@ -1,11 +1,11 @@
 """The kernel matrix that a criterion judges, and the way back from it to parameters.
 
 A criterion returns thin factors of the weights of entries of K. Where all outputs have
-one kernel its derivatives are contracted with their product, and the kernel keeps for
-that what it computed for K. A kernel for each output (`PerOutput`) has as many
-matrices: to keep as much again for all would fill the memory, and kernels are evaluated
-once more, block by block, which is little beside the fits. Several kernels, each with
-an output kernel of its own, have such weights each.
+one kernel its derivatives are contracted with the product of these factors, for which
+the kernel keeps what it computed for K. A kernel for each output (`PerOutput`) has as
+many matrices: to keep as much for each would fill the memory. Kernels are evaluated
+again instead, block by block, which takes little time compared with the fits. Several
+kernels, each with an output kernel of its own, have such weights each.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class ModelTerm(NamedTuple):
 
     @property
     def of_inputs(self) -> list[Kernel]:
-        """The kernel, those of outputs if they have one each, or none of a row."""
+        """The kernel, those of outputs if they have one each, or none for a `Row`."""
         if isinstance(self.kernel, PerOutput):
             return list(self.kernel.kernels)
         return [] if isinstance(self.kernel, Row) else [self.kernel]
@@ -134,7 +134,7 @@ class Model(ListedParameters, Component):
     ) -> list[Hyperparameter]:
         """Return those of the kernels, and of structures that relate outputs.
 
-        Beside other terms all structures count: they weigh their kernels.
+        With several terms all structures count, as they weight their kernels.
 
         Parameters
         ----------

@@ -3,12 +3,13 @@
 The likeliest intercept of a label that no training row has, or that all have, is
 infinite, and so is the loss of a held-out row of the other side, whatever the alpha.
 One such row would outweigh all others, in a score as in the choice of a temperature.
-The intercept says that no row was seen, not that there is none: in the place of the
-score are the log odds with half a row of each side added, at every alpha the same.
+That no such row was seen does not mean that there is none: the score is replaced by the
+log odds with half a row added on each side, which are the same at every alpha.
 
-So they are where a label has a single row, among the training rows. Held-out rows are
-all of the other side then: the surer of it a fit is, the better they like it, and no
-row says that it is too sure. Classes in a tree, and tasks, have relatives that say it.
+The same is done for a label that has a single row, if that is a training row. All
+held-out rows are on the other side then: they score a fit the higher the surer it is of
+that side, and no row shows that it is too sure. For classes in a tree, and for tasks,
+their relatives show that.
 
 References
 ----------
@@ -79,12 +80,12 @@ def _unchanged(scores: np.ndarray) -> np.ndarray:
 
 
 def log_odds(training: Observed) -> np.ndarray:
-    """Return those of outputs of one side (n_outputs,), NaN of all others."""
+    """Return log odds of outputs whose rows are all on one side, NaN for others."""
     return np.where(_one_sided(training), _log_odds(training), np.nan)
 
 
 def _log_odds(training: Observed) -> np.ndarray:
-    """Return those of all outputs, half a row of each side added."""
+    """Return the log odds of all outputs, half a row of each side added."""
     on, off = _weights(training)
     return np.log((on + _ADDED) / (off + _ADDED))
 

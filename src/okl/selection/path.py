@@ -26,7 +26,7 @@ _DECOMPOSITION = 2
 
 
 def largest_alpha(problem: Problem, *, decomposes: bool = True) -> float:
-    """Return alpha_max, from where on little is learned.
+    """Return alpha_max, above which little is learned.
 
     Where the structure bounds L, known or not, ||K||_2 times the largest eigenvalue
     that L may have: beyond it every direction of f is shrunk by half or more (squared

@@ -43,9 +43,10 @@ def shares_of_columns(
 
 
 def _main_directions(coefficients: np.ndarray) -> np.ndarray:
-    """Return fewer functions of the same total, up to the least of its parts.
+    """Return fewer functions with about the same sum of squared derivatives.
 
-    The sum of squares over outputs is the same in any orthonormal basis of them.
+    The sum over outputs is the same in any orthonormal basis of them, of which the
+    directions that add least are left out.
     """
     n, m = coefficients.shape
     if m <= _DIRECTIONS:

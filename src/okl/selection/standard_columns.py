@@ -7,8 +7,8 @@ has to be standardised where it is used.
 
 A column that is constant on the rows tells nothing of what it does elsewhere, and the
 kernel does not look at it. Nor do the rows tell how far beyond them a linear trend
-holds: it goes on for as long as they reach, and then stops. An entry that is wrong by a
-factor of a hundred would else make a prediction so.
+holds: it goes on for as long as they reach, and then stops. Otherwise an entry that is
+wrong by a factor of a hundred would make a prediction as wrong.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StandardColumns:
     def in_units(self, kernel: Kernel) -> Kernel:
         """Return the kernel on X that a kernel on standardised columns stands for.
 
-        Up to the point that a linear kernel is seen from, which is left to the fit.
+        The point at which a linear kernel is centred is left to the fit.
         """
         inside = self._rescaled(kernel)
         if np.all(self.varying):

@@ -1,4 +1,4 @@
-"""Standardised rows and their targets, which kernels of independent outputs fit."""
+"""Standardised rows and targets, from which a kernel is learned."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class StandardRows:
         return criterion.value(Dense(matrix), 1.0, Identity()).value
 
     def spread(self, enough: int) -> StandardRows:
-        """Return every few rows, enough of them; all, if others do not vary so."""
+        """Return every few rows, enough of them; all if a column were constant so."""
         rows = np.arange(0, len(self.Z), len(self.Z) // enough)
         some = self.Z[rows], self.observed.targets[rows]
         if any(np.all(np.ptp(values, axis=0) == 0) for values in some):

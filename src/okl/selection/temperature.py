@@ -7,7 +7,7 @@ that, and changes no order of the scores (Guo et al., 2017; Platt, 1999). Minus 
 likelihood is convex in one over the temperature.
 
 Of several labels some are told by the inputs better than others, and one temperature is
-too much for these and too little for those. Each has its own, near to what suits all.
+too high for some and too low for others. Each has its own, near to what suits all.
 
 References
 ----------
@@ -55,7 +55,7 @@ def best_temperature(
 
     @cache
     def slope(log: float) -> float:
-        """Return the derivative of minus the log likelihood in the log of 1 / T."""
+        """Return the derivative of minus the log of the product in the log of 1 / T."""
         scaled = math.exp(log) * scores
         gradient = observed.downhill(scaled)
         return log / _DEVIATION**2 - float(np.sum(gradient * scaled))

@@ -1,10 +1,10 @@
-r"""What a move of the training scores of a fit is worth, to any number made of the fit.
+r"""The derivative of a number made of a fit with respect to a move of its scores.
 
 The dual variables of the best model for a smooth loss are C = a / alpha, a minus the
-gradient of the loss at its scores F = J C + 1 b'. If the scores were moved by S, while
-all else is fitted again, C would change by -M S, M = V (alpha I + V'JV)^-1 V' with V V'
-the second derivative of the loss: one solve with the equations of a Newton step
-(`okl.solvers.predictor.hessian`). M is symmetric, so that one solve is enough for the
+gradient of the loss at its scores F = J C + 1 b'. If the training scores were moved by
+S, and the model fitted again, C would change by -M S, M = V (alpha I + V'JV)^-1 V' with
+V V' the second derivative of the loss: one solve with the equations of a Newton step
+(`okl.solvers.predictor.hessian`). As M is symmetric, one solve is enough for the
 derivative of a number that depends on C and b with respect to all that can move the
 scores (Seeger 2006, section 6.3).
 
@@ -37,8 +37,8 @@ from okl.selection.criteria.fold_term import FoldTerm
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 
-# Steps of conjugate gradients that are worth no better preconditioner than a diagonal,
-# the columns of K of that, and how often they begin again with it.
+# Steps of conjugate gradients with a diagonal preconditioner before a better one is
+# made, the columns of K in that, and how often steps begin again with it.
 _EASY, _COLUMNS, _ROUNDS = 40, 100, 5
 
 

@@ -1,8 +1,9 @@
 """Which criterion judges kernels: the one asked for by name, or the first that fits.
 
-With the squared loss and a given L the restricted likelihood is the cheapest, and good
-as any; with more than a fifth as many features as rows it prefers kernels that fit too
-closely, and rows left out do better. All else is judged by the likelihood of folds.
+With the squared loss and a given L the restricted likelihood is the cheapest, and as
+good as any. With more than a fifth as many features as rows it prefers kernels that fit
+too closely: there the leave-one-out error is better. All else is judged by the
+likelihood of folds.
 """
 
 from __future__ import annotations

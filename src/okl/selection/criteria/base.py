@@ -97,9 +97,9 @@ class Criterion(ABC):
     Attributes
     ----------
     by_fits : bool
-        Whether a value takes fits, that multiply by K, and many times at an extreme
-        alpha or kernel. Without them K is decomposed as an array, and a value takes as
-        long everywhere.
+        Whether a value takes fits, which multiply by K, and do so many times at an
+        extreme alpha or kernel. Otherwise K is decomposed as an array, and all values
+        take equally long.
     """
 
     by_fits: ClassVar[bool] = False

@@ -15,8 +15,8 @@ outputs: each output then has its own rows. Where L couples them weights must be
 of rows.
 
 *Constant outputs* leave nothing to predict. They are left out where L couples no
-outputs; and variances get a floor, noise of a millionth of the standard deviation of an
-output, below which a smaller one is no better.
+outputs; and variances get a floor, that of noise of a millionth of the standard
+deviation of an output: less noise counts as no better.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from okl.selection.criteria.projected_inverse import ProjectedInverse
 from okl.selection.criteria.shared_basis import SharedBasis
 from okl.structures import Structure
 
-# The part of the variance of an output below which what noise is left does not count.
+# The part of the variance of an output below which less noise counts as no better.
 FLOOR = 1e-12
 # With fewer rows there is nothing to choose by.
 _FEWEST = 5
@@ -161,7 +161,7 @@ class ClosedFormCriterion(Criterion):
     ) -> np.ndarray:
         """Return the derivatives by a factor of each output, where L couples them.
 
-        It multiplies its targets, and divides the residuals that are judged.
+        The factor multiplies targets of the output, and divides its judged residuals.
         """
         assert found.of_targets is not None
         of_outputs = found.of_targets @ basis.T
@@ -204,7 +204,7 @@ class ClosedFormCriterion(Criterion):
     ) -> Decoupled:
         """Invert once for all columns that share ratio, rows and weights.
 
-        Or decompose once for all ratios.
+        Where these are many, decompose once for all ratios instead.
         """
         targets = self.targets if basis is None else self.targets * scales @ basis
         columns = np.arange(targets.shape[1])

@@ -42,7 +42,7 @@ class Decoupled:
         return rows if self.basis is None else rows @ self.basis.T / self.scales
 
     def of_columns(self, rows: np.ndarray) -> np.ndarray:
-        """Return X / D V: of derivatives by outputs, those by columns."""
+        """Return X / D V: derivatives by columns, from those by outputs."""
         return rows if self.basis is None else (rows / self.scales) @ self.basis
 
 
@@ -59,10 +59,10 @@ class Derivative:
         The derivative with respect to V'LV / alpha: its diagonal is enough where L
         couples no outputs.
     of_targets : array (n_samples, n_outputs) or None
-        That with respect to Y D V, where L couples outputs.
+        The one with respect to Y D V, where L couples outputs.
     of_residuals : array (n_outputs,) or float
-        That along a common factor of the residuals of each output in the units of Y,
-        where these are what is judged.
+        The one along a common factor of the residuals of each output in the units of
+        Y, where these are judged.
     """
 
     value: float
@@ -89,7 +89,7 @@ def summed(blocks: Sequence[Inverse], parts: Sequence[Part], n: int) -> np.ndarr
 
 
 def _placed(matrices: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> np.ndarray:
-    """Return the sum of matrices on some rows, in the memory of one if on all."""
+    """Return the sum of matrices on some rows, in the first one if it has all rows."""
     total = None
     for rows, part in matrices:
         if len(rows) < n:

@@ -30,7 +30,7 @@ def check_folds(
         training = observed.restrict(train)
         check_outputs(number, training.unobserved(), names)
         if not classes or training.forbids_intercept:
-            continue  # that fold is fitted without
+            continue  # that fold is fitted without an intercept
         one_sided, highest = training.one_sided()
         if len(one_sided):
             output = int(one_sided[0])

@@ -151,7 +151,7 @@ class FoldFit:
     def held_out(
         self, operator: Operator, train: np.ndarray, test: np.ndarray
     ) -> list[HeldOutTerm]:
-        """Return the terms beside other rows of the kernel of all rows."""
+        """Return the terms at held-out rows, from the kernel of all rows."""
         return [
             HeldOutTerm.of(term, kernel, train, test, self.dual, image)
             for term, kernel, image in zip(
@@ -163,7 +163,7 @@ class FoldFit:
 def _solver_for(problem: Problem) -> str:
     """Return the name of a solver.
 
-    With several kernels whose L are all given Newton's method in f goes on from a fit
+    With several kernels whose L are all given Newton's method in f can start from a fit
     nearby. Rounds that also learn L may take a thousand times as long from there.
     """
     given = problem.operator.several and problem.known() is not None

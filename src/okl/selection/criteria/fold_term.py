@@ -81,7 +81,8 @@ class FoldPart(NamedTuple):
     ----------
     derivative : TermDerivative
     correction : float
-        What C L of the fit, and a learned L, are worth beside those that C implies.
+        The change of J, to first order, if C L of the fit, and a learned L, were those
+        that C implies.
     slopes : array (n_outputs,)
         The derivative by a factor of the dual variables of each output.
     """
@@ -151,7 +152,7 @@ class HeldOutTerm:
         return self.term.across(self.cross, self.dual)
 
     def of_dual(self, g: np.ndarray) -> np.ndarray:
-        """Return the derivative by C, g that by the scores of the held-out rows."""
+        """Return the derivative by C, given the one by held-out scores, g."""
         term = self.term
         found = term.output_kernel.multiply(term.back(self.back, g))
         if not term.known:
@@ -167,7 +168,7 @@ class HeldOutTerm:
         g: np.ndarray,
         s: np.ndarray,
     ) -> FoldPart:
-        """Return what the term adds, s what a move of the training scores is worth.
+        """Return what the term adds to an evaluation.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class HeldOutTerm:
         n_samples : int
             Of all folds.
         g, s : array (n_test, n_outputs), (n_train, n_outputs)
-            The derivatives by scores.
+            The derivatives by held-out scores, and by a move of the training scores.
         """
         term, multiply = self.term, self.term.output_kernel.multiply
         image, dual_image = self.image, self.dual_image
@@ -193,21 +194,21 @@ class HeldOutTerm:
         if term.known:
             derivative = TermDerivative(left, right, self._of_structure(g, s))
             return FoldPart(derivative, float(correction), slopes)
-        # that in L if it is moved alone
+        # the derivative in L if L is moved alone
         of_output_kernel = symmetric(image.T @ g + dual_image.T @ s)
         left[train, m:], right[train, m:] = self.dual @ of_output_kernel / 2, self.dual
         best = self.dual.T @ dual_image / 2
         correction += np.vdot(of_output_kernel, best - term.output_kernel.matrix())
-        # L has two such factors, of rows and of columns
+        # such a factor enters L twice, in its rows and in its columns
         slopes = 2 * slopes + np.sum(g * self.predicted, axis=0)
         slopes += np.sum(s * term.fitted, axis=0)
         return FoldPart(TermDerivative(left, right), float(correction), slopes)
 
     def _of_structure(self, g: np.ndarray, s: np.ndarray) -> dict[str, Any]:
-        """Return the derivatives by the parameters of a given L that counts.
+        """Return the derivatives by the parameters of a given L, if it counts.
 
-        That in L, moved alone, is ``image' g`` of held-out rows and ``(KC)' s`` of the
-        training rows, (n_outputs, n_outputs), which is not formed here.
+        The derivative in L, moved alone, is ``image' g`` of held-out rows plus
+        ``(KC)' s`` of training rows, (n_outputs, n_outputs), which is not formed here.
         """
         term = self.term
         if not (term.one_of_several or term.output_kernel.couples):

@@ -4,18 +4,19 @@ J is the sum of V(y_i, F_i) over the held-out rows: minus their log likelihood f
 softmax and the logistic loss. For a fold with training rows T and held-out rows H the
 scores of H are K_HT C L + 1 b'. With g the gradient of the loss there, a change of K
 moves J in three ways: through K_HT directly, and through C and b, which follow the move
-dK_TT C L of the training scores. What a move of the training scores is worth, s, is one
-solve with the equations of a Newton step; together
+dK_TT C L of the training scores. The derivative s of J with respect to such a move is
+one solve with the equations of a Newton step (`adjoint.py`); together
 
 .. math:: dJ = \operatorname{tr}\left( [g; s]' \, dK_{:T}\, C L \right),
 
 two thin arrays for each fold. Seeger (2006), *Cross-validation optimization for
 structured Hessian kernel methods*, sections 5 and 6.3.
 
-*Fits that ended early.* C L of a fit differs a little from what the gradient of the
-loss at its scores says. What that difference is worth is known to first order from the
-same s and g; with it J errs to second order in the error of the fit, as the objective
-does. A loss below zero is none: there the fit is too far away to tell.
+*Fits that ended early.* C L of a fit differs a little from the one that the gradient of
+the loss at its scores implies. What J changes by this difference is known to first
+order from the same s and g; corrected for it, J errs to second order in the error of
+the fit, as the objective does. A corrected loss below zero is impossible: such a fit is
+too far from its optimum.
 
 *An alpha for each output* weighs the loss of the training rows, not that of held-out
 ones. Where it moves, so do the dual variables of that output by themselves.
@@ -27,8 +28,9 @@ apart: tr(dK C L) is then the sum over outputs j of that of dK_j, their j-th col
 so g and s.
 
 *A learned L* follows C as well. For the squared Frobenius norm it is C'KC / 2, and its
-derivative is followed. With other learned structures it has none where an entry or an
-eigenvalue of L reaches zero; then there is the value, of the fits as they are.
+derivative is followed. With other learned structures L has no derivative where an entry
+or an eigenvalue of it reaches zero; with these there is only the value, of the fits as
+they are.
 """
 
 from __future__ import annotations
@@ -137,7 +139,7 @@ class FoldsLikelihood(Criterion):
         )
 
     def differentiates(self, structure: Structure) -> bool:
-        """Tell whether L is given, or has a smooth dual: that of half its square."""
+        """Tell whether L is given, or its penalty the squared norm, of smooth dual."""
         return all(map(self._follows, structure.of_terms))
 
     def _follows(self, structure: Structure) -> bool:
@@ -147,7 +149,7 @@ class FoldsLikelihood(Criterion):
         return given or isinstance(structure.region(targets.shape[1]), Free)
 
     def value(self, operator: Operator, alpha: Any, structure: Structure) -> Value:
-        """Return the value, where there is no derivative of the fits as they are."""
+        """Return the value; without derivatives it is that of the fits as they are."""
         if self.differentiates(structure):
             return super().value(operator, alpha, structure)
         total, largest_gap, alphas = 0.0, 0.0, _alphas(alpha)

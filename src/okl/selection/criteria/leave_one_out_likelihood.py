@@ -1,8 +1,8 @@
 r"""Leave-one-out log predictive probability of the Gaussian process.
 
 Each row is predicted from all others, with the variance sigma^2 / p of its prediction
-and its noise. Where L couples no outputs sigma^2 is set to its best value for each,
-s_j = mean_i r_ij^2 p_ij, where it does for all together, and up to constants
+and its noise. sigma^2 is set to its best value: one for each output where L couples
+none, s_j = mean_i r_ij^2 p_ij, one for all where it does. Up to constants
 
 .. math:: J = \tfrac12 \sum_j \left[n_j \log s_j - \sum_i \log p_{ij}\right].
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-# A part of the noise below which what K adds to it is multiplied out.
+# Where K adds less than this part to the noise, products are taken, not differences.
 _NOTHING = 1e-6
 # Rows of a triangle that are mirrored at once, and stay in the cache.
 _BLOCK = 64

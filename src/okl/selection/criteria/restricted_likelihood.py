@@ -10,7 +10,7 @@ logarithm is then, up to constants that are the same for all L,
 .. math:: J = \tfrac12 \sum_j \left[(n_j - 1) \log \frac{y_j' c_j}{n_j - 1}
               + \log |A_j| + \log 1' A_j^{-1} 1\right],
 
-n_j for n_j - 1 and no last term without an intercept.
+Without an intercept n_j stands for n_j - 1, and there is no last term.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""One decomposition in the place of an inverse for each output.
+r"""One decomposition of K that replaces an inverse for each output.
 
 Where outputs have different l / alpha but the same rows and weights, their inverses
 have the same eigenvectors. With W^(1/2) K W^(1/2) = U diag(d) U', centred for a free
