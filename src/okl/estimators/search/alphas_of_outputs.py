@@ -1,15 +1,15 @@
-"""The alphas of outputs that a search goes by: what outputs differ by, and the grid.
+"""The alphas of outputs in a search: their ratios, and the grid of a common factor.
 
 With independent outputs each output has its own best alpha of a grid: the one of the
 least loss of rows that were held out. For the squared loss these are left out one by
 one in closed form where that is exact; else they are those of the folds, each of which
-takes a fit for each alpha of the grid. What outputs differ by stays as it is for every
+takes a fit for each alpha of the grid. The ratios of these alphas are kept for every
 structure, and one factor for all of them is chosen with the structure, as one alpha is.
 
-An output that is nearly free of noise loses most of what it could be beside others that
-are little else, if one alpha has to do for all. But where outputs are alike, alphas of
-their own differ by chance, and predict worse. So by default an output leaves the alpha
-of the others only where that is clearly better.
+If one alpha has to do for all, an output that is nearly free of noise, beside others
+that are little else, is predicted far worse than it could be. But where outputs are
+alike, alphas of their own differ by chance, and predict worse. By default an output
+therefore leaves the alpha of the others only where that is clearly better.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def seeks_alphas(
 ) -> bool:
     """Tell whether outputs may have alphas of their own, with all of these structures.
 
-    By default where folds are fitted in eigenbases (``exact``), and outputs may have
-    units of their own at little cost. More outputs than rows are reduced to as many as
-    rows where L is learned, but not if they have units of their own.
+    By default they may where folds are fitted in eigenbases (``exact``), and units of
+    their own cost outputs little. They do cost where L is learned and there are more
+    outputs than rows: without them these are reduced to as many as rows.
     """
     if is_for_each(alpha_per_output):
         return True
@@ -135,8 +135,8 @@ def left_out_losses(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the squared errors (n_alphas, n_outputs) of rows left out one by one.
 
-    And the residuals (n_samples, n_outputs) of each output at its own best alpha, of
-    equal ones the first.
+    The second result are the residuals (n_samples, n_outputs) of each output at its own
+    best alpha, of equally good ones the first.
 
     Parameters
     ----------

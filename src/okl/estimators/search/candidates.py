@@ -1,6 +1,6 @@
 """The kernels and structures that a search tries, checked before any work.
 
-Without a word from the user the kernel is learned (`kernel_learning.py`). Where nothing
+Unless the user names one the kernel is learned (`kernel_learning.py`). Where nothing
 can be learned, or if it is asked for, there is a short list, of seven for dense rows: a
 linear one, three Gaussian and three Matern kernels whose widths span what "scale"
 guesses by a factor of four in squared distance either way. Sparse rows, texts for the
@@ -38,9 +38,9 @@ from okl.structures import Frobenius, Mean, Structure, as_structure
 WAYS = ("staged", "compare", "full")
 # What stands for a list of kernels that are not learned.
 SHORT_LIST = "short_list"
-# What tasks are tried with where they are left open.
+# The structures tried for tasks where neither kernel nor structure was named.
 OF_TASKS = (Mean(1.0), Mean(10.0), Mean(100.0), Frobenius())
-# Of the inverse squared width that "scale" stands for, and of the length.
+# Multiples of the inverse squared width, and of the length, that "scale" stands for.
 _GAMMAS = (0.25, 1.0, 4.0)
 _LENGTHS = (0.5, 1.0, 2.0)
 # By how much norms that are the same may differ, relatively.
@@ -71,7 +71,7 @@ def _of_one_length(X: Any, weights: np.ndarray | None) -> bool:
 
 
 def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
-    """Return the next width of the family of a listed kernel, None inside of it.
+    """Return a kernel with the next width, if this one is at an end of its family.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
 
 
 def _next(kernel: Any, name: str, factor: float, family: list[Any]) -> Any:
-    """Return a kernel at the end of its family a step further, None elsewhere."""
+    """Return a kernel a step beyond one that is at an end of its family, else None."""
     widths = [getattr(other, name) for other in family]
     own = getattr(kernel, name)
     if own not in (min(widths), max(widths)):
@@ -124,7 +124,7 @@ def is_open(kernel: Any, kernels: Any) -> bool:
 
 
 def has_open_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
-    """Tell whether there are tasks, of which nothing was named, and dense rows.
+    """Tell whether there are tasks and dense rows, and no kernel or structure named.
 
     A kernel is learned for them then.
     """
@@ -133,7 +133,7 @@ def has_open_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
 
 
 def learns_for_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
-    """Tell whether there are tasks, of which no kernel was named, and dense rows."""
+    """Tell whether there are tasks and dense rows, and no kernel was named."""
     named = model.kernels is not None or not is_open(model.kernel, None)
     return targets.observed.tasks is not None and not named and not issparse(X)
 
@@ -149,7 +149,7 @@ def check_candidates(kernel: Any, kernels: Any) -> None:
         If something else stands where a kernel is expected.
     """
     if kernels is None:
-        # terms are checked beside their structures
+        # terms are checked together with their structures
         if not (
             kernel is None
             or is_precomputed(kernel)

@@ -1,9 +1,9 @@
 """The fits of one kernel to all folds, as far along their paths as is worth it.
 
-Fits take longest at the smallest alphas, which are rarely the best. So each fold leaves
-its path where an alpha ten times as large as the last one is better. It may be wrong:
-its rows are few, or unlike the others. What counts is the mean of all folds: where that
-does not say that the path is over, the folds that left it fit further alphas.
+Fits take longest at the smallest alphas, which are rarely the best. Each fold therefore
+leaves its path where an alpha ten times as large as the last one is better. It may be
+wrong to: its rows are few, or unlike the others. What counts is the mean of all folds:
+where that does not end the path as well, the folds that left it fit further alphas.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FoldFits:
     n_jobs: int | None
 
     def first(self, watch: Callable[..., np.ndarray]) -> FoldScores:
-        """Fit to the first fold, which says more of itself than a score."""
+        """Fit to the first fold, with an array from ``watch`` besides each score."""
         train, test = self.folds[0]
         return self.score(train=train, test=test, watch=watch)
 
@@ -97,7 +97,7 @@ def still_needed(
     Returns
     -------
     bool array (n_structures, n_alphas)
-        Nothing of a structure that was dropped.
+        False for what was dropped.
     """
     by_all = np.all([one.fitted for one in scores], axis=0)
     dropped = np.any([one.dropped for one in scores], axis=0)
@@ -105,7 +105,7 @@ def still_needed(
     for row in np.flatnonzero(by_all.any(axis=1)):
         there, alphas = by_all[row], grids[row]
         below = alphas <= end_of_path(means[row, there], alphas[there])
-        # nor below one that was clearly behind
+        # no alpha is needed below one that was dropped as clearly behind
         below |= dropped[row] & (alphas < alphas[there].min())
         until = int(np.argmax(below)) + 1 if np.any(below) else len(alphas)
         needed[row, :until] = ~(there | dropped[row])[:until]

@@ -1,9 +1,9 @@
 """Roughly how long a search takes, and in what memory, before it begins.
 
-What takes the time of the squared loss with complete targets is to decompose kernel
-matrices, about the cube of the number of rows each; elsewhere it is products with them,
-some for each fit. Both are counted here and multiplied by what a small decomposition
-takes on this machine: the guess is mostly right to a factor of three (see
+With the squared loss and complete targets most time goes into decompositions of kernel
+matrices, each in proportion to the cube of the number of rows; otherwise into products
+with them, some for each fit. Both are counted here and multiplied by what a small
+decomposition takes on this machine: the guess is mostly right to a factor of three (see
 `benchmarks/forecasts.py`).
 """
 
@@ -42,10 +42,9 @@ from okl.structures import Identity, Structure
 # Rows of the decomposition that is timed; a multiplication and addition in a product of
 # matrices takes a tenth of a decomposition's share of one entry cubed.
 _TIMED, _PRODUCT = 600, 0.1
-# What a fit does besides the ten to twenty products with the kernel matrix that it
-# takes with L known, fifty and more with L learned, takes as long as three times as
-# many. A product with a few columns takes as long as one with so many: it is spent on
-# reading the matrix.
+# A fit takes ten to twenty products with the kernel matrix with L known, fifty and more
+# with L learned; what it does besides takes as long as three times as many. A product
+# with a few columns takes as long as one with _FEW: it is spent on reading the matrix.
 _KNOWN, _LEARNED, _FEW = 60.0, 240.0, 40
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
@@ -57,14 +56,14 @@ _INSIDE = 400.0
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
 _FACTORISED, _DIFFERENTIATED, _DISTANCES = 0.5, 1500.0, 6.0
 _EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
-# Of how many parts a kernel of one's own is that takes as long as that.
+# Parts of a kernel that was named with which learning it takes as long as that.
 _PARTS = 8.0
 # Seconds of a block of rows of a matrix that is not stored, however few they are.
 _BLOCK = 4e-5
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 3e-3, 1e-2
-# How many times as long the second lasts where the loss has kinks.
+# How many times as long a fit by products, L known, takes where the loss has kinks.
 _KINKS = 3.0
 
 

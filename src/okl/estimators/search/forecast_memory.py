@@ -20,8 +20,8 @@ from okl.solvers.predictor.apart_preconditioner import MOST_ENTRIES
 
 _FLOAT = 8  # bytes
 # Fits of other losses than the squared one have a low-rank factor of the kernel matrix
-# of so many columns, twice. All have other workspace of so many entries, they more.
-# A kernel is learned beside copies of X.
+# of so many columns, twice. All fits have other workspace of _WORKSPACE entries, these
+# _OF_PRODUCTS more. Learning a kernel takes _COPIES copies of X besides.
 _RANK, _WORKSPACE, _OF_PRODUCTS, _COPIES = 500, 2**17, 2**19, 8
 # Arrays of the size of the targets that a search holds, and columns of coefficients of
 # several alphas at a time; matrices of outputs in Newton's method for L.

@@ -1,4 +1,4 @@
-"""What stands for a fitted regressor in front of a scorer."""
+"""The stand-in for a fitted regressor that scorers of held-out rows are given."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from okl.estimators.search.judge import StandIn
 from okl.metrics import mean_squared_error, r2_score
 from okl.selection.folds import Folds
 
-# One over the variance of fewer targets has no variance itself: scores of so few, which
-# it divides, are decided by the fold whose targets happen to be alike.
+# One over the variance of fewer targets has no finite variance: R^2 of so few, where it
+# is a factor, is decided by the fold whose targets happen to be alike.
 _FEWEST = 6
 
 

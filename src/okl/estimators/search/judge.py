@@ -3,8 +3,8 @@
 Scorers expect a fitted estimator. What the folds have are held-out scores of many
 models, so a stand-in, whose X is those scores, faces the scorer for each of them.
 
-What `score` of a stand-in says has to be said of every fold. Where targets are few a
-fold may have no R^2, whose denominator is the variance of its targets, or one that says
+The `score` of a stand-in has to be defined on every fold. Where targets are few a fold
+may have no R^2, whose denominator is the variance of its targets, or one that says
 little; a stand-in can take another denominator then, the same in all folds.
 """
 
@@ -39,7 +39,7 @@ class StandIn(BaseEstimator):
 
     @property
     def by_label(self) -> bool:
-        """Whether that is one for each output, not of classes of one label."""
+        """Whether there is a temperature for each output, each being a label."""
         return False
 
     def at(self, temperature: Temperature) -> StandIn:
@@ -49,7 +49,7 @@ class StandIn(BaseEstimator):
     def for_folds(
         self, y: np.ndarray, folds: Folds, weights: np.ndarray | None
     ) -> StandIn:
-        """Return one whose ``score`` can be had of all folds of these targets."""
+        """Return one whose ``score`` is defined on all folds of these targets."""
         return self
 
     def row_scores(self, y: np.ndarray, weights: np.ndarray | None) -> RowScores | None:
@@ -60,7 +60,7 @@ class StandIn(BaseEstimator):
 def _is_known(scorer: Any) -> bool:
     """Tell whether a score is the default, or one of scikit-learn's or of ours.
 
-    These fail for what a fold has of the targets, a user's own for any reason.
+    These fail only because of the targets that a fold has, a user's own for any reason.
     """
     score = getattr(scorer, "_score_func", type(scorer))
     # of a function that was compiled there may be none
@@ -130,7 +130,7 @@ class Judge:
         return replace(self, by_row=by_row)
 
     def suited_to(self, predictions: np.ndarray, test: np.ndarray) -> Judge:
-        """Return who judges all predictions of these rows alike, this judge."""
+        """Return this judge, as it judges all predictions of these rows alike."""
         return self
 
     def at(self, temperature: Temperature) -> Judge:

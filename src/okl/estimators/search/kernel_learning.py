@@ -41,7 +41,7 @@ MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
 # Rows with targets that there must be.
 _FEWEST = 10
 _CONSTANT = "all columns are constant"
-# Arrays of the size of the kernel matrix that learning holds, of one that is made.
+# Arrays of the size of the kernel matrix that learning holds, if no kernel is named.
 _ARRAYS = 16
 _FLOAT = 8  # bytes
 
@@ -65,9 +65,9 @@ class KernelLearning:
     fit_intercept : bool
     row_weights : array (n_some,) or None
     share : float
-        The part of all rows that count that they are.
+        Their number over that of all rows that count.
     constant : float or None
-        What the kernel has added, for intercepts that are not free.
+        What is added to the kernel in place of free intercepts.
     arrays : int
         Arrays of the size of the kernel matrix that learning holds at most.
     budget : float
@@ -111,7 +111,7 @@ class KernelLearning:
         budget : float
             Bytes that may be taken.
         named : sequence of Kernel
-            Those that are learned from where they are.
+            Kernels that the user named, which are learned from their values.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class KernelLearning:
         return learning
 
     def run(self, learnable: Learnable) -> LearnedKernel:
-        """Learn the kernel that this stands for.
+        """Learn the kernel that a `Learnable` stands for.
 
         Raises
         ------
@@ -198,7 +198,7 @@ def _distinct(X: np.ndarray, observed: Observed) -> Distinct:
     n_distinct = len(distinct.first)
     if n_distinct >= _FEWEST:
         return distinct
-    if np.all(X[:1] == X):  # whose targets are not that many
+    if np.all(X[:1] == X):  # rows differ in targets alone, of which few are distinct
         raise NothingToLearnError(_CONSTANT)
     raise NothingToLearnError(
         f"only {n_distinct} rows differ from each other, in X or in their targets, and "

@@ -1,4 +1,4 @@
-"""What a search is given for kernels: those to try, and what one is learned from."""
+"""The kernels of a search: those to try, and the data that one is learned from."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class KernelsToTry(NamedTuple):
     learning : KernelLearning or None
         What those are learned from.
     unlearned : str or None
-        Why none is, though one was asked for; sparse rows without a word from the user
-        have a list of their own.
+        Why none is, though one was asked for. Sparse rows have a list of their own if
+        the user names no kernel.
     """
 
     candidates: list[Any]

@@ -2,13 +2,13 @@
 
 Data in long form become a target matrix with one observed entry a row. Outputs and
 classes with too few rows to learn from are left out. Where most tasks have so few, what
-they share can still be learned: from their deviations from the means of tasks, as one
-output. Classes are learned by their
-likelihood whatever the loss of the search: that of the softmax for one class of several
-a row, the logistic one otherwise.
+they share can still be learned, from the deviations of targets from the means of their
+tasks, as one output. Whatever the loss of the search, classes are learned by a
+likelihood: that of the softmax for one class of several a row, the logistic one
+otherwise.
 
 Only the ratios of weights count. Copies of rows, with their targets, would say that
-there is no noise: they are one row of so much more weight.
+there is no noise: they become one row of so much more weight.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _pooled(observed: Observed) -> Observed:
 def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | None]:
     """Return the numbers of rows to learn from, and their outputs that vary enough.
 
-    Of one class a row the rows of a class go with it.
+    Where each row has one class, the rows of a class that is left out are left out too.
     """
     targets = observed.targets
     rows = np.arange(len(targets))
@@ -199,8 +199,8 @@ def _varying(observed: Observed, fewest: int) -> np.ndarray:
 def lengths_of(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return how far rows are from their mean, the columns standardised.
 
-    Nothing moves it but rounding, which is cut off: not the order of the rows or of the
-    columns, nor the units and signs of these, nor copies with so much less weight.
+    This depends neither on the order of rows or columns, nor on the units and signs of
+    columns, nor on copies of rows with so much less weight; rounding is cut off.
     """
     columns = StandardColumns.of(X, weights, centred=True)
     lengths = np.sqrt(np.sum(columns.rows(X) ** 2, axis=1))

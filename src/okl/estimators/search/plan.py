@@ -36,7 +36,7 @@ def planned(
     Parameters
     ----------
     model : CrossValidated
-        Of which attributes of classes and outputs are set.
+        Its attributes that say what classes and outputs there are get set.
     X, y, sample_weight, task, params
         As its `fit` takes them.
     """

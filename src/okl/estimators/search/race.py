@@ -2,13 +2,13 @@
 
 All structures and alphas of a kernel are fitted to the first fold. Its held-out rows
 have a score each, or are dealt out to ten blocks, each of which is scored by itself.
-How much worse one is than the best candidate, that of kernels before among them, has a
-mean over the rows, or blocks, and a standard error. Where the mean is several standard
+By how much a candidate is worse than the best one, earlier kernels included, has a mean
+over the rows, or blocks, and a standard error. Where the mean is several standard
 errors, the rows of the other folds are not likely to say otherwise.
 
-What is compared are differences on the same rows: how hard these are to predict is in
-both scores. The rows are taken for independent of each other, and what the
-training rows of a fold have to do with a difference is not in its error.
+Differences on the same rows are compared, as how hard these are to predict is a part of
+both scores. Rows are taken to be independent of each other, and the part that the
+training rows of the fold have in a difference is not in its standard error.
 
 References
 ----------
@@ -39,8 +39,8 @@ class PartScores:
     ----------
     judge : Judge or TemperedScore
     neutral : array of int
-        The numbers of rows that are beside each block with scores of zero, which say
-        nothing: of each class one, as there are scorers that must see every class.
+        The numbers of rows, one of each class, that are added to each block with scores
+        of zero, which say nothing: some scorers must see every class.
     """
 
     judge: Any

@@ -55,9 +55,9 @@ class Results:
 
         A candidate has as many splits as its stage had folds, one where rows were left
         out one by one; the others are NaN. Candidates of the last stage have a rank,
-        those of the first come after all of them. Of each kernel and structure one
-        alpha is the one to choose. Where probabilities were scored at a temperature of
-        their own, there is a column of these: of labels, an array.
+        those of the first come after all of them. For each kernel and structure one
+        alpha is marked as the chosen one. Where probabilities were scored at a
+        temperature of their own, there is a column of these: of labels, an array.
         """
         stages, kernels, structures, alphas, splits = zip(*self._rows, strict=True)
         n_splits = max(len(scores) for scores in splits)

@@ -39,9 +39,9 @@ class RowScores:
     def of(
         cls, coder: LabelCoder, y: np.ndarray, weights: np.ndarray | None
     ) -> RowScores | None:
-        """Return those of labels y (n_samples,), None where one is no class.
+        """Return those of labels y (n_samples,), None if a label is no class.
 
-        The label of a row without weight may be none.
+        A row without weight may have any label.
         """
         numbers = coder.numbers(y)
         known = coder.classes[numbers] == y

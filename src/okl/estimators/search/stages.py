@@ -53,8 +53,8 @@ class Search:
     staged : bool
         Whether there is a first stage, given more kernels than get beyond it.
     beyond : callable or None
-        Of the best kernel of the first stage and all that were tried: another one to
-        try, None for none.
+        From the best kernel of the first stage and all that were tried to a further one
+        to try, or None.
     learning : KernelLearning or None
         What kernels are learned from, if any are.
     unlearned : str or None

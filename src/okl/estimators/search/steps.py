@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-# Of a piece of work, from its name: what is told when it begins and ends.
+# From the name of a piece of work to a context that tells when it begins and ends.
 Step = Callable[..., AbstractContextManager[Any]]
 
 
 def steps_of(estimator: Any, context: Any) -> Step:
     """Return what tells the callbacks of a fit when a named step begins and ends.
 
-    ``step(name, n_steps)`` is a context in which there are steps of its own, so many,
-    or None if that is not known.
+    ``step(name, n_steps)`` is the context of a step. It yields such a function for the
+    ``n_steps`` steps within it, None if their number is not known.
     """
 
     @contextmanager

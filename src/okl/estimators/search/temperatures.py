@@ -1,9 +1,9 @@
 """Held-out scores judged at the temperature that suits them best.
 
-A temperature is that of one structure at one alpha, and of all folds: their held-out
-scores are kept until the last of them is fitted, and judged then. Labels have one each;
-one fold alone has one for all, as its rows are few. A label whose rows are all of one
-side has 1.0: no row that is held out could say that its log odds are too sure.
+A structure at an alpha has one temperature for all folds: their held-out scores are
+kept until the last of them is fitted, and judged then. Labels have one each; a fold
+that is judged alone has one for all, as its rows are few. A label whose rows are all on
+one side has 1.0: no row that is held out could say that its log odds are too sure.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TemperedScore:
 
 
 def kept(predictions: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Keep held-out predictions, in the place of a judge."""
+    """Return held-out predictions, to be kept: it takes the place of a judge."""
     return predictions
 
 

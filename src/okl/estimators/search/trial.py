@@ -1,4 +1,4 @@
-"""What comes out for one kernel that was tried."""
+"""The result for one kernel that was tried."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One kernel tried with every structure at every alpha, on the same held-out rows.
 
 A search is a few trials. What they have in common, the rows, their targets, the folds
-and the options, is an `Experiment`; what comes out for one kernel is a `Trial`.
+and the options, is an `Experiment`; the result for one kernel is a `Trial`.
 """
 
 from __future__ import annotations
