@@ -3,7 +3,8 @@
 The model is the mean of a Gaussian process: f has the prior covariance
 k(x, x') L, an observed target adds noise of variance alpha / weight, and the free
 intercept has a flat prior. Rows left out say how large noise and signal are, and how
-the errors of outputs go together; so what is observed of a new row tells of the rest.
+the errors of outputs are correlated, by which the targets observed in a new row tell of
+its others.
 """
 
 from okl.posterior.base import Posterior

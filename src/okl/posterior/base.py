@@ -1,4 +1,4 @@
-"""What is asked of the posterior of f + b."""
+"""The interface of the posterior of f + b."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Posterior(ABC):
     row_is_given: bool = False
 
     def prior(self) -> tuple[Kernel, np.ndarray] | None:
-        """Return the kernel of unrelated outputs and what multiplies it, (n_outputs,).
+        """Return the kernel of unrelated outputs, and its factors (n_outputs,).
 
-        None where they have kernels of their own, are related, or tasks.
+        None where outputs have kernels of their own, are related, or are tasks.
         """
         return None
 
@@ -51,8 +51,8 @@ class Posterior(ABC):
     def along_axes(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Return variances (n, q) along directions V (m, q) in which f is independent.
 
-        And V, and the variance of what is orthogonal to them; None where there are no
-        such directions.
+        The second result is V, the third the variance of what is orthogonal to it; None
+        where there are no such directions.
         """
         return None
 

@@ -1,4 +1,4 @@
-r"""How large errors are, and how those of outputs go together, from rows left out.
+r"""How large errors are, and how those of outputs correlate, from rows left out.
 
 A fit determines the ratio of noise and signal, alpha, and not their size. With s_j the
 factor that both have in output j, the residual r_ij of a left-out row has the variance
@@ -11,18 +11,18 @@ row adds to it. The posterior covariance of outputs j and k is that of the model
 sqrt(s_j s_k). It is the estimate of leave-one-out likelihood (Rasmussen & Williams
 2006, section 5.4.2), a variance for each output profiled out.
 
-Errors of outputs go together as well. How far, R has, their correlations:
+Errors of outputs are correlated as well. Their correlations R are found as follows:
 
-- If L has nothing beside its diagonal, signal and noise share R: f has the covariance
+- If L is diagonal, signal and noise share R: f has the covariance
   k(x, x') R_jk sqrt(s_j s_k l_j l_k). Where all targets are observed the predictions of
-  that process are those of independent outputs, whatever R is. It is the correlation
+  that process are those of independent outputs, whatever R is. R is the correlation
   of the standardised residuals r_ij / sqrt(s_j v_ij).
 - Else L has the covariance of the signal, and R is the correlation of the noise alone:
   residuals have the covariance S_(-i) + N, N_jk = R_jk sqrt(s_j a_j s_k a_k), found by
   expectation and maximisation, with S_(-i) given, and shrunk at the end (shrunk in each
   round it would go to zero wherever half of the targets are missing).
 - If the covariance of noise was given (for the term of a row), R is its correlation.
-  One that was learned is measured all the same: its penalty makes it flat.
+  Where that was learned R is measured all the same, as the penalty makes it too flat.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from okl.posterior.incomplete_rows import RowDistribution, shrunk
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
 
 _TOLERANCE, _ROUNDS = 1e-3, 50
-# What is rounding in a number of rows.
+# Rounding errors of a number of rows.
 _EXACT = 1e-9
 
 
@@ -167,9 +167,9 @@ def correlation_of_errors(
 def _of_noise(
     rows: np.ndarray, S: np.ndarray, seen: np.ndarray, noise: np.ndarray
 ) -> np.ndarray:
-    """Return the correlation of noise that rows (n, m) of covariance S + N speak for.
+    """Return the correlation of noise, from residuals (n, m) of covariance S + N.
 
-    Where an entry was not seen it does not matter, nor does a row of fewer than two.
+    Entries that were not seen do not count, nor do rows with fewer than two.
     """
     m = len(noise)
     varying = noise > 0
@@ -196,7 +196,7 @@ def _of_noise(
 
 
 def _correlation(covariance: np.ndarray) -> np.ndarray:
-    """Return correlations; of what does not vary none."""
+    """Return correlations, which are zero for what does not vary."""
     variances = np.diagonal(covariance)
     roots = np.sqrt(np.where(variances > 0, variances, 1.0))
     correlation = covariance / np.outer(roots, roots)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# What is added to correlations, so that outputs that repeat each other can be told.
+# What is added to the diagonal of correlations, as outputs may repeat each other.
 _JITTER = 1e-10
 
 

@@ -6,8 +6,8 @@ weighted moment matrix diag(d), and k(x, x) = phi(x)'phi(x) + a part that no tra
 row can tell anything about. With features both come without a division: phi(x) are
 the features, rotated, and nothing is left over.
 
-A free intercept makes K be seen from the weighted mean of the training rows: what
-f is there on average, the intercept takes up.
+With a free intercept K is centred at the weighted mean of the training rows: the mean
+of f over these rows is taken up by the intercept.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-r"""The noise of tasks of few rows, for which that of the other tasks speaks as well.
+r"""The noise of tasks of few rows, estimated with the help of the other tasks.
 
 Two residuals tell of a variance hardly more than its order of magnitude: where they
-happen to be small, intervals would be far too narrow. Say that the variances of tasks
-differ as nu s / chi^2_nu does, and that the estimate v_j of task j has n_j - 1 degrees
-of freedom (its intercept takes one). Then v_j / s has the F distribution with n_j - 1
-and nu degrees of freedom. The s and nu that make all v_j likeliest are what tasks have
-in common, and what task j is expected to have is
+happen to be small, intervals would be far too narrow. Suppose that the variances of
+tasks have the distribution of nu s / chi^2_nu, and that the estimate v_j of task j has
+n_j - 1 degrees of freedom (its intercept takes one). Then v_j / s has the F
+distribution with n_j - 1 and nu degrees of freedom. The s and nu that make all v_j
+likeliest are what tasks have in common, and the expected variance of task j is
 
 .. math:: \frac{\nu s + (n_j - 1) v_j}{\nu + n_j - 1}.
 
-Where tasks differ much nu is small, and nothing is borrowed. All tasks have one unit.
+Where tasks differ much nu is small, and next to nothing is taken from the other tasks.
+The variances of all tasks must be in the same unit.
 
 References
 ----------
@@ -24,10 +25,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, digamma
 
-# Rows from which on a task speaks for itself.
+# With this many rows, or more, the variance of a task is its own estimate.
 ENOUGH = 6
-# Degrees of freedom that the others have together: at least and at most, and where the
-# search starts.
+# Bounds of nu, and where the searches for it start.
 _LEAST, _MOST = 0.1, 1e3
 _STARTS = (2.0, 30.0)
 

@@ -17,10 +17,10 @@ Correlations r are shrunk towards zero by the share
 
 (at most one; Schaefer & Strimmer 2005, with the variance that the correlation of
 normal rows has, and n_jk rows), so that few rows give a covariance that can be
-inverted. Two rows always lie on a straight line: all of their r is error, and in the
-place of their part of the first sum is r_jk^2. Here n_jk are all rows, in each round:
-those that miss an entry are filled in by correlations that were shrunk before, so that
-in the end these are shrunk about as far as the rows that have both entries ask for.
+inverted. Two rows always lie on a straight line: all of their r is error, and their
+term of the first sum is r_jk^2 instead. In each round n_jk is the number of all rows:
+missing entries are filled in by correlations that were shrunk before, so that in the
+end correlations are shrunk about as far as the rows that have both entries ask for.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class RowDistribution:
 def _standardised(known: np.ndarray, seen: np.ndarray, centre: bool) -> RowDistribution:
     """Find the distribution of rows of about unit variance, zero where not seen."""
     pairs = seen.astype(np.float64).T @ seen
-    # no correlation at all may be a fixed point: half of what pairs of entries say
-    # leads elsewhere where they say enough
+    # correlations of zero may be a fixed point: a start from half of those over pairs
+    # of entries leads elsewhere, where they are strong enough
     patterns = _Patterns.of(~seen)
     mean = np.zeros(known.shape[1])
     covariance = (_available(known, pairs) + np.eye(len(pairs))) / 2

@@ -13,9 +13,9 @@ N_i = L + diag(alpha / weights) on what was observed of it, L that of the term. 
 outputs have nothing in common, and along the eigenvectors of L where targets are
 complete, matrices are numbers.
 
-So a weight says how exact a target is, here as in the model: one of weight four has
-half the noise, and is one row. The same factor in all weights and in alpha changes
-nothing but what a target of weight one is.
+A weight thus says how exact a target is, here as in the model: a target of weight four
+has half the noise, and is still one row. The same factor in all weights and in alpha
+changes nothing but what a target of weight one is.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class RowsLeftOut:
         Of the targets; NaN where none was observed, or nothing else tells of it. With
         tasks (n_samples, 1), as the other arrays.
     signal, variances : array (n_samples, n_outputs)
-        Of f + b and of the target there, of its weight, by the model. Where none was
-        observed it has a weight of one.
+        The variances of f + b, and of the target, given its weight, by the model. A
+        target that was not observed has weight one.
     noise : array (n_outputs,)
         The variance of the noise of weight one, by the model.
     told : array (n_samples, n_outputs)
@@ -101,8 +101,8 @@ class RowsLeftOut:
         own = outputs.spread(noise) / np.where(seen, weights, 1.0)
         if shared is not None:
             own, noise = own + np.diagonal(shared), noise + np.diagonal(shared)
-        # what nothing else tells of has a variance without bounds; half of what the
-        # largest is, as rounding leaves that a little less
+        # what nothing else tells of has an unbounded variance: any above half of the
+        # largest that is possible, as rounding may leave that a little less
         seen &= signal < 0.5 * own / _LEAST
         left = np.where(seen, left, np.nan)
         return cls(left, signal, signal + own, noise, told)
@@ -128,8 +128,8 @@ def covariances_left_out(
     told : array (n, m)
         One over the variance of independent noise, zero where nothing was observed.
     residuals : array (n, m)
-        Zero there. Those of the result are then what the prediction changes by, with
-        the opposite sign.
+        Zero where nothing was observed: there the result is minus the change of the
+        prediction.
     """
     S = posterior.covariance(X)
     root = _root_of_precision(told, posterior.row_covariance)

@@ -13,9 +13,10 @@ K = U diag(d) U' and L v_q = w_q N v_q, V'NV = I, a product is
 .. math:: M^{-1} Y = \Big( YV - U \Big[ \frac{d_i w_q}{1 + d_i w_q} (U'YV)_{iq} \Big]
           \Big) V'.
 
-Conjugate gradients solve it, preconditioned by the rows alone: with the mean Q of the
-blocks of M^-1 that belong to a row, what a row misses has Q_uu. That solves at once for
-what the rest of the row tells, which is nearly all where outputs go together closely.
+Conjugate gradients solve it, preconditioned row by row: Q is the mean of the blocks of
+M^-1 that belong to one row, and Q_uu its block of what a row misses. That solves at
+once for what the rest of the row tells, which is nearly all where outputs are closely
+correlated.
 
 A free intercept has a flat prior: K and Y are centred.
 """

@@ -97,7 +97,7 @@ class RowMoments:
     ) -> np.ndarray:
         """Return the covariance of a combination of outputs between rows.
 
-        Where coordinates are not complete, less what it is a priori.
+        Where coordinates are not complete, less the prior covariance.
         """
         shares = (direction @ self.axes.axes()) ** 2
         inside = (phi * (self.shrunk @ shares)) @ other.T
@@ -231,7 +231,7 @@ class EntryCovariances:
     ) -> np.ndarray:
         """Return the covariance of a combination of outputs between rows.
 
-        Of what is in the coordinates.
+        It is that of the part in the coordinates.
         """
         found = np.zeros((len(phi), len(other)))
         for outputs, _, system in self.blocks:

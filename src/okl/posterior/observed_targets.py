@@ -1,11 +1,11 @@
-r"""A normal vector of targets that was observed, and what it tells of other ones.
+r"""What an observed normal vector of targets tells of f + b at other rows.
 
 With A the covariance of the targets y, k that of y and of f at a new row, and P the
 prior covariance of f, the posterior one is P - k'A^-1 k; the Cholesky factor R of A
 makes it P - (R^-1 k)'(R^-1 k). Intercepts with a flat prior, one for each output, are
-found by generalised least squares: with H what takes them to the targets, their
-precision is H'A^-1 H, and what f + b has in addition is (I - H'A^-1 k)' times its
-inverse times the same.
+found by generalised least squares: with H the matrix that takes them to the targets,
+their precision is Q = H'A^-1 H, and the covariance of f + b has the further term
+(I - H'A^-1 k)' Q^-1 (I - H'A^-1 k).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ObservedTargets:
         Parameters
         ----------
         prior : array (n, n_other)
-            That of the combination of f, before.
+            The prior covariance of the combination of f.
         told, other : array (n_observed, n) and (n_observed, n_other)
             Its covariance with the targets.
         direction : array (m,)

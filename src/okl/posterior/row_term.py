@@ -1,10 +1,10 @@
 r"""The posterior of f + b where the noise of a row's outputs has a covariance.
 
 With a term of its own for each row the targets have the covariance K (x) L + I (x) N,
-N = L_2 + alpha I. In outputs in which the noise is independent and of variance one,
-Y N^(-1/2), that is K (x) N^(-1/2) L N^(-1/2) + I: the closed form of complete targets,
-and mapped back by N^(1/2). Where targets are missing N differs from row to row, see
-`okl.posterior.term_sum`.
+N = L_2 + alpha I. The outputs Y N^(-1/2) have independent noise of variance one, and
+the covariance K (x) N^(-1/2) L N^(-1/2) + I, for which there is the closed form of
+complete targets; its results are mapped back by N^(1/2). Where targets are missing N
+differs from row to row, see `okl.posterior.term_sum`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from okl.posterior.variance import PredictiveVariance
 
 @dataclass(frozen=True)
 class RowTermPosterior(Posterior):
-    """Of complete targets, without weights.
+    """The posterior for complete targets, without weights.
 
     Attributes
     ----------

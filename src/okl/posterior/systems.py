@@ -4,8 +4,8 @@ Outputs that L = B B' ties together are theta_t = sum_a B_ta z_a, the z_a standa
 normal and as many as B has columns; each has an intercept b of flat prior. Given
 the observed targets (z, b) is normal again, and there are two ways to its covariance:
 
-- in coordinates, by the Cholesky factor R of the precision of (z, b): with a_t(x) what
-  takes (z, b) to f_t(x) + b_t, the covariance of outputs t and u at x is
+- in coordinates, by the Cholesky factor R of the precision of (z, b): with a_t(x) the
+  vector that takes (z, b) to f_t(x) + b_t, the covariance of outputs t and u at x is
   (R^-1 a_t)'(R^-1 a_u);
 - in the observed targets, by the factor R of their covariance: the prior covariance
   less (R^-1 k_t)'(R^-1 k_u), k_t(x) the covariance of f_t(x) and the targets, and b by

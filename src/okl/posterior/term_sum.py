@@ -6,9 +6,10 @@ of the targets of row i that were observed, with numbers o, has the covariance
 
 .. math:: L_{oo} + \operatorname{diag}(\alpha / w_{io}),
 
-L that of the row's term. Nothing of this is diagonal in common coordinates, but for
-complete targets of one kernel (`okl.posterior.row_term`): the covariance of the
-observed targets is factorised, for each block of outputs that nothing ties to others.
+L that of the row's term. No common coordinates make all of this diagonal, except for
+complete targets of one kernel (`okl.posterior.row_term`). The covariance of the
+observed targets is therefore factorised, for each block of outputs that nothing ties to
+others.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ REMEDY = "Fit on fewer rows, or use structures that leave outputs unrelated."
 
 @dataclass(frozen=True)
 class TermSumPosterior(Posterior):
-    """Of any number of kernels, any weights, with or without the term of a row.
+    """The posterior for any kernels and weights, with or without the term of a row.
 
     Attributes
     ----------

@@ -32,8 +32,9 @@ class PredictiveVariance(Posterior):
               - \sum_i \frac{a_i^2\, l_j}{d_i l_j + \alpha} \Big)
               + \frac{\alpha}{\sum_i w_i};
 
-    the last term, and K and k(x) seen from the weighted mean of the training rows,
-    are the free intercept's. Else see `okl.posterior.moments`.
+    with a free intercept. Then K and k(x) are centred at the weighted mean of the
+    training rows; without one there is no last term. For weights of entries see
+    `okl.posterior.moments`.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class PredictiveVariance(Posterior):
         return {k: v for k, v in vars(self).items() if k not in _PREPARED}
 
     def prior(self) -> tuple[Kernel, np.ndarray] | None:
-        """Return the kernel and the diagonal of L; None of tasks or relations."""
+        """Return the kernel and the diagonal of L; None with tasks or relations."""
         if self.tasks is not None or self.couples:
             return None
         return self.kernel, np.asarray(self.output_kernel.diagonal())
@@ -128,8 +129,8 @@ class PredictiveVariance(Posterior):
     def along(self, X: Any, Z: Any, direction: np.ndarray) -> np.ndarray:
         """Return the covariance of a combination of outputs between rows (n_X, n_Z).
 
-        Direction (n_outputs,) has the coefficients of f + b. The covariance of the
-        whole, unlike that of `covariance`, which is of one row at a time.
+        Direction (n_outputs,) has the coefficients of f + b. It is the covariance
+        between different rows, while `covariance` has that of outputs in one row.
         """
         (phi, _), (other, _) = self._coordinates(X), self._coordinates(Z)
         size = float(direction @ self.output_kernel.multiply(direction[None])[0])
