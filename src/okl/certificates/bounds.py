@@ -212,7 +212,7 @@ class _DualPoint:
         return self.gradient_near(self.entries.mixed(implied, vectors, scales))
 
     def _bound(self, implied: Array, kernel: OutputKernel) -> DualBound:
-        """Return an upper bound of R*(S), S = C'KC / 2; a tree needs no S for it."""
+        """Return an upper bound of R*(S), S = C'KC / 2; a given tree needs no S."""
         half, structure = 1 / (2 * self.alpha**2), self.structure
         if kernel.nodes is not None and self.given:
             return DualBound(half * self.entries.dual_norm(implied, kernel))

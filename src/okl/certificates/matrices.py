@@ -44,10 +44,7 @@ class MatrixTerms:
 
 
 def positive_gram(K: Array, *, centered: bool) -> tuple[Array, Array]:
-    """Return K, and K or, if centred, HKH, from which the certificate is computed.
-
-    Negative eigenvalues that rounding gave the second are taken out of both.
-    """
+    """Return K, and K or HKH, both less what rounding made negative in the second."""
     xp = namespace(K)
     seen = _centered(K) if centered else K
     matrix = np.asarray(seen)

@@ -37,7 +37,7 @@ class ColumnUnits:
     plain : transformer
         Standardises columns, or leaves them as they are.
     power : PowerTransformer
-        Of columns divided by ``sizes``; not fitted where it is not asked for.
+        Takes columns divided by ``sizes``; not fitted where it is not asked for.
     sizes : array (n_columns,)
         The median sizes of entries that are not zero. Columns are divided by them, as
         powers of x + 1 depend on the unit of x.
@@ -46,7 +46,7 @@ class ColumnUnits:
     lowest, highest : array (n_columns,)
         The extremes of columns transformed by it, if it is fitted.
     smallest, largest : array (n_columns,)
-        Those of the columns themselves.
+        The extremes of the columns themselves.
     """
 
     plain: Any

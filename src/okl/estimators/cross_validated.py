@@ -129,7 +129,7 @@ class CrossValidated(OutputKernelModel):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Training rows; the kernel matrix for ``kernel="precomputed"``.
         y : array or DataFrame (n_samples, n_outputs) or (n_samples,)
-            Targets; NaN where they were not observed. Of a classifier the classes
+            Targets; NaN where they were not observed. For a classifier the classes
             (n_samples,), or label indicators of zeros and ones (n_samples, n_labels),
             NaN for a label that was not observed.
         sample_weight : array, optional

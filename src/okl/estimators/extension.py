@@ -69,7 +69,7 @@ class OutputKernelExtension(
         in `sklearn.model_selection.GridSearchCV`. Where a bound on the rank is reached,
         new outputs have no own part.
     alpha : float or array (n_outputs,), default=None
-        That of the new outputs, or of each of them; None for that of the estimator (of
+        Alpha of the new outputs, or of each of them; None for that of the estimator (of
         several the geometric mean).
 
     Attributes
@@ -91,7 +91,7 @@ class OutputKernelExtension(
     alpha_ : array (n_outputs,)
         As used.
     certificate_ : Certificate
-        Of what was solved: the sum of the problems of the new outputs, all else held.
+        For what was solved: the sum of the problems of the new outputs, all else held.
         It does not compare with a fit of all outputs together, as `joint_certificate`
         does.
     kernel_ : Kernel

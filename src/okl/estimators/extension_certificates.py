@@ -48,7 +48,7 @@ class NewOutputs(NamedTuple):
     output_kernel : array (n_kept + n_new, n_kept + n_new)
         The extended one, in units of the targets.
     units : Units
-        Those of the new outputs.
+        Units of the new outputs.
     alphas : array (n_new,)
     rows : array or sparse matrix (n_samples, n_features)
     """

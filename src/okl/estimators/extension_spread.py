@@ -42,7 +42,7 @@ class NewOutputSpread:
     ----------
     kept : KeptFit
     rows : array or sparse matrix (n_rows, n_features)
-        Those where the new output was observed.
+        The rows in which the new output was observed.
     targets, weights : array (n_rows,)
     loadings : array (q,)
         b, in the eigenvectors of L.

@@ -256,9 +256,9 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     Attributes
     ----------
     transformer_ : transformer
-        That of the columns; ``by_power`` (n_outputs,) says which have a power.
+        Of the columns; ``by_power`` (n_outputs,) says which have a power.
     estimator_ : regressor or None
-        That of the transformed columns, where there were inputs.
+        Fitted to the transformed columns, where there were inputs.
     distribution_ : RowDistribution or None
         ``mean`` and ``covariance`` of the transformed columns, without inputs.
     n_features_in_, feature_names_in_

@@ -40,7 +40,7 @@ class LearnedArrays(ShownAttributes):
     def dual_coef_(self) -> Any:
         """C L D (n_samples, n_outputs) or (n_samples,); in long form computed here.
 
-        Of several kernels a list of them, C L_q D.
+        For several kernels a list of arrays, C L_q D.
         """
         self._fitted_output_kernel()
         if isinstance(self._theta, TermCoefficients):

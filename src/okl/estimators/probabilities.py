@@ -15,7 +15,7 @@ from okl.numerics.validation import check_magnitude, check_positive
 def check_temperature(
     temperature: Any, n_labels: int | None = None
 ) -> float | np.ndarray:
-    """Return what scores are divided by before they stand for probabilities.
+    """Check a temperature, by which scores are divided to become probabilities.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ class Process:
     def conditioned(
         self, X: Any, given: np.ndarray, *, include_noise: bool
     ) -> ConditionedRows:
-        """Return what the targets given (n, n_outputs), NaN elsewhere, tell of others.
+        """Condition rows on the targets given (n, n_outputs), NaN elsewhere.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class Process:
         return mean, std
 
     def conditioned_training_rows(self) -> ConditionedRows:
-        """Return what the targets of each training row tell of those it misses.
+        """Condition the targets that each training row misses on those it has.
 
         The row is left out first, so that its targets count once; covariances have
         the noise of the targets. Not in long form.
@@ -260,7 +260,7 @@ class Process:
         )
 
     def _related(self, deviations: np.ndarray) -> np.ndarray:
-        """Return covariances (n, m, m) of deviations (n, m) that go together."""
+        """Return covariances (n, m, m) from deviations (n, m) and the correlation."""
         n, m = deviations.shape
         require_memory(
             2 * 8 * n * m**2,

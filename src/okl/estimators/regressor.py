@@ -74,13 +74,13 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     dual_coef_ : array (n_samples, n_outputs) or (n_samples,)
         Predictions are ``kernel_(X, X_fit_) @ dual_coef_ + intercept_``, in the units
         of the targets: C L D, with D the diagonal matrix of ``y_scale_``. In long form
-        computed when asked for. Of several kernels the list of the C L_q D.
+        computed when asked for. For several kernels the list of the C L_q D.
     intercept_ : array (n_outputs,) or float
         b D + ``y_mean_``; 0.0 without an intercept.
     output_kernel_ : array (n_outputs, n_outputs)
         D L D, the covariance of outputs in their units, computed when asked for. L,
         which the structure speaks of, is
-        ``output_kernel_ / np.outer(y_scale_, y_scale_)``. Of several kernels the sum
+        ``output_kernel_ / np.outer(y_scale_, y_scale_)``. For several kernels the sum
         of the ``output_kernels_``: the covariance where all kernels are one.
     output_kernels_ : list of arrays (n_outputs, n_outputs)
         D L_q D of each kernel.

@@ -1,4 +1,4 @@
-"""What a fitted estimator has, as seen by notebooks and the completion of names.
+"""The attributes of a fitted estimator that notebooks and completion of names show.
 
 scikit-learn's HTML of an estimator lists the values of all its attributes, and its
 ``dir`` looks whether each is there, those that are computed when asked for among them.

@@ -28,13 +28,13 @@ class TrainingTargets:
     units : Units
         What maps a model of the observed targets to the units of the user.
     row_weights : array (n_samples,) or None
-        Those of rows in the scale of a kernel, on which weights of classes do not act.
+        Weights of rows in the scale of a kernel, on which those of classes do not act.
     score_weights : array (n_samples,), (n_samples, n_outputs or 1) or None
-        Those of held-out scores, as fit was given them.
+        Weights in held-out scores, as fit was given them.
     class_weights : array (n_samples,) or None
-        Those of the classes of the rows, which count in the default score too.
+        Weights of the classes of the rows, which count in the default score too.
     shown_units : Units or None
-        Those of the normalisation alone, where ``units`` hold alphas of outputs too.
+        Units of the normalisation alone, where ``units`` hold alphas of outputs too.
     candidates : array of bool (n_samples, n_classes) or None
         Where a label may be a set of classes, which classes each row may have; these
         are equally likely in its targets.
@@ -62,7 +62,7 @@ class TrainingTargets:
             )
 
     def restrict(self, rows: np.ndarray) -> TrainingTargets:
-        """Return those of some rows."""
+        """Return the targets of some rows."""
         return replace(
             self,
             observed=self.observed.restrict(rows),

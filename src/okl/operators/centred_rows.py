@@ -52,7 +52,7 @@ class CentredRows:
         return product - self.means[:, None] * (self._r @ right)
 
     def squared_norms(self) -> np.ndarray:
-        """Return those of the rows (n_samples,)."""
+        """Return the squared norms of the rows (n_samples,)."""
         squares = np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()
         if self.means is not None:
             r = self._r

@@ -49,7 +49,7 @@ class Dense(KernelOperator):
     workspace : float, default=infinity
         See `Operator`.
     largest_entry : float, optional
-        That of the matrix before it was centred; None for that of this one.
+        The one of the matrix before it was centred; None for that of this one.
     """
 
     def __init__(

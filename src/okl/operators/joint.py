@@ -168,7 +168,7 @@ class Kronecker(JointOperator):
         return self._operator.low_rank(rank)
 
     def roots(self) -> tuple[Array, Array] | None:
-        """Return those of K and L."""
+        """Return the roots of K and L."""
         operator = self._operator
         root = operator.root() if isinstance(operator, KernelOperator) else None
         return None if root is None else (root, self.output_kernel.factor())

@@ -78,7 +78,7 @@ class RowBlocks(KernelOperator):
 
     @property
     def largest_entry(self) -> float:  # type: ignore[override]
-        """That of the kernel matrix, which is on its diagonal."""
+        """The largest entry of the kernel matrix, which is on its diagonal."""
         roots = 1.0 if self.roots is None else float(np.max(self.roots))
         return float(np.max(self.kernel.diagonal(self.rows))) * roots**2
 

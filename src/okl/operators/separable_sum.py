@@ -69,7 +69,7 @@ class SeparableSum(Operator):
 
     @property
     def largest_entry(self) -> float:  # type: ignore[override]
-        """That of all matrices."""
+        """The largest entry of all matrices."""
         return max(
             term.operator.largest_entry * float(np.max(term.scales))
             for term in self.terms
@@ -77,7 +77,7 @@ class SeparableSum(Operator):
 
     @property
     def work(self) -> float:
-        """That of the average output."""
+        """The multiplications for the average output."""
         total = sum(t.operator.work * len(t.outputs) for t in self.terms)
         return total / len(_places(self.terms))
 

@@ -21,7 +21,7 @@ from okl.operators.centred_rows import CentredRows
 from okl.operators.counting import count_product
 from okl.operators.dense import Dense
 
-# So many columns are multiplied at a time.
+# Columns that are multiplied at a time.
 _COLUMNS = 64
 # An entry of a sparse matrix takes as long as so many of a dense one.
 _SPARSE = 8.0

@@ -77,12 +77,12 @@ class OperatorTerms(Operator):
 
     @property
     def largest_entry(self) -> float:  # type: ignore[override]
-        """That of all matrices."""
+        """The largest entry of all matrices."""
         return max(term.largest_entry for term in self.terms)
 
     @property
     def work(self) -> float:
-        """That of all matrices."""
+        """The multiplications for all matrices."""
         return sum(term.work for term in self.terms)
 
     def __matmul__(self, theta: TermCoefficients) -> Array:

@@ -88,11 +88,11 @@ class Calibration:
         return cls(factors, factors * left_out.noise, rows / spread)
 
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
-        """Return what the size of standardised residuals rarely exceeds, (n_outputs,).
+        """Return a quantile of the size of standardised residuals (n_outputs,).
 
-        The smallest number that at least ``coverage (n + 1)`` of the n rows of an
-        output do not exceed; with fewer rows than that takes, of all outputs together;
-        with one row that of a normal distribution.
+        It is the smallest number that at least ``coverage (n + 1)`` of the n rows of an
+        output do not exceed; with fewer rows than that takes, the one of all outputs
+        together; with one row that of a normal distribution.
         """
         sizes = np.abs(self.standardised)
         if tasks is None:

@@ -6,7 +6,7 @@ and N that of the noise. Given those with numbers o the others, u, have
 .. math:: \mu_u + T_{uo} T_{oo}^{-1} (y_o - \mu_o), \qquad
           T_{uu} - T_{uo} T_{oo}^{-1} T_{ou}.
 
-Of that covariance N_uu - N_uo N_oo^-1 N_ou is noise that no target of the row tells of.
+N_uu - N_uo N_oo^-1 N_ou of this covariance is noise that no target of the row tells of.
 Rows with one pattern of what is observed are taken together.
 """
 

@@ -30,7 +30,7 @@ from okl.numerics.memory import require_memory
 from okl.operators import Spectrum
 from okl.optimization.conjugate_gradient import conjugate_gradient
 
-# Of the preconditioned residual, and the most products.
+# Tolerance of the preconditioned residual, and the most products.
 _TOLERANCE, _MOST = 1e-6, 1000
 # What is added to correlations of noise, so that outputs may repeat each other.
 _JITTER = 1e-10

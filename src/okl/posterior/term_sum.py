@@ -205,7 +205,7 @@ class _Block:
     def covariance(
         self, similar: list[np.ndarray], own: list[np.ndarray]
     ) -> np.ndarray:
-        """Return that of f + b (n, k, k), for k_q(x, x_i) (n, n_samples), k_q(x, x)."""
+        """Return cov(f + b) (n, k, k), from k_q(x, x_i) (n, n_samples), k_q(x, x)."""
         prior = sum(
             k[:, None, None] * L for k, L in zip(own, self.output_kernels, strict=True)
         )

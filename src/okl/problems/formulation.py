@@ -54,7 +54,7 @@ class Formulation:
         The constants that were subtracted from the targets, those of the lowest loss:
         for the squared loss their means. None where they were not centred.
     row_weights : array (n_samples,) or None
-        Those that went into the data.
+        The weights of rows that went into the data.
     basis : array (n_outputs, r) or None
         Q with orthonormal columns; None for the identity.
     """

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-# Of logarithms. Differences with steps from 1e-3 to 0.03 agree to three digits, where
-# fits are known to a relative gap of 1e-8.
+# A step of logarithms. Differences with steps from 1e-3 to 0.03 agree to three digits,
+# where fits are known to a relative gap of 1e-8.
 STEP = 0.01
 # Entries of theta, each of which takes two more evaluations for one gradient.
 MOST = 8

@@ -2,7 +2,7 @@
 
 Rows often come in an order: by time, by place, by class. Folds of neighbouring rows
 then test extrapolation, and choose another alpha than the one that predicts rows like
-those of the table best. So the default folds are shuffled, with a seed.
+those of the table best. The default folds are therefore shuffled, with a seed.
 """
 
 from __future__ import annotations

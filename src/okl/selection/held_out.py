@@ -36,20 +36,20 @@ _LOOSER, _LOOSEST = 100.0, 5e-3
 # A path is left where the alpha of its best score is so many times as large.
 _BEHIND = 9.99
 
-# Of held-out scores and row numbers: a number, or an array of one shape.
+# From held-out scores and row numbers to a number, or an array always of one shape.
 Judge = Callable[[np.ndarray, np.ndarray], Any]
 
 
 @dataclass(frozen=True)
 class FoldScores:
-    """What one fold says.
+    """The scores of one fold.
 
     Attributes
     ----------
     scores : array (n_structures, n_alphas, ...)
-        Of the held-out rows: what the judge says at each structure and alpha, a number,
-        one for each output, or an array of each of them that has rows and columns. NaN
-        at alphas that were left out.
+        What the judge returns for the held-out rows at each structure and alpha: a
+        number, one for each output, or an object that is an array of rows and columns.
+        NaN at alphas that were left out.
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
     fitted : bool array (n_structures, n_alphas)
@@ -173,9 +173,9 @@ def score_fold(
 
 
 def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> Any:
-    """Return an array of what was said of structures and alphas, NaN elsewhere.
+    """Return an array of the values of structures and alphas, NaN elsewhere.
 
-    Of arrays, not copied, where these have rows and columns, as predictions have.
+    Values with rows and columns, as predictions have, are kept as objects, not copied.
     """
     one = np.shape(next(iter(values.values()), np.nan))
     large = len(one) > 1
@@ -188,7 +188,7 @@ def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> An
 
 
 def end_of_path(scores: Sequence[float], alphas: Sequence[float]) -> float:
-    """Return the alpha that a path need not go below, of scores that may be NaN."""
+    """Return the alpha that a path need not go below, from scores that may be NaN."""
     if np.any(np.isnan(scores)):
         return 0.0
     best = len(scores) - 1 - int(np.argmax(scores[::-1]))  # of equal ones the smallest
@@ -198,7 +198,7 @@ def end_of_path(scores: Sequence[float], alphas: Sequence[float]) -> float:
 def _products(
     operator: Operator, tasks: Tasks | None, train: np.ndarray, test: np.ndarray
 ) -> tuple[Any, Sharing]:
-    """Return what multiplies coefficients at held-out rows, and who shares what there.
+    """Return what multiplies coefficients at held-out rows, and shares intercepts.
 
     In long form the products are those of each row's own task, no others.
     """

@@ -35,9 +35,9 @@ from okl.selection.standard_rows import StandardRows
 from okl.solvers import solve
 from okl.structures import Identity
 
-# Of the fit that tells how much each column counts.
+# Tolerance and iterations of the fit that tells how much each column counts.
 _TOL, _MAX_ITER = 1e-4, 500
-# Of a kernel within a model, as parameters of it are named.
+# What the names of a kernel's parameters begin with in a model.
 _PREFIX = "kernel__"
 
 
@@ -53,8 +53,8 @@ class LearnedKernel:
         of their noise. For other losses that alpha is one.
     relevances : array (n_features,) or None
         The share of each column in the squared derivatives of the predictions at that
-        alpha, times its variance; they sum to one, or are all zero. Of a kernel that
-        was named None.
+        alpha, times its variance; they sum to one, or are all zero. None for a kernel
+        that was named.
     smallest : float
         The alpha that was learned, divided by the largest that matters for independent
         outputs.

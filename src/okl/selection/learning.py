@@ -4,7 +4,7 @@ Coordinates are the logarithms of positive hyperparameters, and the values of ot
 
 A criterion says how good a kernel, alpha and a given output kernel are, and gives the
 weights that each of them contracts with its own derivatives (`Kernel.gradient`,
-`Structure.gradient`). So an evaluation costs the same for one parameter as for a width
+`Structure.gradient`). An evaluation so costs the same for one parameter as for a width
 per feature, and a quasi-Newton method (L-BFGS-B) needs some tens of them. Where an
 output kernel is learned whose derivative is not followed, differences of the criterion
 take its place, two evaluations for each parameter, of which there may be few. Priors

@@ -11,10 +11,10 @@ all n eigenvectors counted, and the residual of the row when it is left out is t
 residual of the fit divided by h_ij. Nothing is fitted again: every alpha costs two
 products with U.
 
-A weight counts as so many copies of the row. Of a row with weight w > 1 one copy is
-left out, and w - 1 stay: the residual is divided by 1 - (1 - h_ij) / w instead. So
-weights and repeated rows give the same predictions. A row of weight below one is left
-out whole, and where all weights are larger than one the smallest counts as one copy.
+A weight counts as so many copies of the row. If it is w > 1, one copy is left out and
+w - 1 stay: the residual is divided by 1 - (1 - h_ij) / w instead. Weights and repeated
+rows thus give the same predictions. A row of weight below one is left out whole, and
+where all weights are larger than one the smallest counts as one copy.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def has_eigenbasis(problem: Problem) -> bool:
 
 
 def has_closed_form(formulation: Formulation) -> bool:
-    """Tell whether rows can be left out in closed form: besides, L must be known."""
+    """Tell whether rows can be left out in closed form: an eigenbasis, and L known."""
     problem = formulation.problem
     return has_eigenbasis(problem) and problem.known() is not None
 

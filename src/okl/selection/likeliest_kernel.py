@@ -9,11 +9,11 @@ by the error of rows left out, not by the likelihood, which errs where the noise
 as it supposes. A Gaussian kernel has to be clearly better: its functions are so smooth
 that it errs by much where rows are few and far between, which rows left out from among
 the others hardly show. With few rows for each width, widths fit too closely: then a
-kernel with one width is a candidate as well. Above `MOST_WIDTHS` columns it is the only
-one, unless the rows are few. With one width, the few columns of many that matter may
-look like noise, and widths that start there do not move: with few rows they start from
-a kernel that was not learned as well, and the likelier end is kept. Of many rows, some
-are enough to choose a candidate, which is then learned on all of them.
+kernel with one width is a candidate as well. Above `MOST_WIDTHS` columns there is one
+width only, unless the rows are few. With one width, the few columns of many that matter
+may look like noise, and widths that start there do not move: with few rows they start
+from a kernel that was not learned as well, and the likelier end is kept. If there are
+many rows, some are enough to choose a candidate, which is then learned on all of them.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Model(ListedParameters, Component):
 
     @cached_property
     def terms(self) -> list[ModelTerm]:
-        """Those of all entries."""
+        """The terms of all entries."""
         return [term for entry in self.entries for term in entry.terms]
 
     @property
@@ -132,7 +132,7 @@ class Model(ListedParameters, Component):
     def hyperparameters(
         self, X: Any, like: np.ndarray, weights: np.ndarray | None
     ) -> list[Hyperparameter]:
-        """Return those of the kernels, and of structures that relate outputs.
+        """Return the hyperparameters of kernels, and of structures that relate outputs.
 
         With several terms all structures count, as they weight their kernels.
 

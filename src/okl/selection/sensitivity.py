@@ -95,7 +95,7 @@ def _slopes(
 def _decay(
     kernel: Gaussian | Matern, at: np.ndarray, Z: np.ndarray
 ) -> tuple[np.ndarray, Any]:
-    """Return what x - z is multiplied by, for all columns and for each of them.
+    """Return the factors of x - z in dk / dx, for all columns and for each of them.
 
     dk / dx = -2 gamma (x - z) k, and -5 (x - z) (1 + r) exp(-r) / (3 length_scale^2).
     """

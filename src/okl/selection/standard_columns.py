@@ -2,8 +2,8 @@
 
 A kernel that is learned starts where all columns count alike, whatever their units. It
 is learned on standardised columns and then written in the units of X: widths are
-multiplied by standard deviations, weights of columns divided by variances. So nothing
-has to be standardised where it is used.
+multiplied by standard deviations, weights of columns divided by variances. Nothing has
+to be standardised where it is used.
 
 A column that is constant on the rows tells nothing of what it does elsewhere, and the
 kernel does not look at it. Nor do the rows tell how far beyond them a linear trend

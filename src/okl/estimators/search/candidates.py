@@ -104,9 +104,9 @@ def is_short_list(kernels: Any) -> bool:
 
 
 def to_learn(kernel: Any, kernels: Any) -> list[Any]:
-    """Return what is to be learned first, of the kernels to try or of a list of terms.
+    """Return the kernels to be learned first, of those to try or of a list of terms.
 
-    It is ``"auto"``, also where nothing is named, or a `Learnable`.
+    They are ``"auto"``, also where nothing is named, or a `Learnable`.
     """
     if is_short_list(kernels):
         return []

@@ -56,7 +56,7 @@ _INSIDE = 400.0
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
 _FACTORISED, _DIFFERENTIATED, _DISTANCES = 0.5, 1500.0, 6.0
 _EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
-# Parts of a kernel that was named with which learning it takes as long as that.
+# Learning a kernel that was named takes as long as that if it has so many parts.
 _PARTS = 8.0
 # Seconds of a block of rows of a matrix that is not stored, however few they are.
 _BLOCK = 4e-5

@@ -70,7 +70,7 @@ def _is_known(scorer: Any) -> bool:
 
 @dataclass(frozen=True)
 class Judge:
-    """What a scorer says of held-out predictions; the larger the better.
+    """A scorer of held-out predictions; the larger its score the better.
 
     Attributes
     ----------

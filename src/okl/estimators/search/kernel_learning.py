@@ -111,7 +111,7 @@ class KernelLearning:
         budget : float
             Bytes that may be taken.
         named : sequence of Kernel
-            Kernels that the user named, which are learned from their values.
+            Kernels that the user named; learning starts from their values.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a search should say of its outcome: each a warning, once.
+"""Notes on the outcome of a search: each becomes a warning, once.
 
 A choice at the edge of its grid may be better beyond it; an output kernel of zero
 predicts means; an output that the training part of a fold does not have cannot be

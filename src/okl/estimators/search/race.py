@@ -87,7 +87,7 @@ def in_the_race(
     scores : array (n_structures, n_alphas, 1 + n_parts)
         As `PartScores` has them.
     rival : array (1 + n_parts,), optional
-        Those of the best candidate with another kernel.
+        The scores of the best candidate with another kernel.
 
     Returns
     -------

@@ -39,7 +39,7 @@ class RowScores:
     def of(
         cls, coder: LabelCoder, y: np.ndarray, weights: np.ndarray | None
     ) -> RowScores | None:
-        """Return those of labels y (n_samples,), None if a label is no class.
+        """Return the scores for labels y (n_samples,), None if a label is no class.
 
         A row without weight may have any label.
         """
@@ -50,11 +50,11 @@ class RowScores:
         return cls(coder, numbers, weights) if np.all(known) else None
 
     def at(self, temperature: Temperature) -> RowScores:
-        """Return those of the probabilities at a temperature."""
+        """Return the scores of the probabilities at a temperature."""
         return replace(self, coder=self.coder.at(temperature))
 
     def on_rows(self, rows: np.ndarray) -> RowScores:
-        """Return those of some rows, as if there were no others."""
+        """Return the scores of some rows, as if there were no others."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, numbers=self.numbers[rows], weights=weights)
 

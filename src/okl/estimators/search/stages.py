@@ -1,7 +1,7 @@
 """The two stages of a search over kernels, structures and alphas.
 
 Kernels move the error more than structures do, and a kernel that is poor for
-independent outputs is poor for related ones. So every kernel is first tried with
+independent outputs is poor for related ones. Every kernel is therefore first tried with
 independent outputs: on a part of the rows where there are many, and in closed form
 where rows can be left out one by one; otherwise on the folds, at fewer alphas. Where
 the best one has the smallest or the largest width of the short list, widths beyond it
@@ -60,7 +60,7 @@ class Search:
     unlearned : str or None
         Why none is, where one was asked for.
     learned : sequence of LearnedKernel
-        Those that were.
+        The kernels that were learned so far.
     """
 
     kernels: list[Any]

@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def temperature(self) -> Temperature | None:
-        """That of the structure and alpha chosen, None where none were chosen."""
+        """The temperature of the structure and alpha chosen, None if there are none."""
         if self.temperatures is None:
             return None
         found = self.temperatures[self.chosen]
@@ -78,7 +78,7 @@ class Trial:
     def columns(self) -> list[int]:
         """Which alpha each structure would have, -1 where all its scores are NaN.
 
-        That of the best mean score, or where scores are log likelihoods perhaps a
+        The alpha of the best mean score, or where scores are log likelihoods perhaps a
         larger one (`cautious_alpha`).
         """
         columns = []
@@ -104,7 +104,7 @@ class Trial:
 
     @property
     def rival(self) -> np.ndarray | None:
-        """What the next kernel has to come near to on the first fold, if anything."""
+        """The scores on the first fold that the next kernel has to come near to."""
         if self.race is None:
             return None
         # of alphas that the first fold was fitted at afterwards it said no more

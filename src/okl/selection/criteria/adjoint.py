@@ -100,7 +100,7 @@ class Adjoint:
         of_dual : array (n_train, n_outputs)
             The derivative of the number with respect to C.
         of_intercept : array (n_outputs,)
-            That with respect to b.
+            Its derivative with respect to b.
         rtol : float
             Relative residual of the equations.
         start : array, optional

@@ -170,7 +170,7 @@ class ClosedFormCriterion(Criterion):
     def mean_squares(self, sums: np.ndarray) -> np.ndarray:
         """Return mean squared residuals from weighted sums, with their floors.
 
-        That of a constant output is one plus them: it has no scale of its own.
+        For a constant output one is added instead: it has no scale of its own.
         """
         means = sums / np.where(self.totals > 0, self.totals, 1.0)
         return means + np.where(self.constant, 1.0, self.floors)

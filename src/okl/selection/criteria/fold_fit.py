@@ -28,7 +28,7 @@ class FoldStart(NamedTuple):
     capabilities : frozenset of str
         Of the structure: with others there may be a better solver.
     solver : Solver
-        That was chosen.
+        The one that was chosen.
     at : object
         `Solution.start`; None where L is learned, which may depend on the kernel.
     """
@@ -134,7 +134,7 @@ class FoldFit:
 
     @property
     def scores(self) -> np.ndarray:
-        """Those of the training rows."""
+        """The scores of the training rows."""
         return self.fitted + self.intercept
 
     @cached_property

@@ -1,4 +1,4 @@
-r"""What the criteria share that leave out one row at a time.
+r"""The common part of the criteria that leave out one row at a time.
 
 The residual of a row that is left out follows from the fit to all rows, r = C / p with
 p the diagonal of P; 1 / p is the variance of its prediction, with its noise. A weight
@@ -119,8 +119,8 @@ def _between(
 ) -> np.ndarray:
     """Return the derivative in V'dLV beside its diagonal, symmetric.
 
-    It couples columns j and k by P_j K P_k, whose diagonal is (p_j - p_k) / (l_k - l_j)
-    times alpha; where eigenvalues are equal it is that of P K P.
+    Columns j and k are coupled by P_j K P_k, whose diagonal is (p_j - p_k) /
+    (l_k - l_j) times alpha; where eigenvalues are equal it is that of P K P.
     """
     m = residuals.shape[1]
     inside = -moved.T @ images

@@ -51,7 +51,7 @@ class ProjectedInverse:
     outputs : array of int
         Which, as columns of Y V, V the eigenvectors of L.
     rows : array of int (k,)
-        Those whose weight is not zero.
+        The rows whose weight is not zero.
     weights : array (k,)
         Theirs.
     kernel : array (k, k)

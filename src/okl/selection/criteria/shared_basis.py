@@ -31,7 +31,7 @@ class SharedBasis:
     Attributes
     ----------
     rows : array of int (k,)
-        Those whose weight is not zero.
+        The rows whose weight is not zero.
     weights : array (k,)
         Theirs.
     kernel : array (k, k)
@@ -131,12 +131,12 @@ class RotatedInverse:
 
     @property
     def rows(self) -> np.ndarray:
-        """Those of the basis."""
+        """The rows of the basis."""
         return self.shared.rows
 
     @property
     def weights(self) -> np.ndarray:
-        """Those of the rows."""
+        """The weights of the rows."""
         return self.shared.weights
 
     @property
