@@ -175,7 +175,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         self.kernel_, self.structure_ = kernel, structure
         self.X_fit_ = function.rows
         self.loss_ = formulation.problem.loss
-        # a factor may have more columns than that
+        # a factor may have more columns than there are outputs
         self.rank_ = min(self._output_kernel.rank, self._output_kernel.n_outputs)
         self.n_iter_ = solution.n_iter
         self.history_ = solution.history

@@ -106,7 +106,7 @@ class ComponentParameters(ListedParameters):
         own = self.get_params(deep=False)
         for name, inner_params in nested.items():
             if name not in own:
-                continue  # scikit-learn says so
+                continue  # scikit-learn raises the error
             given = params.get(name, own[name])
             if name in self.listed and isinstance(given, list | tuple):
                 continue  # its entries have names of their own

@@ -2,8 +2,8 @@
 
 A fit has learned functions f of its outputs, and L, how they are related. A further
 output is known in a few rows. Its function is b'f + h, a combination of those learned
-and a part of its own, and L gets a border, the row and column of the new output: a fit
-with all else fixed, a convex problem (`okl.solvers.predictor.added_output`).
+and a part of its own, and L gets its row and column, a border. To find these with all
+else fixed is a convex problem (`okl.solvers.predictor.added_output`).
 """
 
 from __future__ import annotations

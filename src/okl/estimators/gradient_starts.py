@@ -84,7 +84,7 @@ class Starts:
                     pass
 
             found = [self._learn(self.max_time, watch=watch)]
-        if n_restarts == 0:  # joblib warns of workers who are asked for nothing
+        if n_restarts == 0:  # joblib warns of workers without jobs
             return found
         seeds = random_state.randint(np.iinfo(np.int32).max, size=n_restarts)
         jobs = (delayed(self._again)(int(seed), end) for seed in seeds)

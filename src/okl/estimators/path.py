@@ -150,9 +150,9 @@ def output_kernel_path(
     training, formulation, *_ = estimator._formulated(X, targets, resolved)
     warn_of_column_scales(estimator, training.kernel, X, targets.row_weights, depth=2)
     grid = alpha_grid(formulation.problem, alphas, eps)
-    grid.flags.writeable = False  # models are of these
+    grid.flags.writeable = False  # models share it
     solutions = list(solve_path(formulation.problem, grid, tol=tol, max_iter=max_iter))
-    # those of the models, which need not be built for them
+    # the certificates that the models would have, without building them
     certificates = [
         certified_function(
             training,

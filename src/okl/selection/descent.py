@@ -55,7 +55,7 @@ class Descent:
         self._watch = watch
         self._evaluations, self._products = 0, 0
         self.trace: list[Record] = []
-        # of the start, where nothing may fail
+        # an evaluation at the start must not fail
         self._best = self._last = self._evaluate(first)
         self._record(self._best)
 

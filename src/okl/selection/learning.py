@@ -200,7 +200,7 @@ def _hyperparameters(
 ) -> list[Hyperparameter]:
     """Return all that can be learned."""
     found = model.hyperparameters(X, observed.targets, weights)
-    # alpha adds to the eigenvalues of K, and is as large as those of noise
+    # alpha is added to the eigenvalues of K: its prior is around the mean diagonal of K
     alpha = model.alpha
     sizes = [np.average(one.diagonal(X), weights=weights) for one in model.kernels]
     centre = float(np.mean(sizes)) or 1.0
@@ -233,7 +233,7 @@ def _check_space(
             for term in model.terms
         ]
     )
-    # other values where the kernel matrix does not depend on a parameter
+    # where the kernel matrix does not depend on a parameter, ``moved`` has other values
     still = space.unpack(np.zeros(space.size))
     moved = space.unpack((space.gradient(slopes) == 0).astype(np.float64))
     for name, value in moved.items():

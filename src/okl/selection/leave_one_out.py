@@ -153,7 +153,7 @@ def _shares(U: np.ndarray, shrunk: np.ndarray, of_intercept: np.ndarray) -> np.n
         squares = U[rows] ** 2
         shares[rows] = squares @ shrunk
         left[rows] = 1.0 - squares.sum(axis=1) - of_intercept[rows]
-    # it is minus the part of the intercept where the direction of the intercept is
-    # among the eigenvectors, of an eigenvalue that rounding has left above zero
+    # what is left is minus the part of the intercept where its direction is among the
+    # eigenvectors, with an eigenvalue that rounding has left above zero
     left[np.abs(left) <= _ROUNDING * n * epsilon(left)] = 0.0
     return shares + left[:, None]

@@ -1,4 +1,4 @@
-"""What a search over hyperparameters minimises: a criterion, and minus the priors."""
+"""What a search over hyperparameters minimises: a criterion minus the log priors."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Search:
             counted = experiment.targets.observed.counted()
             drawn = check_random_state(random_state).permutation(counted)[:FIRST_ROWS]
             some = experiment.on_rows(np.sort(drawn))
-            if some.folds is None or some.folds:  # else none of these is held out
+            if some.folds is None or some.folds:  # else no fold holds out any of them
                 experiment = some
         alphas = experiment.alphas
         if experiment.folds is not None and isinstance(alphas, int | np.integer):
