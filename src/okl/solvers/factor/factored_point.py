@@ -112,11 +112,15 @@ class FactoredPoint:
         """
         xp = namespace(self.weights)
         rank = self.rank
-        crossed = xp.matmul((1 / self.divisor).T, self.scaled * self.scaled)
+        crossed = xp.matmul(self._inverse.T, self.scaled * self.scaled)
         crossed = (crossed + crossed.T)[:, :rank]
         convex = (self.weights[:, None] + self.weights[:rank]) * crossed
         rest = 1 - xp.linalg.diagonal(self.moment)[:, None]
         return xp.maximum(convex + rest, _LEAST * (convex + xp.abs(rest)))
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return 1 / self.divisor
 
     def newton_step(
         self, alpha: float, *, rtol: float, above: Array | None = None
@@ -131,11 +135,12 @@ class FactoredPoint:
         rank, kept = self.rank, self.weights[: self.rank]
         roots = xp.sqrt(kept)
         sums = kept[:, None] + kept
+        rest = xp.eye(self.weights.shape[0], dtype=roots.dtype) - self.moment
+        if above is not None:
+            rest = rest + above @ above.T
 
         def hessian(direction: Array) -> Array:
-            product = direction - self.moment @ direction
-            if above is not None:
-                product += above @ (above.T @ direction)
+            product = rest @ direction
             product += self._fall_of_moment(direction * roots) * roots
             return product
 
@@ -163,11 +168,11 @@ class FactoredPoint:
         if 2 * rank < half.shape[0]:  # few columns: two products with these
             change = scaled[:, :rank] @ half.T
             change[:, :rank] += scaled @ half
-            change /= self.divisor
+            change *= self._inverse
             return change.T @ scaled[:, :rank] + scaled.T @ change[:, :rank]
         others = xp.zeros((half.shape[0], half.shape[0] - rank), dtype=half.dtype)
         half = xp.concat([half, others], axis=1)
         change = scaled @ (half + half.T)
-        change /= self.divisor
+        change *= self._inverse
         crossed = scaled.T @ change
         return crossed[:, :rank] + crossed[:rank, :].T
