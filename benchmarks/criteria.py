@@ -1,4 +1,4 @@
-"""What a criterion costs with its derivatives, where a kernel is chosen."""
+"""The cost of a criterion by which a kernel is learned, with its derivatives."""
 
 from __future__ import annotations
 

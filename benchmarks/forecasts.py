@@ -1,8 +1,8 @@
-"""Searches against what they say of themselves beforehand, seconds and memory.
+"""Searches against their own forecasts of seconds and memory.
 
-The first five are typical ones; the last four are what docs/choosing.md names the cost
-of: sparse rows, thousands of columns (a width for each, or one for all), and more than
-5000 rows.
+The first five are typical ones; the last four are in the table of docs/choosing.md:
+sparse rows, thousands of columns (a width for each, or one for all), and more than 5000
+rows.
 """
 
 from __future__ import annotations

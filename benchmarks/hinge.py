@@ -1,7 +1,7 @@
 """The hinge: against libsvm where L = I, and what learning L costs beside that.
 
-Where L = I both are asked for the same tolerance, ours on the relative duality gap,
-libsvm's on the conditions of the optimum.
+Where L = I both are asked for the same tolerance: okl bounds the relative duality gap
+by it, libsvm the violation of the optimality conditions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What outputs cost that are predicted given others of the row, and tables filled in.
+"""The cost of predicting outputs given others of the row, and of filling in tables.
 
 Conditional prediction: 1000 training rows, 14 outputs, 16 columns; 1000 new rows with
-50 patterns of what is known. The first call, which decomposes the kernel matrix and
-leaves rows out, against two seconds.
+50 patterns of known outputs. The first call, which decomposes the kernel matrix and
+computes predictions of left-out rows, is compared with two seconds.
 
 A table of 5000 x 30 of which 30 % is missing, without inputs: `OutputKernelImputer`
 against scikit-learn's `IterativeImputer` with `BayesianRidge` at ten rounds.

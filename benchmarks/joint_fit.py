@@ -1,7 +1,8 @@
 """The joint problem in (f, L): n = 500, T = 100, every structure, gap 1e-6.
 
-Against 200 plain alternations of the same problem, nothing but the closed form for f
-and the structure's step, whatever gap they reach. K is decomposed beforehand for both.
+The rival is 200 plain alternations on the same problem, which use only the closed form
+for f and the structure's update of L, whatever gap they reach. K is decomposed
+beforehand for both.
 """
 
 from __future__ import annotations

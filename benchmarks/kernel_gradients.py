@@ -1,7 +1,7 @@
 """Derivatives of a kernel by the width of each feature: n = 954, 16 features.
 
-The yardstick is what Gaussian processes of scikit-learn do: the matrix of derivatives
-by each parameter, and its inner product with the weights.
+The yardstick is the way of scikit-learn's Gaussian processes: one matrix of derivatives
+for each parameter, and its inner product with the weights.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Learned output kernels under each loss, n = 600, m = 20, against ten seconds.
 
-Systems of so many rows and outputs are no longer factorised as they are: the random
-fits of `tests.claims.random_fits`, of at most 150 rows, do not see what these take.
+Systems of so many rows and outputs are too large to be factorised as they are. The
+random fits of `tests.claims.random_fits`, with at most 150 rows, do not show how long
+these take.
 """
 
 from __future__ import annotations

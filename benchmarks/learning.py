@@ -1,8 +1,8 @@
-"""What it takes to learn a width for each feature, by one thread's processor time.
+"""The processor time, of one thread, for learning a width of each feature.
 
-By one criterion from one start; and all that ``kernel="auto"`` does, which compares
-candidates by rows left out, chooses alpha and fits: with independent outputs, and with
-a search of structures on five folds after it.
+Timed are one criterion from one start, and the whole of ``kernel="auto"``, which
+compares candidates by rows left out, chooses alpha and fits: with independent outputs,
+and with a search of structures on five folds after it.
 """
 
 from __future__ import annotations

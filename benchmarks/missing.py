@@ -1,13 +1,13 @@
-"""Missing targets: what they cost with a known L, and with one of low rank.
+"""The cost of missing targets, with a known L and with a learned one.
 
-Half of them, n = 2000, m = 50, L known, relative gap 1e-6: against the complete fit,
-the closed form. Both decompose K.
+Half of the targets missing, n = 2000, m = 50, L known, relative gap 1e-6: compared with
+the fit to complete targets, the closed form. Both decompose K.
 
-60 % of them, L learned, relative gap 1e-6, alpha down to 1e-5 sqrt(||Y'KY||_2): the
-trace penalty against the Frobenius norm.
+60 % missing, L learned, relative gap 1e-6, alpha down to 1e-5 sqrt(||Y'KY||_2): the
+trace penalty compared with the Frobenius norm.
 
-95 % of them, n = 200, m = 50, L learned: one unknown for each that is left against
-rounds.
+95 % missing, n = 200, m = 50, L learned: Newton's method with one unknown for each
+observed target, compared with rounds.
 """
 
 from __future__ import annotations

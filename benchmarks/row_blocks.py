@@ -1,7 +1,7 @@
 """A kernel matrix that does not fit: 20 000 rows, ten classes, 1024 MiB.
 
-The stored matrix would take 3.2 GB. The yardstick of a product is what it cannot do
-without: to evaluate the kernel once, block by block, and to multiply.
+The stored matrix would take 3.2 GB. The yardstick of a product is the work that cannot
+be avoided: to evaluate the kernel once, block by block, and to multiply.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Several kernels, each with its own output kernel, against five seconds.
 
-Two Gaussian kernels, and one kernel beside the own term of each row, n = 500, m = 20;
-cold fits to the default tolerance, and a path of 25 alphas. Labels, and targets with
-large errors or missing, whose weights differ within a row: two kernels, n = 500, m = 8.
+Two Gaussian kernels, and one kernel with `Row()`, n = 500, m = 20: fits without a start
+to the default tolerance, and a path of 25 alphas. Labels, targets with outliers, and
+missing targets, whose weights differ within a row: two kernels, n = 500, m = 8.
 """
 
 from __future__ import annotations

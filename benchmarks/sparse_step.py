@@ -1,7 +1,8 @@
 """The sparse structure step: conic solvers, the published splitting, and 500 outputs.
 
-P comes from outputs in clusters of ten, in different units: with a random P of weak
-correlations the optimal L is diagonal, which proves nothing.
+The step minimises over L for a given P. P comes from outputs in clusters of ten, in
+different units: for a random P of weak correlations the optimal L is diagonal, which
+proves nothing.
 """
 
 from __future__ import annotations

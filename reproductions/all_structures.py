@@ -1,21 +1,21 @@
 """Every structure against independent outputs, on real data sets.
 
-16 sets with several outputs, N_SPLITS random splits each into training and test rows,
-4 to 1, of at most MOST_ROWS rows (larger sets: drawn anew for every split); of the
-persons in the computer survey, who are its outputs, 60 drawn at random. Inputs are
-standardised, missing ones imputed by the mean, on the training rows; the estimators
-normalise the targets.
+There are 16 sets with several outputs, and N_SPLITS random splits of each into training
+and test rows, 4 to 1, of at most MOST_ROWS rows (of larger sets drawn anew for every
+split). The outputs of the computer survey are persons, of whom 60 are drawn at random.
+Inputs are standardised, and missing ones imputed by the mean, on the training rows; the
+estimators normalise the targets.
 
 Kernel, alpha and the parameters of a structure are those with the least error in 5-fold
-cross-validation within the training rows. The kernels are those that
-`OutputKernelRegressorCV` tries by itself, linear, Gaussian and Matern of several
-widths: all of them with independent outputs, with wider or narrower ones while these
-win, and the best two with every structure; alpha is one of 20 values down to 1e-6 of
+cross-validation within the training rows. The kernels are the short list of
+`OutputKernelRegressorCV`: linear, Gaussian and Matern of several widths. All of them
+are tried with independent outputs, and wider or narrower ones as long as these win; the
+best two are tried with every structure. Alpha is one of 20 values down to 1e-6 of
 alpha_max.
 
-The error is the mean over outputs of the nMSE, squared error over the variance of the
-output: 1 - R^2, but with the variance in the whole set, since some outputs never change
-within a test part.
+The error is the mean over outputs of the nMSE, the squared error divided by the
+variance of the output. That is 1 - R^2, but with the variance in the whole set, since
+some outputs are constant in the test rows of a split.
 """
 
 from __future__ import annotations

@@ -1,17 +1,20 @@
 """Many classes with few examples each: does mixing a few functions pay?
 
-Two sets. *Drawn*: 30 classes whose scores are 3 linear functions of 20 normal features,
-mixed by a normal matrix and three times as large as the noise; 3000 rows for the test.
-*clinc150*: texts of 30 intents of 2 domains as tf-idf, and all their test rows. Every
-method is the softmax classifier with a linear kernel and without intercept, and all
-share the training rows and 3 folds of these. Alpha, the mixing matrix B (rank 3, and 10
-for the texts) and the variances of the tree are learned together by the gradient of the
-held-out likelihood, in at most 30 iterations and with alpha at least 0.001: B with
-functions of the classes' own (`own=1.0`) and without. `low_rank`, which learns L from
-the training rows in one convex fit, has alpha from a grid by the same likelihood; with
-the rank of B given it is not convex, far slower, and tried once. Of the drawn set that
-is the true rank. On the texts all methods end at the least alpha allowed. *Frequencies*
-gives all classes the same probability.
+There are two sets. *Drawn*: 30 classes, whose scores are mixtures of 3 linear functions
+of 20 normal features by a normal matrix, three times as large as the noise; 3000 rows
+for the test. *clinc150*: texts of 30 intents of 2 domains as tf-idf, and all their test
+rows.
+
+Every method is the softmax classifier with a linear kernel and without intercept, and
+all share the training rows and 3 folds of these. With *Mixing*, L is B B', with
+functions of the classes' own in addition (`own=1.0`) or without; B has rank 3, and 10
+for the texts. Alpha, B and the variances of the tree are learned together by the
+gradient of the held-out likelihood, in at most 30 iterations and with alpha at least
+0.001. `low_rank`, which learns L from the training rows in one convex fit, has alpha
+from a grid by the same likelihood. With the rank bounded as that of B it is not convex,
+far slower, and tried on one size of the drawn set only, of which that is the true rank.
+On the texts all methods end at the least alpha allowed. *Frequencies* gives all classes
+the same probability.
 """
 
 from __future__ import annotations

@@ -7,42 +7,46 @@ the mean of minus the logarithm of the probability of the class that came, as
 standard error over splits, as if they were independent. Columns share their splits: a
 difference between two of them is less uncertain than either.
 
-**okl** is `OutputKernelClassifierCV` with the kernel learned, the softmax loss and
-independent outputs, alpha by the log loss of held-out rows at the temperature that
-suits them best. **svc** is `SVC` with a Gaussian kernel, 4 values of C times 3 of gamma
-by five folds, and probabilities by `CalibratedClassifierCV` of five folds;
-**logistic** `LogisticRegressionCV`, by the log loss; **forest** and **extra trees**
-have 500 trees; **boosting** is `HistGradientBoostingClassifier`; **process**
+**okl** is `OutputKernelClassifierCV`: the kernel is learned, the loss is the softmax,
+outputs are independent, and alpha is chosen by the log loss of held-out rows at the
+temperature that suits them best. **svc** is `SVC` with a Gaussian kernel, 4 values of C
+times 3 of gamma by five folds, and probabilities by `CalibratedClassifierCV` of five
+folds; **logistic** `LogisticRegressionCV`, by the log loss; **forest** and **extra
+trees** have 500 trees; **boosting** is `HistGradientBoostingClassifier`; **process**
 `GaussianProcessClassifier` with a Gaussian kernel by its approximate marginal
-likelihood, one class against the rest;
-**frequencies** those of the classes. All else is as in scikit-learn. Columns are
-standardised on the training rows. A dash: not run, as too slow. Numbers
-cut into *thirds* are the last target of a set of regression: as tables of numbers
-mostly have, these have columns that matter more than others.
+likelihood, one class against the rest; **frequencies** those of the classes. All else
+is as in scikit-learn. Columns are standardised on the training rows. A dash stands for
+a method that was too slow to be run. *Thirds* are sets of regression whose last target
+was cut into three classes: like most tables of numbers, these have columns that matter
+more than others.
 
-What is learned was chosen by trials, on some of these sets too, and differences that
-are small here may be those of luck: the mean of Matern and Laplacian kernels by the
-first 25 splits of iris and wine; that there is a temperature, its prior and the
-smallest alpha on seven other sets and on other splits of usps, digits, iris and wine;
-when each column has a width of its own, and when one kernel takes the place of the
-mean, on sets drawn by `make_classification` and by hand, other targets of parkinsons,
-sarcos4449, enb and rf1, on jura and scpf, and on other splits of all twelve sets (to
-keep the widths always is between 15 % better and 16 % worse on iris and wine, by the
-split, and worse on digits); that widths are looked for from where the search began as
-well on drawn sets; that few rows choose a larger alpha on 5 to 60 drawn rows, on 6 to
-40 rows of six of these sets, and on the first 23 splits of iris and wine.
+The parts of this default were chosen by trials, some of them on these sets, so that
+small differences here may be luck:
+
+- the mean of a Matern and a Laplacian kernel by the first 25 splits of iris and wine;
+- the temperature, its prior and the smallest alpha on seven other sets, and on other
+  splits of usps, digits, iris and wine;
+- when each column has a width of its own, and when one kernel takes the place of the
+  mean, on sets drawn by `make_classification` and by hand, on other targets of
+  parkinsons, sarcos4449, enb and rf1, on jura and scpf, and on other splits of all
+  twelve sets (to keep the widths always is between 15 % better and 16 % worse on iris
+  and wine, by the split, and worse on digits);
+- that widths are learned from the start of the search as well, on drawn sets;
+- that few rows choose a larger alpha, on 5 to 60 drawn rows, on 6 to 40 rows of six of
+  these sets, and on the first 23 splits of iris and wine.
 
 On usps okl does not reach the accuracy of support vectors that vote by pairs of
-classes. On iris a linear kernel is nearly as accurate as logistic regression, which
-okl is not: the difference is one of the 150 rows (two, where the kernel was learned by
-other folds). Some forty variants were tried on other splits of iris and wine (more of
-the linear kernel, a nearly linear start, other priors, weights and widths learned
-together, with and without a say of held-out rows).
-What gains more than a standard error or two on iris loses on wine, where held-out rows
-prefer a linear kernel on some splits on which it predicts worst, and was not kept.
+classes. On iris it is less accurate than logistic regression, by one of the 150 rows
+(two, where the kernel was learned by other folds); with a linear kernel it is nearly as
+accurate. Some forty variants were tried on other splits of iris and wine (more of the
+linear kernel, a nearly linear start, other priors, weights and widths learned together,
+chosen by held-out rows or not). Those that gain more than a standard error or two on
+iris lose on wine, where held-out rows prefer a linear kernel on some splits on which it
+predicts worst; none was kept.
 
-Sets with three splits (five of breast_cancer) were given ten when three could not tell
-half a point, and enb fifty when ten could not. The first ones are the same.
+Where three splits of a set (five of breast_cancer) could not tell a difference of half
+a point, it was given ten, and enb fifty where ten could not. The first splits stayed
+the same.
 """
 
 from __future__ import annotations

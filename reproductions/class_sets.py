@@ -1,6 +1,6 @@
 """Classification sets: rows, and one class of several for each.
 
-Of some sets of regression the classes are the thirds of the last target: low, middle
+For some sets of regression the classes are the thirds of the last target: low, middle
 and high.
 """
 

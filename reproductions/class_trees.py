@@ -1,34 +1,37 @@
 """Classes in a tree, with few examples each and with many: does the tree pay?
 
-So many examples of each class for training, all of a class that has fewer, and the
-whole test part; all rows as well.
-*clinc150*: texts of 150 intents in 10 domains, and *news20*: of 20 newsgroups,
-as tf-idf with the inverse document frequencies of the training rows, linear kernel.
-*imclef07a*, *imclef07d*: X-ray images, 80 standardised columns, and of three
-Gaussian kernels the one that is best for the flat model, a search whose seconds are a
-part of the tree's as well; *tree, linear* and *flat, linear* have the linear kernel
-and an intercept there, as the rivals do. The flat model and the one
-with the tree are the same softmax classifier; alpha, the ratio of the variance of all
-inner levels together to that of the leaves, and the temperature of probabilities are
-chosen by the held-out likelihood of the same folds. *Mixing* learns ten functions that
-all classes mix, beside functions of their own, with alpha by the gradient of that
-likelihood; of texts with few examples, for its time. Rivals are scikit-learn's
-`LogisticRegression`, its C chosen on these folds by the accuracy, from which its log
-loss suffers, and, where hiclass is installed, its three classifiers over that. They are
-linear everywhere. On the images all linear models choose among the same five strengths,
-C from 0.001 to 10 and alpha = 1 / C. Of the sets with many classes at hand,
-reuters90 has no tree and several classes a text.
+Models are trained on a few examples of each class (on all of a class that has fewer),
+and on all rows; the whole test part is predicted.
 
-The Gaussian kernels are left out on all rows of the images: a product of the matrix of
-10 000 rows with the scores of 63 classes is 6 billion multiplications, and a search
-takes some thousands of them. All rows but those of *Mixing* were taken on one machine
-within two hours, with other work beside them; *Mixing* was taken before, on another one
-and at a temperature of one.
+*clinc150*: texts of 150 intents in 10 domains, and *news20*: texts of 20 newsgroups, as
+tf-idf with the inverse document frequencies of the training rows, with a linear kernel.
+*imclef07a*, *imclef07d*: X-ray images, 80 standardised columns, with the one of three
+Gaussian kernels that is best for the flat model; the seconds of that search are counted
+for the tree as well. On the images *tree, linear* and *flat, linear* have a linear
+kernel and an intercept, as the rivals do.
+
+The flat model and the one with the tree are the same softmax classifier. Alpha, the
+ratio of the variance of all inner levels together to that of the leaves, and the
+temperature of probabilities are chosen by the held-out likelihood of the same folds.
+*Mixing* learns ten functions that all classes mix, beside functions of their own, and
+alpha, by the gradient of that likelihood; as it takes long, on texts with few examples
+only. The rivals are scikit-learn's `LogisticRegression`, its C chosen on these folds by
+the accuracy, from which its log loss suffers, and, where hiclass is installed, its
+three classifiers built on that. They are linear everywhere. On the images all linear
+models choose among the same five strengths, C from 0.001 to 10 and alpha = 1 / C.
+Another set with many classes, reuters90, is not used: it has no tree, and several
+classes a text.
+
+On all rows of the images there are no Gaussian kernels: a product of the matrix of 10
+000 rows with the scores of 63 classes is 6 billion multiplications, and a search takes
+some thousands of such products. All rows of the tables but those of *Mixing* were
+measured on one machine within two hours, with other work beside them; *Mixing* was
+measured before, on another machine and at a temperature of one.
 
 The columns are those of Table 1 of Seeger (2006): accuracy; *rank*, the mean reciprocal
-rank, which the paper calls precision; accuracy of the parents, of clinc150 the domains;
-taxo-loss of the class that is most probable, and of the one of least expected
-taxo-loss.
+rank, which the paper calls precision; accuracy of the parents, which for clinc150 are
+the domains; taxo-loss of the class that is most probable, and of the class of least
+expected taxo-loss.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What predicts the missing entries of new rows from inputs and from what is there.
 
-Each is a function of a `Draw`, and returns the new rows with every entry predicted, one
-table for each share observed. Columns of inputs and outputs are standardised.
+Each rival is a function of a `Draw`, and returns the new rows with every entry
+predicted, one table for each share of observed entries. Columns of inputs and outputs
+are standardised.
 """
 
 from __future__ import annotations

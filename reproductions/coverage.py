@@ -1,9 +1,10 @@
 """How often intervals of predictions hold new targets.
 
-Ten partitions of each set, 70 % of the rows (at most 400) for training and the others
-(at most 1000) for testing; the percentage of test targets inside the intervals, mean
-over outputs and partitions ± its standard error. The model is `OutputKernelRegressorCV`
-as it comes; inputs are standardised, and missing ones filled by the mean.
+Each set is divided ten times at random, 70 % of the rows (at most 400) for training and
+the others (at most 1000) for testing. Figures are the percentage of test targets inside
+the intervals, the mean over outputs and partitions ± its standard error. The model is
+`OutputKernelRegressorCV` as it comes; inputs are standardised, and missing ones filled
+by the mean.
 
 **Quantiles** are `predict_interval(X, coverage)`: prediction ± standard deviation with
 noise times the quantile of rows left out. **Normal** is

@@ -1,13 +1,13 @@
 """The default search beside a kernel ridge regression with a tuned width.
 
-Two small training sets: 100 rows of the robot arm (sarcos, 3 splits, root mean squared
-error in units of the torques) and 80 of the buildings (enb, 5 splits, mean over outputs
-of the squared error over the variance). **okl** is
-`OutputKernelRegressorCV(kernels="short_list")`, **okl, independent** the same with
-`structures="identity"`, **kernel ridge**
-scikit-learn's `KernelRidge` on standardised targets, its `alpha` and `gamma` chosen by
-`GridSearchCV` on a grid of 15 times 16 values and five shuffled folds, **mean** the
-mean of the training targets. Inputs are standardised on the training rows.
+There are two small training sets: 100 rows of the robot arm (sarcos, 3 splits; the
+error is the root mean squared error in units of the torques) and 80 of the buildings
+(enb, 5 splits; the mean over outputs of the squared error over the variance). **okl**
+is `OutputKernelRegressorCV(kernels="short_list")`, **okl, independent** the same with
+`structures="identity"`, **kernel ridge** scikit-learn's `KernelRidge` on standardised
+targets, its `alpha` and `gamma` chosen by `GridSearchCV` on a grid of 15 times 16
+values and five shuffled folds, **mean** the mean of the training targets. Inputs are
+standardised on the training rows.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """Denoising digits: the kernel autoencoder beside kernel PCA and PCA.
 
-The 2011 low-rank paper proposes the two-layer machine with y = x for denoising
-without a pre-image (section 3.2) and shows no experiment; this is ours. USPS digits,
-grey levels in [0, 1], with Gaussian noise (standard deviation 0.5) or with 30 % of the
-pixels replaced by black or white. As in scikit-learn's example of kernel PCA, every
-method is fitted to 1000 *noisy* digits and never sees a clean one; it then compresses
-and reconstructs other noisy digits, and the error is the mean squared difference to
-the clean ones.
+The 2011 low-rank paper proposes the two-layer machine with y = x for denoising without
+a pre-image (section 3.2) and shows no experiment; this one is of our own design. The
+data are USPS digits, grey levels in [0, 1], with Gaussian noise (standard deviation
+0.5) or with 30 % of the pixels replaced by black or white. As in scikit-learn's example
+of kernel PCA, every method is fitted to 1000 *noisy* digits and never sees a clean one;
+it then compresses and reconstructs other noisy digits, and the error is the mean
+squared difference to the clean ones.
 
 gamma and alpha are chosen for each number of components, from the same six gammas and
 from eleven alphas each, by the error on 500 validation digits (against the clean ones,
 as in the test). Five further draws of 1000 training and 500 test digits, none of which
 overlap, give test errors ± one standard error over the draws; differences are paired.
-The autoencoder with a linear kernel, PCA with shrunken codes, tells what the shrinkage
-does from what the Gaussian kernel does.
+The autoencoder with a linear kernel, which is PCA with shrunken codes, separates what
+the shrinkage does from what the Gaussian kernel does.
 
 Trivial rivals: the mean of the noisy training digits, and two filters of neighbouring
 pixels, which learn from no other digit; their width is chosen on the validation digits.

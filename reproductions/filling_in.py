@@ -3,10 +3,11 @@
 Of each table a share of the entries, drawn at random, is taken away and filled in; the
 error is that of those entries in standard deviations of their columns (root mean
 square, mean over five draws ± standard error). **okl** is `OutputKernelImputer()` on
-the table alone, **okl, inputs** with `X=`: where a sample of metals was taken, the day
-of an exchange rate, the mixture of a concrete. The rivals are scikit-learn's: **mean**
-of the column, **neighbours** (`KNNImputer`), and **rounds** (`IterativeImputer` with
-`BayesianRidge`, ten rounds), without and with the inputs as further columns.
+the table alone, **okl, inputs** the same with inputs `X=`: where a sample of metals was
+taken, the day of an exchange rate, the mixture of a concrete. The rivals are
+scikit-learn's: **mean** of the column, **neighbours** (`KNNImputer`), and **rounds**
+(`IterativeImputer` with `BayesianRidge`, ten rounds), without and with the inputs as
+further columns.
 """
 
 from __future__ import annotations

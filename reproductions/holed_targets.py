@@ -1,9 +1,9 @@
 """Training targets with holes, and a new output with few rows, on eleven sets.
 
-A draw takes 100 training rows and 200 new ones at random. Of every output a share of
-the training targets is then missing: at random, each output by itself, or in one block,
-the rows between two values of the first input (a gap in time, a strip of land). What is
-left has the same number of rows for every output.
+A draw takes 100 training rows and 200 new ones at random. A share of the training
+targets of every output is then removed: at random for each output, or in one block, the
+rows between two values of the first input (a gap in time, a strip of land). Every
+output keeps the same number of rows.
 """
 
 from __future__ import annotations

@@ -4,16 +4,16 @@ The multi-label sets of Mulan, of which those with more than 30 labels keep the 
 most rows have: 30 of the 174 of cal500, of 374 of corel5k, of 159 of bibtex and of 983
 of delicious. Rows are split anew for each of three splits: at most 500 rows to train
 on, or two thirds of a smaller set, and at most 1000 others to test on. Columns are
-standardised on the training rows, but for words and other marks that are stored
-sparse (corel5k, bibtex, delicious), which are passed as they are, sparse.
+standardised on the training rows, except words and other marks that are stored sparse
+(corel5k, bibtex, delicious): these are passed as they are.
 
 *Log loss* is the mean over rows and labels of minus the logarithm of the probability of
-what came, there or not. Probabilities of all methods are held between 0.001 and 0.999:
-of a forest of 500 trees that is half a tree, and a label that no tree foresaw would
-else cost as much as all other rows. *Ranking* is the label ranking average precision,
-in percent, of test rows that have a label; *F1* the micro average, in percent, where a
-label is predicted if its probability is above one half. ± is the standard error over
-splits, as if they were independent; columns share their splits.
+what came, there or not. Probabilities of all methods are clipped to 0.001 and 0.999,
+half a tree of a forest of 500: otherwise a label that no tree foresaw would cost as
+much as all other rows. *Ranking* is the label ranking average precision, in percent, of
+test rows that have a label; *F1* the micro average, in percent, where a label is
+predicted if its probability is above one half. ± is the standard error over splits, as
+if they were independent; columns share their splits.
 
 **okl** is the default: `OutputKernelClassifierCV().fit(X, Y)`. **independent** is the
 same with `structures="identity"`. The others are scikit-learn's: **logistic**
@@ -22,25 +22,28 @@ these, in one random order; **svc** `SVC` as it is for each label, probabilities
 `CalibratedClassifierCV` of five folds; **forest** and **extra trees** of 500 trees for
 all labels at once; **boosting** `HistGradientBoostingClassifier` and **process**
 `GaussianProcessClassifier` for each label, as on the [page of classes](class_peers.md);
-**frequencies** the share of the training rows that have the label. All of them give a
-label that fewer than five training rows have, or do not have, its frequency, half a row
-with it and one without it added, as okl does where all rows are alike. All else is as
-in scikit-learn. A dash: not run, as too slow.
+**frequencies** the share of the training rows that have the label. For a label that
+fewer than five training rows have, or do not have, all of them predict its frequency,
+with half a row with the label and half a row without it added, as okl does where all
+rows have the label, or none. All else is as in scikit-learn. A dash stands for a method
+that was too slow to be run.
 
-Of the peers none has a clearly smaller log loss than okl. It is behind in the order of
-labels on bibtex, by a point and more to extra trees and support vectors, and by half a
-point to a forest; and in F1 on bibtex, to support vectors, on delicious, to trees and
-support vectors, on cal500, to a chain, and on corel5k, to extra trees, by little more
-than two standard errors of three splits. No threshold was chosen for F1. In log loss
-relations between labels gain a little on five sets, on corel5k no more than the error,
-and lose a little on three; the order and F1 change by about a point at most, either
-way. A fit takes two to six times as long with them where rows are sparse. A chain has a
-larger log loss than its links on six sets, and a larger F1 on five.
+None of the peers has a clearly smaller log loss than okl. In the order of labels okl is
+behind on bibtex: by a point and more behind extra trees and support vectors, and by
+half a point behind a forest. In F1 it is behind support vectors on bibtex, trees and
+support vectors on delicious, a chain on cal500, and extra trees on corel5k, there by
+little more than two standard errors of three splits. No threshold was chosen for F1.
+
+Relations between labels lower the log loss a little on five sets, on corel5k by no more
+than the error, and raise it a little on three; the order and F1 change by about a point
+at most, either way. Where rows are sparse a fit with relations takes two to six times
+as long. A chain has a larger log loss than its single classifiers on six sets, and a
+larger F1 on five.
 
 Two parts of the default were chosen by trials on these sets: that each label has a
-temperature of its own on two further splits of all eight, and that sparse rows may have
-the cosine kernel on these splits of the three sparse sets, and on two of the words of
-reuters90 and news20_w1000.
+temperature of its own, on two further splits of all eight; and that sparse rows may
+have the cosine kernel, on these splits of the three sparse sets, and on two splits of
+the words of reuters90 and news20_w1000.
 """
 
 from __future__ import annotations

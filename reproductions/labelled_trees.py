@@ -3,8 +3,8 @@
 *clinc150*: texts of 150 intents in 10 domains, counts of words. *news20*: 20
 newsgroups, counts of 1000 groups of words, the tree of the dotted names, its leaves at
 depths of two and three. *imclef07a* and *imclef07d*: X-ray images, 80 values each, with
-a code of the anatomy and one of the direction, leaves at depth three (reuters90 has no
-tree, and several classes a row).
+a code of the anatomy and one of the direction, leaves at depth three. (reuters90 is not
+here: it has no tree, and several classes a row.)
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Outputs that arrive later: a few rows of a new output, a fit of the others.
 
-Of each set one output, another in each draw, is new. The others are fitted on 60 % of
-the rows with a learned kernel, alpha by cross-validation. Of the new one 5 to 50 of
-these rows are known, and the other 40 % are predicted: the root mean squared error in
-standard deviations of the output (mean over ten draws ± standard error). **extension**
-is `OutputKernelExtension` of the fit; **full refit** is `OutputKernelRegressor` on all
-targets, those that are not known missing, with the kernel and the alpha of the fit;
-**own model** is `OutputKernelRegressorCV()` on the rows of the new output alone, which
-learns a kernel of its own; **ridge** is scikit-learn's `RidgeCV` on what the fit
-predicts of the other outputs; **mean** is that of the rows. *Could gain* is how much
-lower, at most, the objective of a fit of all outputs together is than that of the
-extension (`joint_certificate`), relative to it.
+One output of each set, another in each draw, is new. The others are fitted on 60 % of
+the rows with a learned kernel, alpha by cross-validation. The new output is known in 5
+to 50 of these rows, and predicted in the other 40 %. Errors are root mean squared
+errors in standard deviations of the output (mean over ten draws ± standard error).
+**extension** is `OutputKernelExtension` of the fit; **full refit** is
+`OutputKernelRegressor` on all targets, with the unknown ones missing, and with the
+kernel and the alpha of the fit; **own model** is `OutputKernelRegressorCV()` on the
+rows of the new output alone, which learns a kernel of its own; **ridge** is
+scikit-learn's `RidgeCV` on what the fit predicts of the other outputs; **mean** is that
+of the rows. *Could gain* is how much lower, at most, the objective of a fit of all
+outputs together is than that of the extension (`joint_certificate`), relative to it.
 """
 
 from __future__ import annotations

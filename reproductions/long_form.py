@@ -3,17 +3,19 @@
 Three sets in long form: exam scores of pupils of 139 schools (school), mines among
 objects in 29 fields (landmine), and the Parkinson's disease score of 42 people
 (parkinsons, the total UPDRS). Rows are split at random within each task, anew for every
-split: three quarters of the pupils to learn from, 40 objects a field, 20 recordings a
-person, all others to judge. Inputs, and targets that are numbers, are standardised on
-the training rows. The schools have a linear kernel, the others a Gaussian one with
-gamma="scale"; the mines a logistic loss. Every task has an intercept of its own.
+split: models learn from three quarters of the pupils, 40 objects a field or 20
+recordings a person, and are judged on all others. Inputs, and targets that are numbers,
+are standardised on the training rows. The schools have a linear kernel, the others a
+Gaussian one with gamma="scale"; the mines a logistic loss. Every task has an intercept
+of its own.
 
-**one per task** is L = I, and **one for all** L = 11', both as any other structure with
-one alpha for all tasks. Alpha and the parameters of a structure are those with the best
-score on a quarter of the training rows of each task; relative duality gap 1e-4. Where
-the size of L is not bounded (frobenius, low_rank, sparse) alpha is one of 6 values down
-to 0.03 of its alpha_max, 0.003 for the Parkinson's scores; the alpha_max of the others,
-where they predict next to nothing, is larger, and alpha one of 8 down to 3e-5 of it.
+**one per task** is L = I, and **one for all** L = 11'; like every structure here they
+have one alpha for all tasks. Alpha and the parameters of a structure are those with the
+best score on a quarter of the training rows of each task; fits end at a relative
+duality gap of 1e-4. Where the size of L is not bounded (frobenius, low_rank, sparse)
+alpha is one of 6 values down to 0.03 of alpha_max, 0.003 for the Parkinson's scores.
+For the other structures alpha_max, where they predict next to nothing, is larger, and
+alpha is one of 8 values down to 3e-5 of it.
 """
 
 from __future__ import annotations

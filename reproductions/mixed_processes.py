@@ -1,16 +1,16 @@
 """Experiments 1 and 2 of the low-rank paper: 200 and 100 000 noisy series.
 
-50 hidden processes, mixed and observed with as much noise as signal at 200 time
-points; 100 for training, 100 for choosing alpha. The error is against the noisy
-series left out, as in the paper. Experiment 2 took the paper 45 s with rank 50 on
-a 2011 laptop; a full-rank L could not be learned at all.
+50 hidden processes are mixed, and observed with as much noise as signal at 200 time
+points: 100 for training, 100 for choosing alpha. The error is that at the latter
+points, against the noisy series, as in the paper. In the paper experiment 2 took 45 s
+with rank 50 on a 2011 laptop, and a full-rank L could not be learned at all.
 
-Three trivial rivals know nothing of the kernel or of the other series: the mean of the
+Three trivial rivals use neither the kernel nor the other series: the mean of the
 training values of a series, straight lines between them, and the mean of the nearest k,
-k with the least held-out error. With **own alpha** every series has the alpha with the
-least held-out error of its own, which flatters that error. And **alike** learns no
-relations: the mean of all series, and what each differs from it, are smoothed by
-themselves, which is the structure `Mean(gamma)`.
+with the k of the least held-out error. With **own alpha** every series has the alpha of
+its own least held-out error, which makes that error look smaller than it is. **alike**
+learns no relations: the mean of all series, and the differences of each series from it,
+are smoothed separately, which is the structure `Mean(gamma)`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """Three colours from one: what relating the channels of a photograph is worth.
 
-The demo's problem (`okl demo`) on squares that nobody chose: 4 squares of 40 x 40
-pixels at random places, the same in either photograph that scikit-learn has. One random
-colour is recorded at each pixel, and the error is the root mean square error of the two
-that are hidden, as in the demo.
+This is the demo's problem (`okl demo`) on squares that nobody chose: 4 squares of 40 x
+40 pixels at random places, the same places in both photographs that scikit-learn has.
+One random colour is recorded at each pixel, and the error is the root mean square error
+of the two that are hidden, as in the demo.
 
-On every square each method has the kernel, the structure and the alpha that predict a
-quarter of the recorded values best, held out, out of those of the demo and, since other
-squares are rougher than the pagoda, alphas up to 30. **related** is the learned
-structure (frobenius, low_rank or cluster) that does so best, and `mean` assumes the
-channels alike and learns nothing. Two trivial rivals fit no model: **interpolation**,
-linear, channel by channel, and **own pixel**, which takes the value recorded at a
-pixel, brought to mean and standard deviation of each channel, for all three.
+On every square each method has the kernel, the structure and the alpha that best
+predict a held-out quarter of the recorded values. The candidates are those of the demo
+and, since other squares are rougher than the pagoda, alphas up to 30. **related** is
+the learned structure (frobenius, low_rank or cluster) that does so best, and `mean`
+assumes the channels alike and learns nothing. Two trivial rivals fit no model:
+**interpolation**, linear, channel by channel, and **own pixel**, which takes the value
+recorded at a pixel for all three channels, brought to the mean and standard deviation
+of each.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The default of `OutputKernelRegressorCV` beside its peers on multi-target sets.
 
-The error of a fold is, for each target, the squared error of the test rows over that of
-the mean of the training targets; sums over folds, their roots, and the mean over
-targets give one number for a set (aRRMSE). There are ten shuffled folds, of larger sets
-the first few of them. ± is the standard error over folds of the error of one fold, as
+The error of a set is the aRRMSE: for each target the squared error of the test rows,
+summed over folds, is divided by that of the mean of the training targets; the roots of
+these ratios are averaged over targets. There are ten shuffled folds, of which larger
+sets use the first few. ± is the standard error over folds of the error of one fold, as
 if folds were independent. Columns share their folds: a difference between two of them
 is less uncertain than either.
 
@@ -19,12 +19,13 @@ kernel of rank two plus a diagonal, by 100 steps of Adam; **mean** that of the t
 targets. All else is as in scikit-learn. Columns are standardised on the training rows
 and missing inputs are their means, but for boosting, which takes rows as they are;
 targets are standardised for the ridges, the elastic net and the multitask process. A
-dash: not run, as too slow here (`regression_peers.py` has the limits). Of sets with
-more than 2000 rows 2000 were drawn.
+dash stands for a method that was too slow to be run here (`regression_peers.py` has the
+limits). Of sets with more than 2000 rows 2000 were drawn.
 
 In a fold of rf1 one test row has an entry 180 standard deviations away, and the linear
-part of the kernel took its prediction as far: since then it goes beyond the training
-rows only as far as they reach, and rf1 counts among the sets of the design.
+part of the kernel took its prediction as far away. Since this was seen the linear part
+follows a column beyond the training rows by at most the width of their range, and rf1
+counts among the sets of the design.
 """
 
 from __future__ import annotations

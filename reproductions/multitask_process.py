@@ -1,9 +1,9 @@
 """GPyTorch's Gaussian processes of several outputs: targets complete, and with holes.
 
-The models of its tutorials: the kernel of inputs times one of outputs of low rank plus
-a diagonal, a noise for each output (and one for all where targets are complete), and a
-width for each column, by the marginal likelihood with Adam. GPyTorch is not among the
-extras: ``pip install gpytorch``.
+These are the models of its tutorials: a kernel of inputs, with a width for each column,
+times one of outputs, of low rank plus a diagonal, and a noise for each output (and one
+for all where targets are complete). All are learned by the marginal likelihood with
+Adam. GPyTorch is not among the extras: ``pip install gpytorch``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Two groups of outputs with little in common, learned together and apart.
 
-Table 3 of the 2015 paper detects two groups of attributes of animals, colour and limb
-shape, in images: together, the methods that expect all tasks to share one structure
-lose a little of what they gain apart, the sparse one does not. The images are not to be
-had, so the question is asked of three other sets:
+In Table 3 of the 2015 paper two groups of attributes of animals, colour and limb shape,
+are detected in images. If both groups are learned together, methods that expect all
+tasks to share one structure lose a little of what they gain on each group apart; the
+sparse method does not. The images are not available, so three other sets stand in:
 
 - *animals*: the same two groups of attributes, as strengths of association with 50
   kinds of animals, from the 69 other attributes;
@@ -12,8 +12,8 @@ had, so the question is asked of three other sets:
 - *songs*: emotions and instruments, the tags of 10 to 90 % of the songs in CAL500, from
   68 audio features.
 
-Trivial rivals: **one each**, one model per output with a kernel (of the seven that the
-searches try by themselves) and an alpha of its own, chosen by leaving rows out one by
+Trivial rivals: **one each**, one model per output with a kernel (of the seven of the
+short list of the searches) and an alpha of its own, chosen by leaving rows out one by
 one, and **training mean**, the means of the training targets, for labels the same score
 for all rows.
 """

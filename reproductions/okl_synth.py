@@ -1,16 +1,16 @@
 """The synthetic series of the authors' code: validation and test error along a path.
 
-200 series at 200 time points, half of them for training and half for validation;
-the test error is that of all time points against the series without noise. No
-intercept. The 2017 report has 18.98 at 13.1 (Frobenius) and 18.79 at 29.0 with rank
-12 (low rank, not certified).
+There are 200 series at 200 time points, half of these for training and half for
+validation; the test error is that at all time points, against the series without noise.
+Models have no intercept. The 2017 report has 18.98 at 13.1 (Frobenius) and 18.79 at
+29.0 with rank 12 (low rank, not certified).
 
-Three trivial rivals know nothing of the kernel or of the other series: the mean of the
+Three trivial rivals use neither the kernel nor the other series: the mean of the
 training values of a series, straight lines between them, and the mean of the nearest k,
-k with the least validation error. With **own alpha** every series has the alpha with
-the least validation error of its own, which flatters that error. And **alike** learns
-no relations: the mean of all series, and what each differs from it, are smoothed by
-themselves, which is the structure `Mean(gamma)`.
+with the k of the least validation error. With **own alpha** every series has the alpha
+of its own least validation error, which makes that error look smaller than it is.
+**alike** learns no relations: the mean of all series, and the differences of each
+series from it, are smoothed separately, which is the structure `Mean(gamma)`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """One alpha for all outputs, or one for each.
 
-`OutputKernelRegressorCV("rbf", structure)` with one alpha, with
+`OutputKernelRegressorCV("rbf", structure)`, for independent outputs and for
+``"frobenius"``, is compared on the same ten shuffled folds with one alpha, with
 ``alpha_per_output=True``, and by default, where only outputs that are clearly better
-off so have an alpha of their own, on the same ten shuffled folds, for independent
-outputs and for ``"frobenius"``. The error of a fold is, for each target, the squared
-error of the test rows over that of the mean of the training targets; sums over folds,
-their roots, and the mean over targets give one number for a set (aRRMSE). Columns of X
-are standardised on the training rows; missing inputs are their means.
+off with an alpha of their own have one. The error of a set is the aRRMSE: for each
+target the squared error of the test rows, summed over folds, is divided by that of the
+mean of the training targets; the roots of these ratios are averaged over targets.
+Columns of X are standardised on the training rows; missing inputs are their means.
 
-A change is that of the error of a fold from one alpha to several, the mean over folds,
-± its standard error as if folds were independent: below zero several are better.
+A change is the difference between the errors of a fold with several alphas and with
+one, the mean over folds, ± its standard error as if folds were independent: below zero
+several are better.
 """
 
 from __future__ import annotations

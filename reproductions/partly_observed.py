@@ -1,9 +1,9 @@
 """New rows of which some outputs are observed: one model for all patterns, and rivals.
 
-A draw takes training rows and new rows of a set at random; of the new rows each output
-is observed with a probability of 20, 50 or 80 %, and the others are to be predicted,
-from the inputs and from what was observed. The error is the squared error of an output
-over its variance in the new rows, the mean over outputs, and over five draws ± its
+A draw takes training rows and new rows of a set at random. In the new rows each output
+is observed with a probability of 20, 50 or 80 %, and the others are predicted from the
+inputs and from what was observed. The error is the squared error of an output divided
+by its variance in the new rows, the mean over outputs and over five draws, ± its
 standard error.
 
 **okl** is `OutputKernelImputer()`, nothing set, fitted once to the training rows for
@@ -12,17 +12,18 @@ all shares and patterns. **rounds, linear** is `IterativeImputer()` (with
 and **neighbours** `KNNImputer`: fitted to training and new rows together, anew for each
 share, inputs beside outputs. **forest** (100 trees) and **process** (a
 `GaussianProcessRegressor` with noise and a width for each column, by marginal
-likelihood) are one model for each output and each share, whose inputs are the other
-outputs too, with means for what is missing, in as many entries of the training rows.
-**multitask process** is GPyTorch's Gaussian process of all outputs (a Gaussian kernel
-with a width for each column times a matrix of rank two plus a diagonal, a noise for
-each output, 100 steps of Adam), fitted to the training rows and conditioned on them and
-on what is given of all new rows; only where there are at most 500 training targets,
-since its time is cubic in them.
-Trivial rivals: **from inputs** is `OutputKernelRegressorCV(structures="identity")`,
-independent outputs with a kernel learned for them, **from inputs, chosen** that of
+likelihood) are one model for each output and each share; the other outputs are inputs
+too, with means for what is missing, and as many of these entries are made missing in
+the training rows. **multitask process** is GPyTorch's Gaussian process of all outputs
+(a Gaussian kernel with a width for each column times a matrix of rank two plus a
+diagonal, a noise for each output, 100 steps of Adam), fitted to the training rows and
+conditioned on them and on what is given of all new rows; it is run only where there are
+at most 500 training targets, since its time is cubic in their number. Trivial rivals:
+**from inputs** is `OutputKernelRegressorCV(structures="identity")`, independent outputs
+with a kernel learned for them, **from inputs, chosen** the same with
 ``structures=["identity", "frobenius"]``, and **mean** that of the training targets. All
-else is as in the libraries. Columns of inputs and outputs are standardised for all.
+else is as in the libraries. Columns of inputs and outputs are standardised for all
+methods.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The regressors that okl is compared with: scikit-learn's, each as it is meant to be.
 
-Rows have missing entries replaced by means and columns standardised, but for boosting,
-which takes them as they are. Targets are standardised where a method does not do so.
+Missing entries are replaced by means and columns are standardised, except for boosting,
+which takes rows as they are. Targets are standardised for methods that do not do so
+themselves.
 """
 
 from __future__ import annotations

@@ -1,23 +1,24 @@
 """Targets removed at random: learned together with holes, or made complete first.
 
-10, 30, 50 and 80 % of the training targets are removed, each by itself, from the robot
-arm (sarcos) and from two sets of many outputs (atp1d, oes10). Every structure is fitted
-to what is left (**NaN**), to the rows that have all their targets (**dropped**; none if
-fewer than ten are left) and to targets filled with the mean of what was observed of the
-output (**mean**). The yardstick is one model per output, each on the rows where its
-output was observed and with an alpha of its own.
+10, 30, 50 and 80 % of the training targets are removed, one by one at random, from the
+robot arm (sarcos) and from two sets of many outputs (atp1d, oes10). Every structure is
+fitted to the targets that are left (**NaN**), to the rows that have all their targets
+(**dropped**; not fitted if fewer than ten rows are left) and to targets completed by
+the mean of the observed ones of the output (**mean**). The yardstick is one model per
+output, each on the rows where its output was observed and with an alpha of its own.
 
 Random splits of at most 800 training and 800 test rows, whose targets are complete.
-Inputs and targets are standardised on the training rows; Gaussian kernel with
-gamma="scale"; alpha with the least squared error over the observed targets in 3-fold
-cross-validation, out of 12 values down to 1e-5 of alpha_max; relative duality gap 1e-4.
+Inputs and targets are standardised on the training rows. The kernel is Gaussian with
+gamma="scale". Alpha is the one of 12 values, down to 1e-5 of alpha_max, with the least
+squared error over the observed targets in 3-fold cross-validation. Fits end at a
+relative duality gap of 1e-4.
 
 The error is the mean over outputs of the nMSE, squared error over the variance of the
 output in the whole set.
 
 Trivial rivals: the means of the observed training targets, and one model per output
-with a kernel of its own as well (**own kernel**), of the seven that
-`OutputKernelRegressorCV` tries by itself, leaving rows out one by one.
+with a kernel of its own as well (**own kernel**), of the seven of the short list of
+`OutputKernelRegressorCV`, chosen by leaving rows out one by one.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ own training recordings over time and predicts the last value beyond them; it us
 of the voice features, only the day of a recording. **one line** is a linear model of
 all rows that does not look at the task: scikit-learn's `RidgeCV`, or for mines
 `LogisticRegressionCV`. **one each** is a model per task, fitted to its own rows, with a
-kernel and an alpha of its own: `OutputKernelRegressorCV` with the seven kernels that it
-tries by itself.
+kernel and an alpha of its own: `OutputKernelRegressorCV` with the seven kernels of its
+short list.
 """
 
 from __future__ import annotations

@@ -7,21 +7,21 @@ from v = 10 and w = 0.017 (`GradientSearchCV`): *separate*, a pair for each clas
 numbers; *tied*, one for all; *one against the rest*, a model of two classes for each
 class, with a pair of its own, voted by log probability.
 
-The paper averages over ten random divisions of the training rows into five folds. So is
-it here, in three stages: 12 iterations at most by 1000 of the 4435 training rows,
-others in each division, then 4 by 2217, half of all, then 3 by all rows. The models are
-fitted to all training rows with what was found after the second and the third stage.
-Errors are of the 2000 test rows, +- the standard error over the divisions, which says
-nothing of how few the test rows are.
+As in the paper results are means over ten random divisions of the training rows into
+five folds. Learning has three stages: at most 12 iterations on 1000 of the 4435
+training rows, others in each division, then 4 on 2217, half of all, then 3 on all rows.
+Models are fitted to all training rows with the numbers found after the second and after
+the third stage. Errors are those of the 2000 test rows, +- the standard error over the
+divisions, which does not reflect how few the test rows are.
 
-Reject curves as in the paper: k of the m test rows are predicted, those of the largest
-probability, and the errors among them are divided by m.
+Reject curves are those of the paper: of the m test rows the k with the largest
+probability are predicted, and the errors among them are divided by m.
 
 Rivals: the most frequent class, scikit-learn's `LogisticRegression` of standardised
 pixels, the nearest neighbours and `SVC` with a Gaussian kernel; their k, C and gamma
 have the fewest errors in five folds of all training rows.
 
-Results are kept as they come, so that the study may be interrupted.
+Results are saved as they are computed, so that the study may be interrupted.
 """
 
 from __future__ import annotations

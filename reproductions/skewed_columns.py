@@ -1,18 +1,18 @@
 """Skewed columns and wrong entries in X: the defaults as they are, and transformed.
 
-Rows of eight independent columns, of which four count: 100 to train on, 1000 to test
-on. *numbers* are two functions of the columns, with noise of three tenths of their
-standard deviation, and judged by the squared error over the variance of the test rows;
-*classes* are three, drawn by the softmax of such functions, and judged by the log loss.
-The columns are
+Rows have eight independent columns, of which four matter; 100 rows are to train on,
+1000 to test on. *numbers* are two functions of the columns, with noise of three tenths
+of their standard deviation, judged by the squared error divided by the variance of the
+test rows; *classes* are three, drawn by the softmax of such functions and judged by the
+log loss. The columns are
 
 - **normal**: as they were drawn;
 - **logs count**: each is the exponential of 1.5 times a normal one, and the functions
-  are those of the normal one: what counts is how many times as much, not how much;
+  are those of the normal one: ratios matter, not differences;
 - **sizes count**: the same columns, and targets that are linear in them;
 - **one wrong entry**: normal, but for one entry of one column, which is 100;
-- **one in each column**: normal, but for an entry of each column, of another row,
-  which is 1000.
+- **one in each column**: normal, but for an entry of each column, of another row, which
+  is 1000.
 
 Test rows have no wrong entries. **okl** is `OutputKernelRegressorCV` with independent
 outputs, and `OutputKernelClassifierCV`. **quantiles** and **power** are the same after

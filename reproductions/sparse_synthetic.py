@@ -1,18 +1,19 @@
 """The 2015 paper's synthetic study: errors and supports of a sparse output kernel.
 
-T tasks y = A U'x + noise of variance 0.1, x standard normal in 100 dimensions, U with
-orthonormal columns, A positive semi-definite with a given share of non-zero entries,
-then corrupted by noise; 50 rows for training, 100 for test, T = 5, 10, 15 and 20,
-5-fold cross-validation for alpha and the parameters, linear kernel, no intercept.
+There are T tasks, y = A U'x + noise of variance 0.1, where x is standard normal in 100
+dimensions, U has orthonormal columns, and A is positive semi-definite with a given
+share of non-zero entries, then corrupted by noise. T is 5, 10, 15 and 20. 50 rows are
+for training, 100 for the test. The kernel is linear, without intercept; alpha and the
+parameters of structures are chosen by 5-fold cross-validation.
 
 The paper leaves open, and this script guesses:
 
 - how A is drawn: non-zero entries uniform in [0, 1], off the diagonal at random places;
   the diagonal, never zero, raised until A is positive semi-definite; all divided by the
   largest entry. So the share is at least 1 / T;
-- the corruption. Printed is a variance of a tenth of the mean non-zero entry, which is
-  noise about half as large as the entries; the supports, said to be all but recovered,
-  make one think of a standard deviation of a tenth. Both are run;
+- the corruption. The paper prints a variance of a tenth of the mean non-zero entry,
+  which is noise about half as large as the entries; that the supports are said to be
+  nearly recovered suggests a standard deviation of a tenth. Both are run;
 - the grids, and which sizes T there are.
 
 Trivial rivals: one ridge regression per task, each with an alpha of its own by

@@ -1,8 +1,9 @@
 """sim0 to sim3: classes that were split into several labels by mistake.
 
-Mixtures of Gaussians in 100 dimensions, 5 labels, 500 examples a class; 5 % of the
-rows for training, 20 random splits, linear kernel. In sim0 the labels are classes;
-in the others some labels share a class and cannot be told apart.
+The sets are mixtures of Gaussians in 100 dimensions with 5 labels and 500 examples a
+class; 5 % of the rows are for training, in 20 random splits. The kernel is linear. In
+sim0 the labels are the classes; in the others some labels share a class and cannot be
+told apart.
 
 Trivial rivals: the most frequent training label, the nearest of the labels' means, and
 scikit-learn's `LogisticRegression` at the best of seven C.

@@ -1,17 +1,18 @@
 """How often intervals of the relations hold what more rows would say.
 
-Fifty data sets of each kind, of four outputs with noise: functions of five columns
-that are normal, linear or a sine of each, mixed at random once; or, in **apart**,
-linear functions that are orthogonal to each other. `output_kernel_stability` with
+Fifty data sets of each kind have four outputs with noise: functions of five normal
+columns, linear or a sine of each, mixed at random once; or, in **apart**, linear
+functions that are orthogonal to each other. `output_kernel_stability` is run with
 twenty resamples, at 95 %, with kernel and alpha given.
 
-**Holds many rows** is the percentage of intervals of correlations, of the six pairs in
-all data sets, that hold the correlation of a fit to 2000 rows, and **holds the mean**
-that of those that hold the mean of the estimates: the difference is shrinkage by alpha,
-which no resampling sees. **Width** is the mean standard error relative to the standard
-deviation of the estimates over data sets. **Wrong** is the percentage of data sets in
-which a relation is called stable whose sign is not that with many rows; in **apart**
-any that is called so, which 5 % may be.
+**Holds many rows** is the percentage of the intervals (of the correlations of six
+pairs, in all data sets) that contain the correlation of a fit to 2000 rows. **Holds the
+mean** is the percentage that contains the mean of the estimates over data sets; the
+difference between the two is shrinkage by alpha, which no resampling sees. **Width** is
+the mean standard error relative to the standard deviation of the estimates over data
+sets. **Wrong** is the percentage of data sets in which a relation is called stable
+whose sign is not that with many rows; in **apart**, in which any relation is called
+stable, which may happen in 5 %.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Results of many fits, kept as they come, so that a long study may be interrupted.
 
-A study compares methods on folds of sets. What a method does on a fold of a set is one
-line of a file in `reproductions/results`; what is there is not computed again. Pages
-are written from these lines. A `Plan` says what there is to compute, and is run by
-`python -m reproductions NAME`, or, in parts, by `python -m reproductions.NAME --help`.
+A study compares methods on folds of sets. The result of a method on a fold of a set is
+one line of a file in `reproductions/results`, and is not computed again while its line
+is there. Pages are written from these lines. A `Plan` lists what has to be computed,
+and is run by `python -m reproductions NAME`, or, in parts, by `python -m
+reproductions.NAME --help`.
 """
 
 from __future__ import annotations

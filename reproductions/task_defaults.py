@@ -1,26 +1,28 @@
 """Tasks of few rows: the default of searches beside what it was, and trivial rivals.
 
 Drawn sets have five columns and tasks that are related in one of four ways: **alike**,
-each the same function but for a little; **clusters**, three functions, one for each of
-three groups of tasks; **opposite**, the same function with a sign of its own;
-**unrelated**. There are ten tasks of ten rows to learn from, and of 60 to judge by. Of
-the four draws of a line two are linear, the others have a sine and a square of two
-columns besides; and two have one offset in all tasks, the others offsets that differ
-much. Real sets are ten tasks, drawn at random, with ten rows each to learn from
-(`reproductions/task_sets.py` has the rows), three draws.
-*Classes* are judged by the log loss (probabilities clipped at 1e-5), and drawn by the
-logistic function of what *numbers* have with noise added; of real sets of numbers
-they are what is above the median. *Numbers* are judged by the squared error over the
-variance of the test rows.
+nearly the same function for all tasks; **clusters**, three functions, one for each of
+three groups of tasks; **opposite**, the same function with a sign of each task's own;
+**unrelated**. There are ten tasks, each with ten rows to learn from and 60 to judge by.
+A line of a table has four draws: two of them are linear, the others have a sine and a
+square of two columns in addition; and two have one offset in all tasks, the others
+offsets that differ much. Real sets are ten tasks, drawn at random, with ten rows each
+to learn from (`reproductions/task_sets.py` has the rows), in three draws.
+
+*Classes* are judged by the log loss (probabilities clipped at 1e-5). They are drawn by
+the logistic function of the functions to which *numbers* add noise; in real sets of
+numbers the classes are above and below the median. *Numbers* are judged by the squared
+error divided by the variance of the test rows.
 
 **default** is `OutputKernelClassifierCV().fit(X, y, task=task)`, or that of the
 regressor: it tries `Mean(1.0)`, `Mean(10.0)`, `Mean(100.0)` and `"frobenius"`, and
 draws the intercepts of classes together. **frobenius** is the same with
-`structures="frobenius"`, and has an intercept of each task's own: the default of
-before. **pooled** is a search that is not told the tasks, **one a task** a model of
-scikit-learn for each, logistic regression or `RidgeCV`. **indicators** is such a model,
-and **forest** one of 300 trees, of all rows, with an indicator column for each task
-beside the others. All else is the default. ± is the standard error over draws.
+`structures="frobenius"`, and each task has an intercept of its own: this was the
+default before. **pooled** is a search that is not told the tasks, **one a task** a
+model of scikit-learn for each task, logistic regression or `RidgeCV`. **indicators** is
+such a model of all rows, with an indicator column for each task beside the others, and
+**forest** a forest of 300 trees of the same columns. All else is the default. ± is the
+standard error over draws.
 """
 
 from __future__ import annotations

@@ -3,18 +3,18 @@
 `okl.datasets.make_text_tree` draws them: sparse counts of words, rows of unit length,
 and a tree that is known. Seeger (2006, section 8.2) has 1140 patents and 160 classes in
 section D, 9794 and 1172 in section B, and learns variances, from 5 on and most often
-larger. In **tree** all levels have the same variance, together 10 on each path (alpha =
-0.1 times a sum of one), as has each class in **flat**; both are fitted to a relative
-gap of 1e-3. At the size of section D **tree, learned** has a variance of each level,
-and **flat, learned** an alpha, by the gradient of the likelihood of three folds
-(`GradientSearchCV`); seconds are those of search and fit. The rivals are trivial: the
-class whose mean row is nearest, and the class with most rows. Further documents are the
-test rows.
+larger. In **tree** all levels have the same variance, which together are 10 on each
+path (alpha = 0.1 times a sum of one); each class in **flat** has that variance of 10,
+too. Both are fitted to a relative gap of 1e-3. At the size of section D **tree,
+learned** learns a variance of each level, and **flat, learned** alpha, by the gradient
+of the likelihood of three folds (`GradientSearchCV`); seconds are those of search and
+fit. The rivals are trivial: the class whose mean row is nearest, and the class with
+most rows. Further drawn documents are the test rows.
 
-The words of a document tell its upper levels for certain: with the same variance for
-all levels the lowest one has too small a share, and the tree is worse than the flat
-model. With what is learned the two are alike: on these documents a tree has nothing to
-add but the probabilities of its nodes.
+The words of a document determine its upper levels with certainty: with the same
+variance for all levels the lowest one has too small a share, and the tree is worse than
+the flat model. With learned variances the two are alike: on these documents a tree adds
+nothing but the probabilities of its nodes.
 """
 
 from __future__ import annotations

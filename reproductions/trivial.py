@@ -1,7 +1,8 @@
 """Rivals that anyone would try first, for studies to stand beside.
 
-They learn no relations: a mean, near times, a classifier of scikit-learn, outputs that
-are all alike, or one model per output, each with a kernel and an alpha of its own.
+They learn no relations: a mean, interpolation in time, a classifier of scikit-learn,
+outputs that are assumed alike, or one model per output, each with a kernel and an alpha
+of its own.
 """
 
 from __future__ import annotations

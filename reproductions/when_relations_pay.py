@@ -1,21 +1,21 @@
 """When do relations between outputs pay, once the kernel is good?
 
-Three questions, five draws each. Errors are squared errors over the variance in the
-rows that are predicted, the mean over outputs where there are several. Every rival has
-a kernel that was learned from the targets; so has the yardstick, **own kernels**: one
-model per output or task, with a kernel and an alpha of its own. **mean** is that of the
-training targets.
+There are three questions, with five draws each. Errors are squared errors divided by
+the variance in the rows that are predicted, the mean over outputs where there are
+several. Every rival has a kernel that was learned from the targets; so has the
+yardstick, **own kernels**: one model per output or task, with a kernel and an alpha of
+its own. **mean** is that of the training targets.
 
 *Training targets missing.* 100 training rows (fewer where the set is small), 200 new
 ones. Of every output 10 to 95 % of the training targets are missing, at random, each
 output by itself, or in a block, one stretch of rows in the order of the first input (a
-gap in time, a strip of land). **one kernel** is
-`OutputKernelRegressorCV` with independent outputs, **learned** with `"frobenius"`, both
-with the kernel found for all outputs together; **chosen** is what it takes of the two.
-Where half of the outputs of a new row are observed, **given** is `OutputKernelImputer`
-of *one kernel*, **given, learned** of *learned*, **given, no inputs**
-`OutputKernelImputer()` without X; **asked** says that the error of another method is
-that on the entries which are missing there.
+gap in time, a strip of land). **one kernel** is `OutputKernelRegressorCV` with
+independent outputs, **learned** with `"frobenius"`, both with the kernel found for all
+outputs together; **chosen** is whichever of the two the search chooses. Where half of
+the outputs of a new row are observed, **given** is `OutputKernelImputer` of *one
+kernel*, **given, learned** of *learned*, **given, no inputs** `OutputKernelImputer()`
+without X; **asked** marks the error of another method on the entries that are missing
+there.
 
 *A new output with few rows.* One output, another in each draw, has 5 to 50 rows; the
 others are complete. **extension** is `OutputKernelExtension` of a fit of the others,
@@ -26,8 +26,9 @@ other outputs, fitted to the few rows.
 *Many tasks of few rows.* Pupils of schools (their exam scores), recordings of people
 (their Parkinson's scores) and a survey (what people think of computers), in long form;
 a draw takes some tasks and of each some rows. **mean structure** is `Mean` with gamma
-1, 10 or 100, **chosen** the best of it, one kernel and learned in three folds,
-**pooled** one model that is not told the tasks, **own mean** the mean of the task.
+1, 10 or 100, **chosen** the best of *mean structure*, *one kernel* and *learned* in
+three folds, **pooled** one model that is not told the tasks, **own mean** the mean of
+the task.
 
 Searches have 10 alphas (7 of tasks), three folds, squared errors as score and a
 relative duality gap of 1e-4; else nothing is set.
