@@ -1,4 +1,4 @@
-"""Structures: what is known, or wished, of the output kernel L.
+"""Structures: what is known or assumed about the output kernel L.
 
 ============= ============= =============================== ====================
 class         name          penalty R(L)                    meaning

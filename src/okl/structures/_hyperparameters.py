@@ -1,4 +1,4 @@
-"""Continuous parameters of a penalty, with bounds and priors to be learned by."""
+"""Continuous parameters of a penalty that can be learned, with bounds and priors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from okl.parameters.hyperparameter import Hyperparameter
 from okl.parameters.priors import LogNormal
 
-# With less the problems are hardly solvable, with more L is nearly the identity.
+# # Bounds of eps: below, problems are hardly solvable; above, L is nearly the identity.
 _LEAST, _MOST = 1e-6, 1.0
 _MEDIAN, _STD = 1e-3, 2.0
 
@@ -22,7 +22,7 @@ def inverse_parameter(eps: Any) -> Hyperparameter:
 
 
 def share_parameter(name: str, value: Any) -> Hyperparameter:
-    """Return a share between 0 and 1, both of which it may come near; 1 is within."""
+    """Return a share in (0, 1]: it may come near 0, and may be 1."""
     number = float(value)
     prior = LogNormal(np.log(0.5), 1.0)
     return Hyperparameter(name, number, (min(1e-2, number / 2), 1.0), prior)

@@ -35,22 +35,22 @@ _ROUNDING = 8.0
 
 
 class DualBound(NamedTuple):
-    """An upper bound of R* at a dual point C, S = C'KC / 2, that was scaled.
+    """An upper bound of R* at a dual point C after scaling; S = C'KC / 2.
 
     Attributes
     ----------
     value : float
-        What R* is at most at the C that was scaled as the next two say.
+        An upper bound of R* at the C scaled by ``factor`` and ``directions``.
     factor : float
-        C is to be multiplied by this.
+        The number that C is to be multiplied by.
     directions : tuple of arrays (W, limits) or None
-        Besides, the columns of CW, W the eigenvectors of S, are each to be multiplied
-        by some number from 0 to its limit; None if they stay.
+        The eigenvectors W of S: each column of CW is also to be multiplied by some
+        number from 0 to its limit. None if the columns are not scaled.
     mixing : tuple (T, value) or None
-        What may be tighter, where outputs may be mixed: at CT, T (m, m), R* is at most
-        that value.
+        A bound that may be tighter, where outputs may be mixed: at CT, T (m, m), R* is
+        at most ``value``.
     unscaled : float
-        Where C is to be scaled: what R* is at most if it is not.
+        An upper bound of R* at C itself, where C is to be scaled.
     """
 
     value: float
@@ -61,10 +61,11 @@ class DualBound(NamedTuple):
 
 
 def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
-    """Return the eigenvectors of S, and the scales up to which s_j t_j^2 <= bound.
+    """Return the eigenvectors of S, and the largest t_j with s_j t_j^2 <= bound.
 
-    An eigenvalue is known up to rounding of the largest only: it counts as the most it
-    may be, so that what is scaled is surely within the bound.
+    The errors of all eigenvalues s_j are of the size of the rounding of the largest
+    one. Each counts as the largest number that it may be, so that scaled eigenvalues
+    are surely within the bound.
     """
     xp = namespace(matrix)
     values, vectors = eigh(matrix)
@@ -78,7 +79,7 @@ def scaled_below(matrix: Array, bound: float) -> tuple[Array, Array]:
 
 
 class Response(NamedTuple):
-    """What a structure makes of S = C'KC / 2, where R* is smooth.
+    """R* and its first two derivatives at S = C'KC / 2, where R* is smooth.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class Response(NamedTuple):
     output_kernel : array (m, m)
         The best L, argmax <S, L> - R(L), which is the gradient of R*.
     derivative : SecondDerivative
-        That of R*: from a change of S to that of L.
+        The second derivative of R*: it maps a change of S to the change of L.
     """
 
     value: float
@@ -110,7 +111,8 @@ class Structure(NamedOutputs, OwnKernels, ABC):
           rotated and reduced to the span of the targets;
         - ``"update"``: the update has a closed form or a solver;
         - ``"response"``: R* has two derivatives (`response`);
-        - ``"proximal"``: so has R*, or that of R plus a squared distance.
+        - ``"proximal"``: R* has two derivatives, or has them once a squared distance is
+          added to R (`near`).
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
@@ -134,8 +136,8 @@ class Structure(NamedOutputs, OwnKernels, ABC):
     def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
         """Return the continuous parameters that can be learned; none by default.
 
-        Positive numbers at zero are none: they have no logarithm. With all others
-        within their bounds the parameters are valid. Only after `validate`.
+        A positive number whose value is zero is left out: it has no logarithm. Any
+        values within the bounds are valid. Call `validate` first.
         """
         return []
 
@@ -144,8 +146,9 @@ class Structure(NamedOutputs, OwnKernels, ABC):
     ) -> dict[str, Any]:
         """Return the derivatives of sum_st W_st L_st by these parameters.
 
-        By the log of each, or by the value of one that is learned so (`LinearScale`).
-        For a fixed L only; one that is learned depends on the data as well.
+        The derivatives are by the logarithm of each parameter, or by its value if it
+        has a `LinearScale`. Only for a fixed L: a learned L depends on the data as
+        well.
 
         Parameters
         ----------
@@ -159,7 +162,7 @@ class Structure(NamedOutputs, OwnKernels, ABC):
     def largest_eigenvalue(self, like: Array) -> float:
         """Return the largest eigenvalue that L may have for the columns of an array.
 
-        Infinite where R bounds none: then alpha must say how large L becomes.
+        Infinite where R does not bound it: how large L becomes then depends on alpha.
         """
         known = self.known(like)
         if known is None:
@@ -171,9 +174,10 @@ class Structure(NamedOutputs, OwnKernels, ABC):
         return n_outputs
 
     def region(self, n_outputs: int) -> Region | None:
-        """Return R as Newton's methods see it, see `okl.optimization.regions`.
+        """Return R and its domain as Newton's methods need them, or None.
 
-        None if none can minimise it: then f and L are found in turn, by the `update`.
+        See `okl.optimization.regions`. None if no such method can minimise R: then f
+        and L are found in turn, L by the `update`.
         """
         return None
 
@@ -186,7 +190,7 @@ class Structure(NamedOutputs, OwnKernels, ABC):
         """Return R*(S) for a PSD matrix S (m, m); it may be infinite."""
 
     def penalty_of(self, kernel: OutputKernel) -> float:
-        """Return R(L), in the cheapest coordinates; zero where L is known."""
+        """Return R(L), from eigenvalues if they are enough; zero where L is known."""
         if "known" in self.capabilities:
             return 0.0
         if "rotation_invariant" in self.capabilities:
@@ -209,11 +213,11 @@ class Structure(NamedOutputs, OwnKernels, ABC):
         raise TypeError(f"The proximal points of {self} are not known.")
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
-        """Return how to scale a dual point C, and what R* then is at most.
+        """Return how to scale a dual point C, and an upper bound of R* there.
 
-        Where R* is infinite at S = C'KC / 2, or has no closed form, C has to be
-        changed a little, or bounded; the L of a model, in the same coordinates, says
-        how. The default changes nothing and returns R*(S).
+        Where R* is infinite at S = C'KC / 2, C has to be scaled; where R* has no closed
+        form, it has to be bounded. The L of a model, in the same coordinates, may be
+        used for both. The default does not scale, and returns R*(S).
         """
         return DualBound(self.conjugate(matrix))
 
@@ -221,7 +225,7 @@ class Structure(NamedOutputs, OwnKernels, ABC):
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the L that minimises tr(L^-1 P) / 2 + R(L), for a PSD P (m, m).
 
-        A bound on the rank is left aside.
+        A bound on the rank is ignored.
 
         Parameters
         ----------

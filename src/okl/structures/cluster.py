@@ -13,13 +13,13 @@ from okl.parameters.priors import LogNormal
 from okl.structures.given import weight_around_one
 from okl.structures.spectral_set import SpectralSet
 
-# How many times the weight between clusters that within them is, and its logarithm's
-# standard deviation.
+# The ratio of ``within`` to ``between``: lower bound, median, upper bound, and the
+# standard deviation of its logarithm.
 _LEAST, _MEDIAN, _MOST, _STD = 1.01, 10.0, 1e4, 2.0
 
 
 class Cluster(SpectralSet):
-    r"""Outputs fall into clusters, which are not known.
+    r"""Outputs fall into unknown clusters.
 
     For m outputs in r clusters, with U = 11'/m and M the projection on what is
     constant in each cluster, the squared norm weighs the average of all outputs by
@@ -78,7 +78,7 @@ class Cluster(SpectralSet):
             )
 
     def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
-        """Return within and mean; the scale of all three weights is that of alpha."""
+        """Return within and mean; a common factor of the weights acts as alpha."""
         within, between = float(self.within), float(self.between)
         bounds = _LEAST * between, max(_MOST * between, 2 * within)
         prior = LogNormal(np.log(_MEDIAN * between), _STD)

@@ -14,14 +14,14 @@ from okl.structures.given import Given
 class Diagonal(Given):
     """Independent outputs of given variances, L = diag(variances).
 
-    An output of variance zero has no part in the term of the model whose output kernel
-    this is. A kernel for each output (`okl.kernels.PerOutput`) in a list of kernels is
-    a sum of such terms.
+    In a model with several kernels, an output of variance zero has no part in the term
+    of this structure. A kernel for each output (`okl.kernels.PerOutput`) in a list of
+    kernels is a sum of such terms.
 
     Parameters
     ----------
     variances : array-like (n_outputs,)
-        All >= 0. The regressors normalise outputs first, and then they are those of
+        All >= 0. The regressors normalise outputs first: these are then variances of
         normalised outputs.
     """
 
@@ -46,9 +46,10 @@ class Diagonal(Given):
         return np.diag(np.asarray(self.variances, dtype=np.float64))
 
     def known(self, like: Array) -> OutputKernel:
-        """Return the outputs that have a variance, as columns of the identity.
+        """Return L, by the positive variances and their columns of the identity.
 
-        Where all have one these are the coordinate axes, which couple nothing.
+        Where all variances are positive, no columns are stored: the coordinate axes
+        couple no outputs.
         """
         variances = np.asarray(self.variances, dtype=np.float64)
         if np.all(variances > 0):

@@ -21,9 +21,9 @@ class Fixed(Given):
     Parameters
     ----------
     output_kernel : array-like (n_outputs, n_outputs)
-        Symmetric and positive semi-definite. The regressors normalise outputs first,
-        and then it is a covariance of normalised outputs; one in the units of the
-        targets takes ``normalize_y=False``.
+        Symmetric and positive semi-definite. The regressors normalise outputs first: it
+        is then a covariance of normalised outputs. For one in the units of the targets,
+        pass ``normalize_y=False``.
     """
 
     def __init__(self, output_kernel: Any) -> None:
@@ -62,7 +62,7 @@ class Fixed(Given):
         return np.asarray(self.output_kernel, dtype=np.float64)
 
     def known(self, like: Array) -> OutputKernel:
-        """Return the matrix, decomposed; a diagonal one as that of `Diagonal`."""
+        """Return the decomposed matrix; a positive diagonal one as `Diagonal` does."""
         matrix = self.matrix(like.shape[1])
         variances = np.diagonal(matrix)
         if np.any(matrix != np.diag(variances)) or not np.all(variances > 0):

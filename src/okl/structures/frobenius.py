@@ -37,7 +37,7 @@ class Frobenius(Structure):
         return Response(self.conjugate(matrix), matrix, Unity())
 
     def region(self, n_outputs: int) -> Free:
-        """Return that of all PSD matrices."""
+        """Return the region of all PSD matrices."""
         return Free()
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:

@@ -17,7 +17,8 @@ from okl.structures.base import Response, Structure
 
 # Arrays of the size of L while it is decomposed.
 _ARRAYS = 4
-# Standard deviation of the log of a weight that is learned, and of its bounds.
+# Standard deviation of the log of a weight that is learned, and how many of these its
+# bounds are away from one.
 _STD, _REACH = 3.0, 4.0
 
 
@@ -39,12 +40,12 @@ class Given(Structure):
         """
 
     def known(self, like: Array) -> OutputKernel:
-        """Return the matrix, decomposed.
+        """Return the decomposed matrix.
 
         Raises
         ------
         MemoryError
-            If it and its eigenvectors do not fit, before they are allocated.
+            If the matrix and its eigenvectors do not fit, before they are allocated.
         """
         n_outputs = like.shape[1]
         require_memory(
@@ -66,7 +67,7 @@ class Given(Structure):
         return inner(matrix, self._matrix_for(matrix))
 
     def response(self, matrix: Array) -> Response:
-        """Return <S, L>, with an L that no S changes."""
+        """Return <S, L>; the best L is the same for every S."""
         kernel = self._matrix_for(matrix)
         return Response(inner(matrix, kernel), kernel, Zero())
 
@@ -81,7 +82,7 @@ class Given(Structure):
 
 
 def weight_around_one(name: str, value: Any) -> Hyperparameter:
-    """Return a weight, or an array, that can be learned: around one, hardly known."""
+    """Return a weight, or an array, to be learned, with a wide prior around one."""
     reach = float(np.exp(_REACH * _STD))
     bounds = np.minimum(1 / reach, value / 2), np.maximum(reach, value * 2)
     return Hyperparameter(name, value, bounds, LogNormal(0.0, _STD))
@@ -90,5 +91,5 @@ def weight_around_one(name: str, value: Any) -> Hyperparameter:
 def both_factors(
     left: np.ndarray, right: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return factors of W as `Structure.gradient` takes it: left' right is W."""
+    """Return two factors of W, as `Structure.gradient` takes them."""
     return left, np.eye(len(left)) if right is None else right

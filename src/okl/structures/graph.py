@@ -71,8 +71,8 @@ class Graph(Given):
         """
         delta = _dense(laplacian)
         _check_laplacian(delta)
-        # symmetric and not negative exactly, no longer up to rounding; and 0 on the
-        # diagonal, where a Laplacian is not negative
+        # exactly symmetric and not negative, not only up to rounding; the diagonal
+        # becomes 0, as that of a Laplacian is not negative
         return cls(np.maximum(-(delta + delta.T) / 2, 0), gamma)
 
     def validate(self, n_outputs: int) -> None:
@@ -92,7 +92,7 @@ class Graph(Given):
             raise ValueError(
                 "The adjacency matrix is not symmetric; pass (A + A.T) / 2."
             )
-        # without it the Laplacian of a graph has no inverse
+        # without gamma, the Laplacian of a graph has no inverse
         check_positive(self.gamma, "gamma")
 
     def matrix(self, n_outputs: int) -> np.ndarray:
@@ -109,7 +109,7 @@ class Graph(Given):
         return (inverse + inverse.T) / 2
 
     def known(self, like: Array) -> OutputKernel:
-        """Return the matrix, decomposed; without edges independent outputs."""
+        """Return the decomposed matrix; without edges it is I / gamma."""
         n_outputs = like.shape[1]
         adjacency = _dense(self.adjacency)
         if np.any(adjacency != np.diag(np.diagonal(adjacency))):
@@ -123,7 +123,7 @@ class Graph(Given):
     def gradient(
         self, left: np.ndarray, right: np.ndarray | None = None
     ) -> dict[str, float]:
-        """Return that by log gamma: dL = -gamma L^2."""
+        """Return the derivative by log gamma: dL = -gamma L^2."""
         left, right = both_factors(left, right)
         L = self.matrix(left.shape[1])
         return {"gamma": -float(self.gamma) * float(np.vdot(left @ L, right @ L))}

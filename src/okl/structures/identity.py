@@ -37,7 +37,7 @@ class Identity(Structure):
         return float(xp.sum(xp.linalg.diagonal(matrix)))
 
     def response(self, matrix: Array) -> Response:
-        """Return tr S, with an L that no S changes."""
+        """Return tr S; the best L is I for every S."""
         return Response(self.conjugate(matrix), self.update(matrix), Zero())
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:

@@ -1,8 +1,8 @@
 r"""What structures whose outputs are the leaves of a tree have in common.
 
 Each node p adds a function to all leaves below it, of variance d_p, so that
-L = Phi_L D Phi_L' (`okl.output_kernels.tree`). Which variances there are is what the
-structures differ by.
+L = Phi_L D Phi_L' (`okl.output_kernels.tree`). The structures differ in how the
+variances are given.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ class OfLeaves(Given):
         check_magnitude(variances, "The variances of nodes are up to", "Scale them.")
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the names of all leaves as labels call them, and labels by these."""
+        """Return the names of all leaves in the form of the labels, and the labels."""
         tree = check_class_tree(self.class_tree).called_as(labels)
         return tree.classes_, tree.classes_[tree.class_numbers(labels)]
 
     def _in_order_of(self, names: np.ndarray | None) -> ClassTree:
         """Return the tree with its leaves in the order of the names of outputs.
 
-        Unchanged if none is that of a leaf: the leaves are then as they are sorted.
+        Unchanged if no name is that of a leaf: the leaves then stay in their sorted
+        order.
         """
         tree = check_class_tree(self.class_tree)
         if names is None or not tree.node_names.known(names).any():
@@ -67,7 +68,7 @@ class OfLeaves(Given):
         return tree.ordered_as(names)
 
     def known(self, like: Array) -> TreeKernel:
-        """Return L as the variances of the nodes."""
+        """Return L, kept as the variances of the nodes."""
         variances = namespace(like).asarray(self._of_nodes(), dtype=like.dtype)
         return TreeKernel(self.class_tree.levels, variances)
 

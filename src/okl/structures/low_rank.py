@@ -16,12 +16,12 @@ from okl.structures.base import DualBound, Structure, scaled_below
 class LowRank(Structure):
     r"""Learn an output kernel of low rank, R(L) = tr(L) / 2, rank L <= rank.
 
-    The trace alone already makes the rank low, the more the larger alpha; this is
-    nuclear-norm regularisation of the predictor. ``rank`` bounds it beforehand.
-    Without the bound R*(S) = 0 if the eigenvalues of 2 S are at most 1, else
-    infinite; the certificate always compares with *every* rank, so a fit whose
-    bound is active reports how much a larger rank could gain. Dinuzzo & Fukumizu
-    (2011), *Learning low-rank output kernels*, equation (1) and appendix A.
+    The trace alone already makes the rank low, the lower the larger alpha is; this is
+    nuclear-norm regularisation of the predictor. ``rank`` is an upper bound besides.
+    Without the bound R*(S) = 0 if the eigenvalues of 2 S are at most 1, else infinite;
+    the certificate always compares with *every* rank, so a fit whose bound is active
+    reports how much a larger rank could gain. Dinuzzo & Fukumizu (2011), *Learning
+    low-rank output kernels*, equation (1) and appendix A.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LowRank(Structure):
         return n_outputs if self.rank is None else min(int(self.rank), n_outputs)
 
     def region(self, n_outputs: int) -> HalfTrace:
-        """Return that of the trace."""
+        """Return the region of the trace penalty."""
         return HalfTrace()
 
     def penalty(self, output_kernel: Array) -> float:
@@ -79,9 +79,10 @@ class LowRank(Structure):
         return found._replace(penalty=self.penalty(found.output_kernel))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
-        """Return P^(1/2), the bound on the rank aside.
+        """Return P^(1/2), whatever the bound on the rank.
 
-        Eigenvalues of P that are rounding count as zero: their roots would not.
+        Eigenvalues of P that are rounding count as zero, as their roots would be far
+        larger.
         """
         xp = namespace(matrix)
         values, vectors = eigh(matrix)

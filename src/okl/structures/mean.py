@@ -1,8 +1,8 @@
 """Outputs that are close to their average.
 
-The simplest thing to say of related outputs is that they resemble each other: no
-graph, no groups, every f_t is near the average of all. It takes one number, the
-weight of the spread around that average.
+The simplest assumption about related outputs is that they resemble each other: no
+graph, no groups, every f_t is near the average of all. It takes one number, the weight
+of the spread around that average.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Mean(Given):
 
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return ``(I + gamma U) / (1 + gamma)``, without an inverse."""
-        spread = 1 / (1 + float(self.gamma))  # of the norm 1 that the average keeps
+        spread = 1 / (1 + float(self.gamma))  # that of the average is 1
         average = (1 - spread) / n_outputs
         return spread * np.eye(n_outputs) + average
 
@@ -64,7 +64,7 @@ class Mean(Given):
     def gradient(
         self, left: np.ndarray, right: np.ndarray | None = None
     ) -> dict[str, float]:
-        """Return that by log gamma: dL = -gamma / (1 + gamma)^2 (I - U)."""
+        """Return the derivative by log gamma: dL = -gamma / (1 + gamma)^2 (I - U)."""
         rate = -float(self.gamma) / (1 + float(self.gamma)) ** 2
         left, right = both_factors(left, right)
         average = float(left.sum(axis=1) @ right.sum(axis=1)) / left.shape[1]

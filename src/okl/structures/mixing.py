@@ -17,7 +17,7 @@ from okl.structures.given import Given, both_factors
 
 # Entries of B stay below so many standard deviations, or twice the largest given one.
 _MOST = 10.0
-# What the outputs share where learning starts, relative to what is their own.
+# The variance that outputs share where learning starts, relative to ``own``.
 _START = 0.1
 
 
@@ -28,18 +28,17 @@ class Mixing(Given):
               L = B B' + \text{own} \, I,
 
     with B the mixing matrix (n_outputs, rank), and h_t a function of each output's own,
-    by default none. A fit takes B as it is given, so that it is convex and certified;
+    by default none. A fit takes B as given, so that it is convex and certified;
     `okl.model_selection.GradientSearchCV` learns it, as ``structure__mixing``, together
-    with alpha and the kernel. It is for many classes with few examples each, where
-    `LowRank` learns L from the training error, and this from the error of rows left
-    out.
+    with alpha and the kernel. It is for many classes with few examples each: `LowRank`
+    learns L from the training error, this search from the error of rows left out.
 
-    B is drawn to where it starts: each entry has a normal prior around its start of
-    variance 1 / rank (own / rank if that is not zero), which is the penalty
-    ``rank ||B - B_0||^2 / 2``. BR with an orthogonal R is the same model; B = 0 is a
-    stationary point of the search, which is not convex. Where the rank is far below
-    what the scores of the classes need, ``own=1.0`` is safer: it leaves nearly
-    independent outputs where nothing speaks for a relation.
+    The search has a prior: each entry of B is normal around its start, an entry of B_0,
+    with variance 1 / rank (own / rank if ``own`` is not zero), which is the penalty
+    ``rank ||B - B_0||^2 / 2`` (divided by own). BR with an orthogonal R is the same
+    model; B = 0 is a stationary point of the search, which is not convex. Where the
+    rank is far below what the scores of the classes need, ``own=1.0`` is safer: outputs
+    stay nearly independent where the data show no relation.
 
     Where ``own`` is zero, products with L take O(n_outputs rank) a row, and L is not
     formed; a search over B has matrices (n_outputs, n_outputs) in any case.
@@ -52,14 +51,14 @@ class Mixing(Given):
     rank : int
         The number of functions that are mixed, from 1 to the number of outputs.
     mixing : array (n_outputs, rank) or None, default=None
-        B. None is where learning starts, always the same: orthonormal columns that were
-        drawn once at random, times sqrt(n_outputs / rank), which is as near to
-        independent outputs as the rank allows. BB' is the identity if the rank is the
-        number of outputs, and else a multiple of a projection, with trace n_outputs.
-        Where ``own`` is not zero it is own / 10 of that.
+        B. None is a default start, always the same: random orthonormal columns times
+        sqrt(n_outputs / rank), which is as near to independent outputs as the rank
+        allows. BB' is the identity if the rank is the number of outputs, and else a
+        multiple of a projection, with trace n_outputs. Where ``own`` is not zero, BB'
+        is own / 10 times that.
     own : float, default=0.0
-        Variance of the functions of the outputs' own, >= 0. It is not learned: alpha
-        says how large all of L is.
+        Variance of the outputs' own functions h_t, >= 0. It is not learned: alpha sets
+        the scale of all of L.
     """
 
     def __init__(self, rank: int, mixing: Any = None, own: float = 0.0) -> None:
@@ -91,16 +90,16 @@ class Mixing(Given):
         check_magnitude(mixing, "mixing has entries up to", "Scale it.")
 
     def max_rank(self, n_outputs: int) -> int:
-        """Return the number of functions, or of outputs if these have their own."""
+        """Return the number of functions g_q, or of outputs if these have their own."""
         return n_outputs if self.own else int(self.rank)
 
     def known(self, like: Array) -> OutputKernel:
-        """Return L, decomposed: by way of B'B where outputs have nothing of their own.
+        """Return L, decomposed; from its factor B where ``own`` is zero.
 
         Raises
         ------
         MemoryError
-            If L is formed, and does not fit.
+            If L has to be formed, and does not fit.
         """
         if self.own:
             return super().known(like)
@@ -127,13 +126,13 @@ class Mixing(Given):
     def gradient(
         self, left: np.ndarray, right: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Return that by the entries of B: dL = dB B' + B dB'."""
+        """Return the derivatives by the entries of B: dL = dB B' + B dB'."""
         left, right = both_factors(left, right)
         B = self._mixing(left.shape[1])
         return {"mixing": left.T @ (right @ B) + right.T @ (left @ B)}
 
     def _mixing(self, n_outputs: int) -> np.ndarray:
-        """Return B, as given or as learning starts."""
+        """Return B as given, or the default start."""
         if self.mixing is not None:
             return np.asarray(self.mixing, dtype=np.float64)
         drawn = np.random.default_rng(0).standard_normal((n_outputs, self.rank))

@@ -1,7 +1,7 @@
-"""What a structure knows of outputs by their names.
+"""What a structure knows about outputs by their names.
 
-Most know nothing: any output is as good as any other. Where outputs are the leaves of a
-tree, the structure says which classes there are, and which output is which leaf.
+Most structures know nothing: names do not matter to them. Where outputs are the leaves
+of a tree, the structure says which classes there are, and which output is which leaf.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from okl.trees import ClassTree
 
 
 class NamedOutputs(Component):
-    """Base of the structures, as far as names go.
+    """Base of the structures: what concerns the names of outputs.
 
     Attributes
     ----------
     class_tree : ClassTree or None
-        What the outputs are the leaves of, where they are.
+        The tree whose leaves are the outputs, if there is one.
     """
 
     class_tree: ClassTree | None = None
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return all classes (n_classes,), sorted, and labels (n,) by their names.
+        """Return all classes (n_classes,), sorted, and the labels (n,) as their names.
 
-        None where only labels say which classes there are. The outputs are then the
-        classes, in that order (`for_outputs`).
+        None where the structure names no classes, so that they are those of the labels.
+        Otherwise the outputs are all these classes, in that order (`for_outputs`).
 
         Raises
         ------
         ValueError
-            For a label that is no class; the message has it.
+            For a label that is no class; the message names it.
         """
         return None
 
     def for_outputs(self, names: np.ndarray | None) -> Self:
         """Return the structure of outputs with these names, in their order.
 
-        By default itself, as no output is different. None are outputs without names.
+        By default itself, as names do not matter. Pass None for outputs without names.
 
         Raises
         ------
         ValueError
-            If some outputs only are those that it knows by name.
+            If the structure knows only some of the outputs by name.
         """
         return self

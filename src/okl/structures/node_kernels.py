@@ -1,8 +1,8 @@
 """Which node of a tree has which kernel.
 
-Kernels are given for some nodes, or levels; a node has the kernel that is given for it,
-or that of its parent. So a kernel that is given for a node holds for the whole subtree
-below, until another is given there.
+Kernels are given for some nodes, or levels. A node has the kernel that is given for it,
+else that of its parent: a kernel holds for the whole subtree below a node, except where
+another is given.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class NodeKernels(NamedTuple):
     Attributes
     ----------
     kernels : list
-        Each once, as they were given; the first is None, for that of the estimator.
+        Each once, as given; the first is None, for the kernel of the estimator.
     keys : list
-        Where each was first given; that of the first is None.
+        The node or level for which each was first given; None for the first.
     of_nodes : array of int (n_nodes,)
-        Which of them each node has.
+        The number of the kernel of each node.
     """
 
     kernels: list[Any]
@@ -36,16 +36,16 @@ class NodeKernels(NamedTuple):
 
     @classmethod
     def of(cls, tree: ClassTree, given: Any, *, apart: bool = False) -> NodeKernels:
-        """Return those of all nodes, given ``{node or level: kernel}`` or None.
+        """Return the kernels of all nodes, given ``{node or level: kernel}`` or None.
 
-        Kernels that are equal are one, unless they are to stay apart.
+        Equal kernels become one, unless ``apart``.
 
         Raises
         ------
         ValueError
             For a node or a level that the tree does not have, or a node named twice.
         TypeError
-            For what is no mapping, or a key that can name no node.
+            If ``given`` is not a mapping, or a key can name no node.
         """
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(
@@ -73,9 +73,9 @@ class NodeKernels(NamedTuple):
 
 
 def _keys_of_nodes(tree: ClassTree, given: Mapping[Any, Any]) -> dict[int, Any]:
-    """Return the key that counts for each node that is named, itself or by its level.
+    """Return the key that holds for each node that is named, itself or by its level.
 
-    The name of a node counts more than its level.
+    The name of a node takes precedence over its level.
     """
     numbers_are_names = any(isinstance(own, Integral) for own in tree.node_names.own)
     by_level: dict[int, Any] = {}
@@ -105,7 +105,7 @@ def _keys_of_nodes(tree: ClassTree, given: Mapping[Any, Any]) -> dict[int, Any]:
 
 
 def _nodes_of_level(tree: ClassTree, level: Any) -> list[int]:
-    """Return the nodes of a depth."""
+    """Return the nodes of one depth."""
     if not 0 <= level <= tree.depth:
         raise ValueError(
             f"kernels of Tree names the level {level}; the levels of this tree are 0 "

@@ -1,7 +1,7 @@
-"""What a structure knows of kernels: most know none, and are for whichever is given.
+"""Kernels that a structure itself has: most have none, and take whichever is given.
 
 A structure whose parts have kernels of their own, as the nodes of a tree may have,
-stands for several terms of a model: a part of L for each kernel.
+stands for several terms of a model: each kernel goes with its own part of L.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class StructureTerm(NamedTuple):
     name : str
         What messages call the kernel.
     parameter : str
-        As what it is set, with two underscores (``kernels__2``), if it is of its own.
+        The parameter that sets the kernel (``kernels__2``), if it is the structure's
+        own.
     """
 
     kernel: Any
@@ -33,7 +34,7 @@ class StructureTerm(NamedTuple):
 
 
 class OwnKernels(Component):
-    """Base of the structures, as far as kernels go."""
+    """Base of the structures: what concerns kernels of their own."""
 
     gradient: Callable[..., dict[str, Any]]
 
@@ -43,9 +44,9 @@ class OwnKernels(Component):
         return (self,)
 
     def by_kernel(self, *, apart: bool = False) -> list[StructureTerm]:
-        """Return the kernels of its own, each with the structure of its part of L.
+        """Return the structure's own kernels, each with the structure of its part of L.
 
-        By default itself alone, with the kernel of the estimator.
+        By default only the structure itself, with the kernel of the estimator.
 
         Parameters
         ----------
@@ -56,29 +57,29 @@ class OwnKernels(Component):
         Raises
         ------
         ValueError, TypeError
-            For parameters that say no such parts.
+            For parameters from which no such parts can be made.
         """
         return [StructureTerm(None, self)]
 
     def with_kernels(self, change: Callable[[Any], Any]) -> Any:
-        """Return the structure with what a function makes of kernels of its own."""
+        """Return the structure with a function applied to its own kernels."""
         return self
 
     def gradient_as_part(self, left: Any, right: Any) -> dict[str, Any]:
-        """Return derivatives as `Structure.gradient` does, of a part of another L.
+        """Return derivatives as `Structure.gradient` does, for a part of another L.
 
-        A part may have more of them than parameters: those of the whole.
+        They may be by the parameters of the whole structure, of which a part has fewer.
         """
         return self.gradient(left, right)
 
     def gradient_of_parts(self, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the derivatives of a sum by the parameters of the structure.
+        """Return the derivatives of a sum over parts by the structure's parameters.
 
-        By default none: the parts are those of an L without parameters.
+        By default none: L has no parameters that are learned.
 
         Parameters
         ----------
         parts : sequence of dict
-            Those of each part in ``by_kernel(apart=True)``, as a part.
+            ``gradient_as_part`` of each part in ``by_kernel(apart=True)``.
         """
         return {}

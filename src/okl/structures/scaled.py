@@ -1,8 +1,8 @@
-r"""The structure of outputs that are divided by numbers.
+r"""The structure of outputs in other units: R as a penalty on D L D.
 
-Outputs whose losses are divided by different alphas are, with the squared loss, outputs
-written in other units: with f~ = f D and y~ = y D, D diagonal, the loss of y~ and f~ is
-not weighted any more, and L becomes L~ = D L D. What a structure R says of L is then
+With the squared loss, an alpha for each output is a change of units. With y~ = y D and
+f~ = f D for a diagonal D, the losses of all outputs have the same weight, and L becomes
+L~ = D L D. The penalty R on L is then one on L~,
 
 .. math:: \tilde R(\tilde L) = R(D^{-1} \tilde L D^{-1}), \qquad
           \tilde R^*(\tilde S) = R^*(D \tilde S D),
@@ -21,17 +21,17 @@ from okl.optimization.regions import Free
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures.base import Structure
 
-# What stays true of a structure in other units of the outputs.
+# The capabilities that a structure keeps in other units of the outputs.
 _KEPT = frozenset({"known", "update"})
 
 
 class Scaled(Structure):
-    """D L D for an L that another structure describes.
+    """The structure of D L D, where another structure is that of L.
 
     Parameters
     ----------
     structure : Structure
-        What describes L; one that `is_scalable`.
+        The structure of L; `is_scalable` must be true of it.
     scales : array (n_outputs,)
         The diagonal of D, > 0.
     """
@@ -42,7 +42,7 @@ class Scaled(Structure):
 
     @property
     def capabilities(self) -> frozenset[str]:  # type: ignore[override]
-        """Those of the structure of L, but that outputs may be rotated."""
+        """Those of the structure of L that hold in any units."""
         return self.structure.capabilities & _KEPT
 
     def validate(self, n_outputs: int) -> None:
@@ -68,7 +68,7 @@ class Scaled(Structure):
         return SpectralKernel.from_matrix(_both_sides(known.matrix(), scales))
 
     def region(self, n_outputs: int) -> Free | None:
-        """Return all PSD matrices, with the norm of L."""
+        """Return all PSD matrices with the penalty on L, if that is the region of L."""
         inside = self.structure.region(n_outputs)
         if not isinstance(inside, Free):
             return None
@@ -85,7 +85,7 @@ class Scaled(Structure):
         return self.structure.conjugate(_both_sides(matrix, self._scales(matrix)))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
-        """Return D times the update of L times D."""
+        """Return the update of L, multiplied by D on both sides."""
         scales = self._scales(matrix)
         inside = _both_sides(matrix, 1 / scales)
         return _both_sides(self.structure.update(inside, tol=tol), scales)
@@ -96,16 +96,16 @@ class Scaled(Structure):
 
 
 def is_scalable(structure: Structure) -> bool:
-    """Tell whether `Scaled` describes it in other units, for solvers and bounds.
+    """Tell whether solvers and bounds support a structure within `Scaled`.
 
-    That is so for a known L, and for half the squared norm. Other penalties are of
-    eigenvalues or entries, to which units are not indifferent.
+    They do for a known L, and for half the squared norm. Other penalties are on
+    eigenvalues or entries, and lose their form in other units.
     """
     return "known" in structure.capabilities or isinstance(structure.region(1), Free)
 
 
 def unscaled(structure: Structure) -> Structure:
-    """Return what is said of L by a structure that may be of D L D."""
+    """Return the structure of L within `Scaled`, any other structure as it is."""
     return structure.structure if isinstance(structure, Scaled) else structure
 
 

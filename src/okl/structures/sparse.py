@@ -98,7 +98,7 @@ class Sparse(Structure):
         return 1 - float(self.mu), float(self.eps)
 
     def region(self, n_outputs: int) -> Orthant:
-        """Return that of positive definite matrices with signs of entries."""
+        """Return the region of positive definite matrices with signs of entries."""
         weight, eps = self._numbers
         return Orthant(weight, inverse=eps)
 
@@ -119,10 +119,10 @@ class Sparse(Structure):
         return (inverse + (1 - weight) * trace + weight * absolute) / 2
 
     def conjugate(self, matrix: Array) -> float:
-        """Return R*(S), from above and to a relative gap of 1e-10 if rounding lets it.
+        """Return R*(S) from above, to a relative gap of 1e-10 if rounding allows it.
 
-        Next to the end of its domain it does not, and the least bound is returned:
-        a G that is found shows that R*(S) is finite.
+        Close to the boundary of its domain rounding does not, and the least bound found
+        is returned: any feasible G shows that R*(S) is finite.
         """
         xp = namespace(matrix)
         scale = self._numbers[1] ** 0.5
@@ -144,11 +144,12 @@ class Sparse(Structure):
         return least
 
     def dual_bound(self, matrix: Array, output_kernel: OutputKernel) -> DualBound:
-        """Return the bound of the G that an L implies.
+        """Return the bound with the G that an L implies.
 
         N is the I + (1 - mu) G - 2 S that is nearest to eps L^-2, entry by entry.
-        Where it is not PSD it is mixed with the identity, which shrinks S; or, where
-        outputs may be mixed, S is shrunk in the directions that are too long only.
+        Where N is not PSD, it is averaged with the identity, which shrinks S. A second
+        bound, where outputs may be mixed, shrinks S only in the directions that make N
+        negative.
         """
         xp = namespace(matrix)
         identity = xp.eye(matrix.shape[0], dtype=matrix.dtype)
@@ -182,7 +183,7 @@ class Sparse(Structure):
         return xp.sign(shifted) * xp.clip(xp.abs(shifted) - threshold, 0.0, None)
 
     def near(self, matrix: Array, weight: float) -> Near:
-        """Return the L near Z by Newton's method, as far as rounding lets it."""
+        """Return the L near Z by Newton's method, up to rounding."""
         return nearest_sparse(matrix, weight, *self._numbers)
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
@@ -218,8 +219,8 @@ class Sparse(Structure):
     def _update_dual(self, gradient: Array, root: Array) -> float:
         """Return tr (Q^(1/2) N Q^(1/2))^(1/2), a lower bound of the update's objective.
 
-        Q = P + eps I; N with a unit diagonal and entries of at most 1 - mu is what is
-        nearest to L^-1 Q L^-1.
+        Q = P + eps I. N is the matrix with a unit diagonal and other entries of at most
+        1 - mu that is nearest to L^-1 Q L^-1, averaged with I if it is not PSD.
         """
         xp = namespace(gradient)
         identity = xp.eye(gradient.shape[0], dtype=gradient.dtype)
@@ -256,7 +257,7 @@ def _shrunk_below(
     except np.linalg.LinAlgError:
         return None
     inverse = xp.linalg.inv(root)
-    # what rounding may add to s, which is counted on the safe side
+    # a bound of the rounding of s, added to s to be on the safe side
     condition = float(xp.linalg.trace(limit)) * inner(inverse, inverse)
     margin = epsilon(limit) * limit.shape[0] * condition
     lengths, axes = eigh(symmetric(inverse @ matrix @ inverse.T))

@@ -10,15 +10,15 @@ most a weight on tr L^-1,
 Where the average of the outputs is to be treated by itself, the direction 1 is an
 eigenvector of L with a given eigenvalue, and all this holds on its complement.
 
-Eigenvectors are then shared by L and what it is compared with, and everything falls
-apart into numbers. With p_i the eigenvalues of P and s_i those of S (on the
-complement of 1, where that is set apart),
+The best L then has the eigenvectors of P in the update, and those of S in the
+conjugate, so that both separate into problems of single eigenvalues. With p_i the
+eigenvalues of P and s_i those of S (on the complement of 1, where that is set apart),
 
 - the update is l_i = clip(z sqrt(p_i + eps), lower, upper), z from the budget;
 - the conjugate is a minimum over one multiplier nu >= 0 of the budget,
   nu budget + sum_i max over l in [lower, upper] of (s_i - nu) l - eps / (2 l).
 
-A structure of this kind is a file that says what its bounds are.
+A structure of this kind has only to return its bounds, as its `region`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SpectralSet(Structure):
 
     @abstractmethod
     def region(self, n_outputs: int) -> Interior:
-        """Return what the eigenvalues of L may be."""
+        """Return the bounds on the eigenvalues of L, and eps."""
 
     def largest_eigenvalue(self, like: Array) -> float:
         """Return the largest eigenvalue allowed, or that of the average if larger."""
@@ -100,8 +100,9 @@ class SpectralSet(Structure):
         """In a ball, return <S, L> for eigenvalues of S scaled below their bound.
 
         At the optimum all eigenvalues of S on the range of L are <S, L> over the
-        budget; near it their spread would cost a gap of first order. Where S is little
-        but rounding no L fits it, and R*(S) itself costs nothing.
+        budget. Near it R*(S), the budget times the largest of them, would cost a gap of
+        first order because of their spread. Where <S, L> is not positive, S is little
+        but rounding, and R*(S) itself costs nothing.
         """
         factor, allowed = output_kernel.factor(), self.region(matrix.shape[0])
         bound = inner(factor, matrix @ factor)
@@ -114,7 +115,7 @@ class SpectralSet(Structure):
         )
 
     def near(self, matrix: Array, weight: float) -> Near:
-        """Return the L near Z."""
+        """Return the L that minimises R(L) + weight ||L - Z||^2 / 2."""
         return nearest(matrix, weight, self.region(matrix.shape[0]))
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
@@ -127,7 +128,7 @@ class SpectralSet(Structure):
 
 
 def _whole(inside: Array, mean: float) -> Array:
-    """Return a matrix with the direction 1 put back, of an eigenvalue of its own."""
+    """Return a matrix with the direction 1 put back, with its own eigenvalue."""
     padded = mean * namespace(inside).eye(inside.shape[0] + 1, dtype=inside.dtype)
     padded[1:, 1:] = inside
     return symmetric(reflect(padded))
@@ -140,7 +141,8 @@ def _update(matrix: Array, allowed: Interior) -> Array:
     if size == 0:
         return matrix
     values, vectors = eigh(matrix)
-    # eigenvalues of P that are rounding count as zero: their roots would not
+    # eigenvalues of P that are rounding count as zero, as their roots would be far
+    # larger
     rounding = 8 * epsilon(matrix) * size * max(float(values[-1]), 0.0)
     values = xp.where(values > rounding, values, xp.zeros_like(values))
     roots = xp.sqrt(values + allowed.inverse)
@@ -165,7 +167,7 @@ def _update(matrix: Array, allowed: Interior) -> Array:
             )
         )
         if allowed.lower == 0 and allowed.upper == _INF:
-            # linear in z: as exact as can be
+            # the sum is linear in z: rescaling makes it exact
             weights = weights * (allowed.budget / xp.sum(weights))
     return symmetric((vectors * weights) @ vectors.T)
 
@@ -175,7 +177,7 @@ def _support(values: Array, allowed: Interior) -> float:
     xp = namespace(values)
     size = values.shape[0]
     if allowed.inverse == 0:
-        # lower bounds for all, and the rest of the budget to the largest
+        # all have their lower bound; the rest of the budget goes to the largest
         left = allowed.budget - size * allowed.lower
         descending = xp.clip(xp.flip(values), 0.0, None)
         room = xp.minimum(

@@ -4,13 +4,12 @@ r"""The structure update by primal-dual splitting, for any penalty with a proxim
 
 Algorithm 2 of Ciliberto et al. (2015), after Vu (2013) and Condat (2013). With
 M = Q^(-1/2) the first term is tr (M L M)^-1 / 2, whose proximal map is one cubic
-equation for each eigenvalue; h keeps its own. Two things are not as printed there. The
-dual step lacks a factor, with which it diverges: by Moreau's identity it is
-D <- P - prox(sigma P) / sigma. And lambda and eps do not belong in front of
-tr (M L M)^-1.
+equation for each eigenvalue; h has its own. Two things are not as printed there. The
+printed dual step lacks a factor, and diverges: by Moreau's identity it is D <- P -
+prox(sigma P) / sigma. And lambda and eps do not belong in front of tr (M L M)^-1.
 
-Nothing but the proximal map is asked of h, which makes this a way to try a penalty that
-has no update of its own, and the reference for `Sparse.update`. It takes thousands of
+Only the proximal map of h is needed. This makes it a way to try a penalty that has no
+update of its own, and the reference for `Sparse.update`. It takes thousands of
 iterations, each with an eigendecomposition.
 """
 
@@ -47,7 +46,7 @@ def primal_dual_splitting(
     current = (vectors * xp.sqrt(values)) @ vectors.T
     dual = xp.zeros_like(matrix)
     while True:
-        # of twice the objective: tr (M L M)^-1 + 2 h(L)
+        # for twice the objective: tr (M L M)^-1 + 2 h(L)
         previous = current
         forward = previous - symmetric(root @ dual @ root) / sigma
         current = symmetric(prox(forward, 2 / sigma))

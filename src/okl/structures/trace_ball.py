@@ -19,11 +19,11 @@ class TraceBall(SpectralSet):
     ``eps = 0`` is MTRL, the multi-task relationship learning of Zhang & Yeung (2010),
     *A convex formulation for learning task relationships*, as restated by Ciliberto et
     al. (2015), section 2.2.2. Its predictors are those of MTFL, the convex multi-task
-    feature learning of Argyriou, Evgeniou & Pontil (2008), which has a ball of matrices
-    of features in the place of L, and a term with eps to keep these invertible; here
-    that is a term of L. Without eps the optimal L is of low rank, and for some alpha'
-    it is that of `LowRank` divided by its trace: the ball says how large L may be,
-    where the trace penalty trades it against the fit.
+    feature learning of Argyriou, Evgeniou & Pontil (2008), where the ball is one of
+    matrices on the features instead of L, and a term with eps keeps these invertible;
+    here that term is on L. Without eps the optimal L is of low rank, and for some
+    alpha' it is that of `LowRank` divided by its trace: the ball says how large L may
+    be, where the trace penalty trades it against the fit.
 
     With P of the current predictions the update is (P + eps I)^(1/2), divided by its
     trace, and R*(S) is the largest eigenvalue of S where eps = 0.
@@ -58,7 +58,7 @@ class TraceBall(SpectralSet):
             )
 
     def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
-        """Return eps, unless it is 0: with it L is of low rank."""
+        """Return eps; nothing if it is 0, where L is of low rank."""
         return [inverse_parameter(self.eps)] if self.eps > 0 else []
 
     def region(self, n_outputs: int) -> Interior:

@@ -17,12 +17,12 @@ from okl.structures.own_kernels import StructureTerm
 from okl.structures.tree_term import TreeTerm
 from okl.trees import ClassTree, check_class_tree
 
-# What nodes may share a variance by; what an array is for is the first that fits.
+# How nodes may share a variance; an array is read by the first that fits its size.
 TIES = ("level", "subtree", "node", "shared")
 
 
 class Tree(ListedParameters, OfLeaves):
-    r"""Outputs are the leaves of a tree, close relatives are close to each other.
+    r"""Outputs are the leaves of a tree, and close relatives resemble each other.
 
     .. math:: f_t = \sum_{p \text{ on the path to } t} g_p, \qquad
               L = \Phi_L D \Phi_L',
@@ -34,7 +34,7 @@ class Tree(ListedParameters, OfLeaves):
     variance 1 is `Identity`. Products take O(n_nodes) a row, and L is not formed.
 
     With ``loss="softmax"`` a classifier takes labels that are leaves, by full path or
-    by the own name where that is unique, and ``classes_`` are all leaves, also those
+    by their own name where that is unique, and ``classes_`` are all leaves, also those
     without examples. The outputs of a regressor are the leaves in the order of
     ``class_tree.classes_``.
 
@@ -53,21 +53,21 @@ class Tree(ListedParameters, OfLeaves):
         child of the root, none, or all. ``"leaves"`` is 1 at the leaves and zero above:
         `Identity`, with the classes of the tree, the probabilities of its nodes and its
         decisions. An array has one entry for each depth from 1, each child of the root,
-        each node from 1 (as the tree numbers them), or one for all; zeros are taken
+        each node from 1 (as the tree numbers them), or one for all; zeros are allowed
         above the leaves.
     tied : {"level", "subtree", "node", "shared"} or None, default=None
-        What the entries of an array are for; None for the first of these that the tree
-        has as many of.
+        What the entries of an array belong to; None for the first of these of which the
+        tree has as many as there are entries.
     root : float, default=0.0
-        Variance of the root, >= 0: of what all outputs share.
+        Variance of the root, >= 0: of the function that all outputs share.
     kernels : mapping or None, default=None
-        Kernels of nodes: ``{node or level: kernel}``, a node by its name or full path
-        or all nodes of a depth by its number, a kernel as estimators take one. It is
-        that of the node and of all nodes below, until another is given there; None is
-        the kernel of the estimator, which all others have. The name of a node counts
-        more than its level, and where names are integers, they are no levels. Their
-        parameters are ``kernels__2__gamma`` and so on. Not for the ``...CV``
-        estimators, which take one kernel.
+        Kernels of nodes: ``{node or level: kernel}``, a node by its name or full path,
+        or all nodes of a depth by its number; a kernel as estimators take one. A kernel
+        holds for the node and for all nodes below, unless another is given there. None
+        is the kernel of the estimator, which all other nodes have. The name of a node
+        takes precedence over its level, and where names are integers, an integer is
+        never a level. The parameters of the kernels are ``kernels__2__gamma`` and so
+        on. Not for the ``...CV`` estimators, which take one kernel.
 
     Notes
     -----
@@ -127,8 +127,8 @@ class Tree(ListedParameters, OfLeaves):
         Raises
         ------
         ValueError
-            For a node or level that is not in the tree, a kernel that counts nowhere,
-            or variances that cannot be used.
+            For a node or level that is not in the tree, a kernel that no node uses, or
+            variances that cannot be used.
         """
         if self.kernels is None:
             return super().by_kernel(apart=apart)
@@ -154,7 +154,7 @@ class Tree(ListedParameters, OfLeaves):
                     "of their own. Leave it out, or give them a variance."
                 )
         if apart and len(parts) == 1:
-            # all nodes have it, and the tree itself is learned
+            # all nodes have this kernel, and the tree itself is what is learned
             whole = Tree(self.class_tree, self.variances, self.tied, self.root)
             return [parts[0]._replace(structure=whole)]
         return parts
@@ -162,7 +162,8 @@ class Tree(ListedParameters, OfLeaves):
     def for_outputs(self, names: np.ndarray | None) -> Tree:
         """Return the tree with its leaves in the order of these names.
 
-        Unchanged if none is that of a leaf: the leaves are then as they are sorted.
+        Unchanged if no name is that of a leaf: the leaves then stay in their sorted
+        order.
         """
         tree = self._in_order_of(names)
         if tree is self.class_tree:
@@ -170,12 +171,12 @@ class Tree(ListedParameters, OfLeaves):
         return Tree(tree, self.variances, self.tied, self.root, self.kernels)
 
     def hyperparameters(self, n_outputs: int) -> list[Hyperparameter]:
-        """Return the variances, those that are tied as one number."""
+        """Return the variances; those that are tied are one number."""
         if _is_leaves(self.variances):
             return []
         values, groups = self._tied_variances()
         if isinstance(self.variances, str):
-            # what is learned is an array, which must be for the same nodes
+            # learned variances are an array, which must be read for the same nodes
             seen = Tree(self.class_tree, values, self.tied)._tied_variances()[1]
             if not np.array_equal(seen, groups):
                 tie, n = self.variances, len(values)
@@ -188,12 +189,12 @@ class Tree(ListedParameters, OfLeaves):
     def gradient(
         self, left: np.ndarray, right: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Return that by the logs of the variances."""
+        """Return the derivatives by the logs of the variances."""
         whole = TreeTerm(self.class_tree, self._of_nodes())
         return self.gradient_of_parts([whole.gradient_as_part(left, right)])
 
     def gradient_of_parts(self, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the sums over parts, and over the nodes of each variance."""
+        """Return the sums over parts, and over the nodes that share a variance."""
         if _is_leaves(self.variances):
             return {}
         values, groups = self._tied_variances()
@@ -201,7 +202,7 @@ class Tree(ListedParameters, OfLeaves):
         return {"variances": np.bincount(groups, by_node, len(values))}
 
     def with_kernels(self, change: Callable[[Any], Any]) -> Tree:
-        """Return the tree with what a function makes of the kernels of its nodes."""
+        """Return the tree with a function applied to the kernels of its nodes."""
         if not isinstance(self.kernels, Mapping):
             return self
         changed = {
@@ -216,7 +217,7 @@ class Tree(ListedParameters, OfLeaves):
         return np.concatenate([[float(self.root)], values[groups]])
 
     def _tied_variances(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variances, and which of them each node from 1 has."""
+        """Return the variances, and the number of that of each node from 1."""
         if _is_leaves(self.variances):
             tree = self.class_tree
             above = ~np.isin(np.arange(1, tree.n_nodes), tree.leaves)
@@ -238,7 +239,7 @@ class Tree(ListedParameters, OfLeaves):
         return values, found[fitting[0]]
 
     def _groups(self, tie: str) -> np.ndarray:
-        """Return the number of the variance of each node from 1."""
+        """Return the number of the variance of each node from 1, for one of `TIES`."""
         tree = self.class_tree
         if tie == "level":
             return tree.depths[1:] - 1

@@ -16,10 +16,10 @@ class TreeTerm(OfLeaves):
 
     .. math:: L_q = \Phi_q D_q \Phi_q',
 
-    with a column of Phi for each node that has a variance. `Tree` with kernels of nodes
-    is made of these: it is what ``structure_`` of a fit then has, one for each kernel.
-    A leaf below none of the nodes has no part in it, and leaves below the same ones
-    have the same, so that L_q may be singular.
+    with a column of Phi for each node that has a variance. A `Tree` with kernels of
+    nodes is made of these: ``structure_`` of a fit then has one for each kernel. A leaf
+    below none of the nodes has no part in the term, and leaves below the same nodes
+    have the same part, so that L_q may be singular.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class TreeTerm(OfLeaves):
         The tree.
     variances : array (n_nodes,)
         d, >= 0, of all nodes in the order of ``class_tree.names``, the root first.
-        Zero for the nodes that are not among these.
+        Zero for the nodes that are not in this term.
     """
 
     def __init__(self, class_tree: ClassTree, variances: Any) -> None:
@@ -41,9 +41,10 @@ class TreeTerm(OfLeaves):
     def gradient_as_part(
         self, left: np.ndarray, right: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Return that by the logs of the variances of nodes: dL = d_p phi_p phi_p'.
+        """Return the derivatives by the log of each variance: dL = d_p phi_p phi_p'.
 
-        They are those of the tree, one of which may be for nodes in several parts.
+        The variances are those of the whole tree, in which nodes of several parts may
+        share one.
         """
         below = [self.class_tree.below(one) for one in both_factors(left, right)]
         return {"variances": self._of_nodes() * np.sum(below[0] * below[1], axis=0)}
