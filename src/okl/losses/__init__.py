@@ -1,4 +1,4 @@
-"""Losses: how a prediction is judged.
+"""Losses: what an error of a prediction costs.
 
 =============== =============== ================================= ====================
 class           name            V(y, f)                           for
@@ -13,7 +13,7 @@ class           name            V(y, f)                           for
 =============== =============== ================================= ====================
 
 r is y - f. `Logistic` and `Softmax` have probabilities. `Hinge` and `Quantile` have a
-kink; `Envelope` makes a smooth loss of such a one.
+kink; `Envelope` makes a smooth loss of a loss with kinks.
 """
 
 from okl.losses.base import Loss as Loss

@@ -1,19 +1,19 @@
-"""Losses: how a prediction is judged.
+"""Losses: what an error of a prediction costs.
 
 A loss V(y, f) is convex in the score f. It appears in three places: in the primal
 objective through its value, in the dual through its convex conjugate
 
     V*(y, u) = sup over f of <u, f> - V(y, f),
 
-and at both ends of a classifier, which asks for the coding of labels that the loss is
-made for (`okl.coding.labels`). Solvers also ask for its second derivative, as a factor
-that multiplies, and for the intercept that minimises it. Losses hold parameters, never
-targets.
+and at both ends of a classifier, which codes labels as targets, and decodes scores, in
+the way that the loss is made for (`okl.coding.labels`). Solvers also ask for its second
+derivative, through products with a factor of it, and for the intercept that minimises
+it. Losses hold parameters, never targets.
 
 Shapes: targets, scores and dual variables are (n_samples, n_outputs). Weights
 multiply the loss of each entry, (n_samples, n_outputs), or of each row,
-(n_samples, 1); None is one everywhere. An entry of weight zero is missing: whatever
-finite number stands in its target does not count.
+(n_samples, 1); None is one everywhere. An entry of weight zero is missing: its target
+may be any finite number, which has no influence.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from okl.parameters.component import Component
 
 
 class Curvature(Protocol):
-    """The second derivative W = V V' of a loss in the scores of each row.
+    """The second derivative W = V V' of a loss by the scores, a matrix for each row.
 
-    V = D^(1/2) P, D diagonal and P a projection in each row.
+    V = D^(1/2) P, with D diagonal and P a projection in each row.
     """
 
     @property
@@ -48,7 +48,7 @@ class Curvature(Protocol):
         """Return P times an array (n_samples, n_outputs)."""
 
     def solve(self, right: Array) -> Array:
-        """Return V^+ times an array that V can reach, but for tiny entries of D."""
+        """Return V^+ times an array in the range of V; tiny entries of D count as 0."""
 
     def factor(self, right: Array) -> Array:
         """Return V times an array (n_samples, n_outputs)."""
@@ -80,19 +80,23 @@ class Loss(Component, ABC):
           may be rotated, and the columns of a dual point scaled one by one;
         - ``"smooth"``: V has a second derivative (`curvature`), at most
           ``largest_curvature``;
-        - ``"location"``: V depends on y - f only, so that where the intercept is free
-          the targets may be moved;
-        - ``"active"``: entries have their curvature each by itself, most of them none;
+        - ``"location"``: V depends on y - f only, so that targets may be shifted where
+          the intercept is free;
+        - ``"active"``: the second derivative is diagonal, and zero at most entries;
         - ``"linear_dual"``: targets are signs, and the conjugate is linear between
           bounds, so that the dual of each output is that of a support vector machine;
         - ``"proximal"``: V has kinks, or few curved entries, and its Moreau envelope is
           known (`okl.losses.envelope`);
-        - ``"regression"``, ``"classification"``, ``"multilabel"``: what V is for;
-        - ``"differences"``: V sees differences of the scores of a row alone;
-        - ``"probabilities"``: scores stand for probabilities;
-        - ``"sets"``: of a row may be known a set of classes only (`expected`).
+        - ``"regression"``, ``"classification"``, ``"multilabel"``: the kinds of targets
+          that V is for;
+        - ``"differences"``: V depends only on the differences between the scores of a
+          row;
+        - ``"probabilities"``: scores can be turned into probabilities;
+        - ``"sets"``: a row may have a set of possible classes instead of one class
+          (`expected`).
     coding : LabelCoding or None
-        How labels become targets, and scores labels; None for a loss of numbers only.
+        How labels become targets, and scores become labels; None for a loss that is for
+        numbers only.
     largest_curvature : float
         A bound on the eigenvalues of the second derivative, at weight one.
     """
@@ -122,13 +126,13 @@ class Loss(Component, ABC):
     ) -> Array:
         """Return -dV/df at each sample; alpha times the dual variables of a model.
 
-        Minus a subgradient where V has a kink, which need not be of any use there.
+        At a kink of V it is minus some subgradient, which need not be of any use.
         """
 
     def value_and_negative_gradient(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> tuple[float, Array]:
-        """Return both, from shared parts where a loss has them."""
+        """Return `value` and `negative_gradient`, computing shared parts once."""
         return (
             self.value(targets, scores, weights),
             self.negative_gradient(targets, scores, weights),
@@ -150,18 +154,18 @@ class Loss(Component, ABC):
     ) -> Curvature | None:
         """Return the second derivative, damped towards that of a quadratic above V.
 
-        The quadratic touches V at the scores and is nowhere below: at a share of one a
-        step to its minimum lowers V, at zero it is a Newton step. None where a loss
-        has none that is better than Newton's steps shortened.
+        The quadratic touches V at the scores and is nowhere below it. With a share of
+        one, a step to its minimum lowers V; with zero it is a Newton step. None for a
+        loss where shortened Newton steps do as well.
         """
         return None
 
     def expected(
         self, candidates: Array, scores: Array, weights: Array | None = None
     ) -> tuple[Array, float]:
-        """Return the targets that are expected where sets of classes are known.
+        """Return the expected targets, given sets of possible classes, and a value.
 
-        And minus the log likelihood of these sets.
+        The value is minus the log likelihood of these sets.
 
         Parameters
         ----------
@@ -184,9 +188,9 @@ class Loss(Component, ABC):
         """Return the sum of -V*(y_i, -a_i), -inf outside its domain."""
 
     def smoothed(self) -> Loss:
-        """Return a smooth loss whose gradients are dual points of this one.
+        """Return a smooth loss whose negative gradients are dual points of this one.
 
-        A smooth loss is that itself.
+        A smooth loss returns itself.
         """
         return self
 
@@ -194,16 +198,16 @@ class Loss(Component, ABC):
     def scores_of(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
     ) -> Array:
-        """Return scores where minus the gradient is this, or near it if it cannot be.
+        """Return scores where the negative gradient is the given one, or near it.
 
-        Such scores are a gradient of the conjugate.
+        Such scores are a gradient of the conjugate. The given one may be out of reach.
         """
 
     def plausible_scores(self, targets: Array) -> Array | None:
-        """Return scores that go well with the targets, to begin from.
+        """Return scores near the targets for a solver to start from, or None.
 
-        None where zero is as good: where the second derivative says nearly as much of
-        the loss there as near the minimum.
+        None where zero is as good a start: where the second derivative at zero is
+        nearly that near the minimum.
         """
         return None
 
@@ -219,8 +223,8 @@ class Loss(Component, ABC):
         """Choose the factor t_j in [0, limits_j] of each column of the dual point.
 
         The larger the dual value of ``negative_gradient * t``, the tighter the
-        certificate. The domain of the dual is convex and holds zero: one factor for
-        all columns, at most one, stays inside.
+        certificate. By default one factor, at most 1, for all columns: the domain of
+        the dual is convex and holds zero, so that the point stays inside.
         """
         xp = namespace(limits)
         smallest = float(xp.min(limits)) if limits.shape[0] else 1.0

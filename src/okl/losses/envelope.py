@@ -1,13 +1,14 @@
-r"""The Moreau envelope of a loss, one with kinks mostly: a smooth loss just below it.
+r"""The Moreau envelope of a loss, mostly one with kinks: a smooth loss just below it.
 
 .. math:: e(y, f) = \min_u V(y, u) + \frac{\sigma}{2} (u - z)^2, \qquad z = f - s
 
-Its slope -e' = sigma (u - z) at the minimiser u, the proximal point of z, is always
-minus a subgradient of V: a dual point of the envelope is one of the loss itself, and
-sums to zero with a free intercept once the envelope is minimised over it. Larger
-*Moreau parameter* sigma brings the envelope closer to V. With s = a / sigma, a minus a
-subgradient at the optimum, the envelope has that very optimum at any sigma; so the
-shift s is what an augmented Lagrangian method improves from round to round
+Here z are the scores f, moved by a shift s, and the minimiser u is the proximal point
+of z. The slope -e' = sigma (u - z) is always minus a subgradient of V at u. The
+negative gradient of the envelope is therefore a dual point of the loss itself; with a
+free intercept it sums to zero once the envelope is minimised over the intercept. A
+larger *Moreau parameter* sigma brings the envelope closer to V. With s = a / sigma,
+where a is minus a subgradient of V at the optimum, the envelope has the optimum of V
+for any sigma. An augmented Lagrangian method improves the shift s from round to round
 (`okl.solvers.kinks.augmented_lagrangian`).
 """
 
@@ -29,7 +30,7 @@ class Proximal(Separable):
     def proximal_slopes(
         self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:
-        """Return sigma (u - z) at each entry: the point z, u its proximal point."""
+        """Return sigma (u - z) at each entry, u the proximal point of the point z."""
 
     @abstractmethod
     def proximal_second_derivative(
@@ -49,17 +50,17 @@ class Proximal(Separable):
 class Envelope(Separable):
     """The Moreau envelope of a loss, min_u V(y, u) + sigma (u - f + s)^2 / 2.
 
-    Weights multiply the envelope, which is that of the weighted loss at a parameter
-    multiplied as well: an entry of weight 2 counts as two.
+    Weights multiply the envelope. That is the envelope of the weighted loss, with sigma
+    multiplied by the weight: an entry of weight 2 counts as two.
 
     Parameters
     ----------
     loss : Proximal
         V.
     moreau_parameter : float, default=1.0
-        sigma > 0, which no second derivative exceeds.
+        sigma > 0, an upper bound of the second derivatives.
     shift : array (n_samples, n_outputs) or float, default=0.0
-        s, what the scores are moved by.
+        s, subtracted from the scores.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
@@ -75,7 +76,7 @@ class Envelope(Separable):
 
     @property
     def coding(self) -> LabelCoding | None:  # type: ignore[override]
-        """That of the loss."""
+        """The coding of the loss."""
         return self.loss.coding
 
     @property
@@ -84,7 +85,7 @@ class Envelope(Separable):
         return self.moreau_parameter
 
     def entries(self, targets: Array, scores: Array) -> Array:
-        """Return V at the proximal point plus what the way there costs."""
+        """Return V at the proximal point u, plus sigma (u - z)^2 / 2."""
         points = scores - self.shift
         slopes = self.loss.proximal_slopes(targets, points, self.moreau_parameter)
         way = slopes / self.moreau_parameter
@@ -96,14 +97,14 @@ class Envelope(Separable):
         return self.loss.proximal_slopes(targets, points, self.moreau_parameter)
 
     def second_derivative(self, targets: Array, scores: Array) -> Array:
-        """Return sigma where the proximal point is a kink of V, else less."""
+        """Return sigma where the proximal point is at a kink of V, less elsewhere."""
         points = scores - self.shift
         return self.loss.proximal_second_derivative(
             targets, points, self.moreau_parameter
         )
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return where V has this slope, less the way there."""
+        """Return the scores for which the proximal point has this slope of V."""
         reached = self.loss.inverse_slopes(targets, slopes)
         return reached - slopes / self.moreau_parameter + self.shift
 

@@ -1,4 +1,4 @@
-"""The hinge loss: no loss beyond the margin, linear before it."""
+"""The hinge loss: zero beyond the margin, linear before it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from okl.numerics.arrays import Array, epsilon, namespace
 
 
 class Hinge(Margin, Proximal):
-    r"""The distance to the margin, V(y, f) = max(0, 1 - y f), of support vectors.
+    r"""The loss of support vector machines, V(y, f) = max(0, 1 - y f).
 
     .. math:: -V^*(y, -a) = a y, \qquad 0 \le a y \le 1
 
-    ``alpha`` is 1 / C of `sklearn.svm.SVC`. Most dual variables end at a bound, zero
-    beyond the margin and ``a y = 1`` before it, exactly. It has no probabilities.
+    ``alpha`` is 1 / C of `sklearn.svm.SVC`. Most dual variables end exactly at a bound:
+    at zero beyond the margin, and at ``a y = 1`` before it. It has no probabilities.
     """
 
     name: ClassVar[str | None] = "hinge"
@@ -39,7 +39,7 @@ class Hinge(Margin, Proximal):
     def proximal_slopes(
         self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:
-        """Return y times the distance to the margin times sigma, at most one."""
+        """Return y times sigma times the distance to the margin, y at most."""
         xp = namespace(points)
         return targets * xp.clip(moreau_parameter * (1 - targets * points), 0.0, 1.0)
 
@@ -57,11 +57,11 @@ class Hinge(Margin, Proximal):
         return xp.clip(targets, None, 0.0), xp.clip(targets, 0.0, None)
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return the margin, where the loss has every slope of its domain."""
+        """Return the kink y f = 1, where V has every slope of its domain."""
         return targets + 0.0 * slopes
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
-        """Return a y where it lies between 0 and 1."""
+        """Return a y where it lies between 0 and 1, -inf elsewhere."""
         xp = namespace(slopes)
         value = slopes * targets
         rounding = 8 * epsilon(slopes)

@@ -15,14 +15,14 @@ class Huber(Separable):
     .. math:: V(y, f) = \begin{cases} r^2 / 2 & |r| \le \delta \\
               \delta (|r| - \delta / 2) & |r| > \delta \end{cases}, \qquad r = y - f
 
-    A single wild target moves a prediction by no more than one that is delta away. For
-    regression only.
+    An outlier has no more influence on a prediction than a target that is delta away.
+    For regression only.
 
     Parameters
     ----------
     delta : float, default=1.35
-        Where the loss becomes linear, > 0. `OutputKernelRegressor` normalises outputs
-        first, and then it is in standard deviations of each; with
+        The error from which the loss is linear, > 0. `OutputKernelRegressor` normalises
+        outputs first: delta is then in standard deviations of each output; with
         ``normalize_y=False`` it is in the units of the targets.
     """
 
@@ -69,7 +69,8 @@ class Huber(Separable):
     ) -> DiagonalCurvature:
         """Return one where the error is at most delta, elsewhere up to delta / error.
 
-        The second derivative is zero there: from far away Newton's steps are endless.
+        The second derivative is zero elsewhere: Newton steps from far away would be
+        endless.
         """
         xp = namespace(scores)
         size = xp.abs(targets - scores)
@@ -78,11 +79,11 @@ class Huber(Separable):
         return DiagonalCurvature.of(weighted(damped, weights))
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return the targets less the errors, at most delta."""
+        """Return the targets less the slopes, cut at delta."""
         return targets - namespace(slopes).clip(slopes, -self._width, self._width)
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
-        """Return a y - a^2 / 2 where the absolute value of a is at most delta."""
+        """Return a y - a^2 / 2 where |a| is at most delta, -inf elsewhere."""
         xp = namespace(slopes)
         outside = xp.abs(slopes) > self._width * (1 + 8 * epsilon(slopes))
         value = slopes * (targets - slopes / 2)

@@ -17,9 +17,9 @@ class Logistic(Margin):
 
     .. math:: -V^*(y, -a) = - q \log q - (1 - q) \log (1 - q), \qquad q = a y
 
-    One output for two classes; for several, one against the rest, the probabilities
-    normalised to sum to one; one output per label. ``alpha`` is 1 / C of
-    `sklearn.linear_model.LogisticRegression`.
+    For two classes there is one output; for several, one per class against the rest,
+    with probabilities normalised to sum to one; for labels, one per label. ``alpha`` is
+    1 / C of `sklearn.linear_model.LogisticRegression`.
     """
 
     name: ClassVar[str | None] = "logistic"
@@ -38,13 +38,13 @@ class Logistic(Margin):
         return targets * _sigmoid(-targets * scores)
 
     def second_derivative(self, targets: Array, scores: Array) -> Array:
-        """Return p (1 - p)."""
+        """Return p (1 - p), p = 1 / (1 + exp(-f))."""
         xp = namespace(scores)
         small = xp.exp(-xp.abs(scores))
         return small / (1 + small) ** 2
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return y log (1 - q) / q, q = a y within what rounding can tell from 0, 1."""
+        """Return y log((1 - q) / q), q = a y moved away from 0 and 1 if need be."""
         xp = namespace(slopes)
         tiny = float(xp.finfo(slopes.dtype).smallest_normal)
         q = xp.clip(slopes * targets, tiny, 1 - epsilon(slopes) / 2)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from okl.losses.envelope import Proximal
 from okl.numerics.arrays import Array, epsilon, namespace
 
-# Of a part of the sum of all weights, in machine epsilons.
+# Rounding of a sum of weights, in machine epsilons of the sum of all.
 _ROUNDING = 8.0
 
 
@@ -20,10 +20,10 @@ class Quantile(Proximal):
               -V^*(y, -a) = a y, \quad q - 1 \le a \le q
 
     With q = 1/2 it is half the absolute error, and the prediction a median. Most dual
-    variables end at a bound, and the other rows are met exactly. For regression only.
-    Models of several quantiles are fits of their own, and may cross. Koenker & Bassett
-    (1978), *Regression quantiles*; Takeuchi et al. (2006), *Nonparametric quantile
-    estimation*, for kernels.
+    variables end at a bound; for all other entries the prediction is exactly the
+    target. For regression only. Models of several quantiles are separate fits, and may
+    cross. Koenker & Bassett (1978), *Regression quantiles*; Takeuchi et al. (2006),
+    *Nonparametric quantile estimation*, for kernels.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Quantile(Proximal):
     def proximal_slopes(
         self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:
-        """Return the error times sigma, cut at q - 1 and q."""
+        """Return sigma times the error, cut at q - 1 and q."""
         low, high = self._bounds
         return namespace(points).clip(moreau_parameter * (targets - points), low, high)
 
@@ -111,11 +111,11 @@ class Quantile(Proximal):
         return xp.full_like(targets, low), xp.full_like(targets, high)
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return the target, where the loss has every slope of its domain."""
+        """Return the kink f = y, where V has every slope of its domain."""
         return targets + 0.0 * slopes
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
-        """Return a y where a lies between q - 1 and q."""
+        """Return a y where a lies between q - 1 and q, -inf elsewhere."""
         xp = namespace(slopes)
         low, high = self._bounds
         rounding = 8 * epsilon(slopes)

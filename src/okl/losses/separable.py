@@ -1,7 +1,7 @@
-"""What the losses that judge each output by itself have in common.
+"""What losses that are a sum over outputs have in common.
 
-V(y, f) = sum_j v(y_j, f_j), so that the second derivative is diagonal and the best
-intercept is one increasing equation for each output.
+V(y, f) = sum_j v(y_j, f_j), so that the second derivative is diagonal, and the best
+intercept solves one monotone equation for each output.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from okl.coding.tasks import COLUMNS, Sharing
 from okl.losses.base import Loss
 from okl.numerics.arrays import Array, column_sums, epsilon, namespace
 
-# Roots of a second derivative below this part of the largest are not divided by.
+# Square roots of a second derivative below this part of the largest count as zero where
+# they are divided by.
 TINY = 1e-6
-# The best intercept: most Newton or bisection steps, the length of the first, what
-# stands for infinity, and after how many steps it is sought there.
+# For the best intercept: most Newton or bisection steps, the largest length of the
+# first, what stands for infinity, and the number of steps after which the best may be
+# infinite.
 _STEPS, _REACH, _FAR, _MANY = 200, 1.0, 1e300, 10
 
 
@@ -96,7 +98,7 @@ class Separable(Loss):
 
     @abstractmethod
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return the score of each slope, or of the nearest one there is."""
+        """Return the score where the slope is this one, or the nearest possible one."""
 
     @abstractmethod
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
@@ -125,7 +127,7 @@ class Separable(Loss):
     def dual_value(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
     ) -> float:
-        """Return the weighted sum of -v*, at the slopes of entries of weight one."""
+        """Return the weighted sum of -v*, at slopes divided by their weights."""
         if weights is None:
             return _total(self.dual_entries(targets, negative_gradient))
         xp = namespace(targets)
@@ -138,7 +140,7 @@ class Separable(Loss):
     def scores_of(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
     ) -> Array:
-        """Invert the slopes of entries of weight one."""
+        """Return the scores of slopes divided by their weights."""
         return self.inverse_slopes(targets, unweighted(negative_gradient, weights))
 
     def best_intercept(
@@ -150,7 +152,7 @@ class Separable(Loss):
     def best_shared(
         self, targets: Array, scores: Array, weights: Array | None, sharing: Sharing
     ) -> Array:
-        """Return the best b of all that share one, by Newton within brackets."""
+        """Return the best b of all that share one, by Newton's method in brackets."""
         xp, eps = namespace(targets), epsilon(targets)
         b = 0.0 * sharing.sums(targets)
         low, high = b - _FAR, b + _FAR
@@ -163,7 +165,7 @@ class Separable(Loss):
                 self.second_derivative(targets, moved), weights
             )
             slope = sharing.sums(slopes)
-            # of the sum, and of the scores that it is a function of, themselves sums
+            # rounding of the sum, and of the scores + b that slopes are computed from
             sizes = xp.abs(moved) + xp.abs(shift)
             sizes = xp.abs(slopes) + second_derivative * sizes
             rounding = eps * sharing.sums(sizes)
@@ -175,8 +177,8 @@ class Separable(Loss):
             total = sharing.sums(second_derivative)
             curved = total > xp.abs(slope) / _FAR
             if number > _MANY:
-                # of labels that are all the same the best is infinite, and Newton's
-                # steps stay as long as they are
+                # where all labels are the same the best b is infinite, and Newton's
+                # steps do not become longer
                 curved &= sharing.sums(xp.abs(slopes)) > xp.abs(slope)
             safe = xp.where(curved, total, xp.ones_like(total))
             moved = b + xp.where(curved, slope / safe, xp.sign(slope) * reach)
@@ -193,7 +195,8 @@ class Separable(Loss):
 class Margin(Separable):
     """Base of the separable losses for classes, v a function of y f, y = -1 / +1.
 
-    One output for two classes, one against the rest for several, one per label.
+    For two classes there is one output; for several, one per class against the rest;
+    for labels, one per label.
     """
 
     coding: ClassVar[LabelCoding | None] = Signs()

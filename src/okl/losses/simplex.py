@@ -12,7 +12,7 @@ from okl.numerics.arrays import Array, definite_solver, namespace, row_sums, sym
 
 @dataclass(frozen=True)
 class Simplex:
-    """W = diag(w p) - w p p' in each row, as V V'.
+    """W = diag(w p) - w p p' in each row, used as V V'.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Simplex:
 
     @property
     def separable(self) -> bool:
-        """False: the classes share one probability."""
+        """False: the probabilities of the classes sum to one."""
         return False
 
     @property
@@ -53,7 +53,7 @@ class Simplex:
         return right - axis * row_sums(axis * right)
 
     def solve(self, right: Array) -> Array:
-        """Divide rows that sum to zero by (w p)^(1/2), where that is not tiny."""
+        """Divide by (w p)^(1/2) where that is not tiny, and project."""
         return self.project(divide(right, self.roots))
 
     def factor(self, right: Array) -> Array:
@@ -80,7 +80,7 @@ class Simplex:
         return self.diagonal * (1 - self.probabilities)
 
     def solve_total(self, right: Array) -> Array:
-        """Solve with the sum over the rows, singular along the classes' sum."""
+        """Solve with the sum of W over the rows, singular along the vector of ones."""
         solved = self._total(right[:, None])[:, 0]
         return solved - namespace(right).mean(solved)
 
@@ -91,7 +91,7 @@ class Simplex:
 
     @cached_property
     def _total(self) -> Callable[[Array], Array]:
-        """What solves with the sum over the rows, made definite."""
+        """The solver of the sum of W over the rows, made definite."""
         xp = namespace(self.probabilities)
         weighted = self.diagonal
         diagonal = xp.sum(weighted, axis=0)

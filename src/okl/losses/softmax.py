@@ -14,12 +14,12 @@ from okl.optimization.vector import minimise
 
 # What rounding may put outside the probability simplex.
 _ROUNDING = 1e-11
-# Scores up to here have exponentials.
+# Exponentials of scores up to this size do not overflow.
 _SAFE = 300.0
-# How far probabilities are moved to the targets to begin from, and from so many
-# classes on: with fewer the second derivative at zero is not so much too small.
+# A start moves equal probabilities this part of the way to the targets, if there are so
+# many classes: with fewer the second derivative at zero is not so much too small.
 _SURE, _MANY = 0.25, 100
-# What is not seen in a value, relative to what is added up in it.
+# Rounding of a value, relative to the size of what is added up in it.
 _UNSEEN = 1e-14
 
 
@@ -29,7 +29,7 @@ class Softmax(Loss):
     .. math:: V(y, f) = - \langle y, f \rangle + \log \sum_c e^{f_c}, \qquad
               -V^*(y, -a) = - \sum_c q_c \log q_c, \quad q = y - a
 
-    with y coded 0 / 1, q in the probability simplex; two outputs for two classes.
+    with y coded 0 / 1 and q in the probability simplex. Two classes are two outputs.
     ``alpha`` is 1 / C of `sklearn.linear_model.LogisticRegression`. Seeger (2006),
     *Cross-validation optimization for structured Hessian kernel methods*, section 3.
 
@@ -75,7 +75,7 @@ class Softmax(Loss):
     def expected(
         self, candidates: Array, scores: Array, weights: Array | None = None
     ) -> tuple[Array, float]:
-        """Return p restricted to the candidates, and -log of their sum.
+        """Return p among the candidates, normalised, and minus the log of their sum.
 
         Section 7.3.
         """
@@ -83,7 +83,7 @@ class Softmax(Loss):
         nothing = xp.full_like(scores, -float("inf"))
         among, q = _log_softmax(xp.where(candidates, scores, nothing))
         logs, _ = _log_softmax(scores)
-        # log p - log q is the log of the sum, for any candidate: for the likeliest
+        # log p - log q is the log of the sum for any candidate; take the likeliest
         best = xp.argmax(q, axis=1)
         unit = best[:, None] == xp.arange(q.shape[1])
         sums = xp.sum(xp.where(unit, logs - among, xp.zeros_like(q)), axis=1)
@@ -101,7 +101,7 @@ class Softmax(Loss):
             if bool(xp.any((rows == 0) & (a != 0))):
                 return -float("inf")
         q = targets - unweighted(a, rows)
-        if rows is not None:  # what stands in a missing row does not count
+        if rows is not None:  # the target of a missing row has no influence
             q = xp.where(rows > 0, q, xp.full_like(q, 1 / q.shape[1]))
         total = xp.sum(q, axis=1)
         if bool(xp.any(q < -_ROUNDING)) or bool(xp.any(xp.abs(total - 1) > _ROUNDING)):
@@ -112,7 +112,7 @@ class Softmax(Loss):
     def scores_of(
         self, targets: Array, negative_gradient: Array, weights: Array | None = None
     ) -> Array:
-        """Return log q, q = y - a / w, none below what a number can be."""
+        """Return log q, q = y - a / w, with q at least the smallest normal number."""
         xp = namespace(targets)
         tiny = float(xp.finfo(targets.dtype).smallest_normal)
         q = targets - unweighted(negative_gradient, weights)
@@ -131,7 +131,7 @@ class Softmax(Loss):
     def best_intercept(
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
-        """Minimise by Newton's method in as many numbers as there are classes."""
+        """Minimise by Newton's method in n_classes variables."""
         xp = namespace(targets)
         first = xp.zeros((targets.shape[1],), dtype=targets.dtype)
         return minimise(_Shifted.of(targets, scores, weights), first)
@@ -140,8 +140,8 @@ class Softmax(Loss):
 class _Shifted(NamedTuple):
     """The likelihood at scores + b, as a function of b.
 
-    Where no exponential can overflow those of the scores are taken once, and the scores
-    of the targets are a linear function of b.
+    Where no exponential can overflow, those of the scores are computed once; <y, f + b>
+    is linear in b.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class _Shifted(NamedTuple):
     counts : array (n_classes,)
         The sum of y, weighted.
     size, rows : float
-        The size of what is added up in a value, and the weight of the rows.
+        The size of what is added up in a value, and the sum of the weights of the rows.
     """
 
     targets: Array
@@ -194,14 +194,14 @@ class _Shifted(NamedTuple):
         return float(whole) - self.given - inner(self.counts, b), p
 
     def newton(self, p: Array) -> tuple[Array, Array]:
-        """Return the sums of the residuals, and the step that they ask for."""
+        """Return the sums of the residuals, and the Newton step for b."""
         slope = self.counts - column_sums(
             p if self.weights is None else self.weights * p
         )
         return slope, Simplex(p, self.weights).solve_total(slope)
 
     def rounding(self, b: Array) -> float:
-        """Return what is not seen in the value."""
+        """Return the rounding of the value."""
         xp = namespace(b)
         return _UNSEEN * (self.size + self.rows * float(xp.max(xp.abs(b))))
 
@@ -212,9 +212,9 @@ def _residuals(targets: Array, p: Array, weights: Array | None) -> Array:
 
 
 def _size(scores: Array, weights: Array | None) -> tuple[float, float]:
-    """Return the size of what is added up in a value, and the weight of the rows.
+    """Return the size of what is added up in a value, and the weights' sum.
 
-    They set its rounding.
+    Both are needed for the rounding of the value.
     """
     xp = namespace(scores)
     sizes = 1 + xp.max(xp.abs(scores), axis=1, keepdims=True)

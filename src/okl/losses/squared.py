@@ -49,7 +49,7 @@ class Squared(Separable):
         return namespace(scores).ones_like(scores)
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return the targets less the residuals."""
+        """Return the targets less the slopes."""
         return targets - slopes
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
@@ -88,7 +88,7 @@ class Squared(Separable):
     def dual_scales(
         self, targets: Array, negative_gradient: Array, limits: Array
     ) -> Array:
-        """Return ``min(<a_j, y_j> / ||a_j||^2, limits_j)``, not below 0: the best."""
+        """Return the best: ``min(<a_j, y_j> / ||a_j||^2, limits_j)``, at least 0."""
         xp = namespace(targets)
         squares = column_inner(negative_gradient, negative_gradient)
         products = column_inner(negative_gradient, targets)

@@ -1,4 +1,4 @@
-"""The squared hinge loss: no loss beyond the margin, quadratic before it."""
+"""The squared hinge loss: zero beyond the margin, quadratic before it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class SquaredHinge(Margin, Proximal):
     ) -> DiagonalCurvature:
         """Return one before the margin, the share beyond it.
 
-        The second derivative is zero there, and nothing keeps a Newton step from
-        falling back behind the margin; with one the quadratic is nowhere below the
-        loss.
+        The second derivative is zero beyond the margin, where nothing keeps a Newton
+        step from falling back before it. With a share of one the quadratic is nowhere
+        below the loss.
         """
         xp = namespace(scores)
         inside = self.second_derivative(targets, scores)
@@ -56,7 +56,7 @@ class SquaredHinge(Margin, Proximal):
     def proximal_slopes(
         self, targets: Array, points: Array, moreau_parameter: float
     ) -> Array:
-        """Return the slopes, smaller by sigma / (1 + sigma)."""
+        """Return the slopes times sigma / (1 + sigma)."""
         share = moreau_parameter / (1 + moreau_parameter)
         return share * self.slopes(targets, points)
 
@@ -68,18 +68,18 @@ class SquaredHinge(Margin, Proximal):
         return share * self.second_derivative(targets, points)
 
     def slope_bounds(self, targets: Array) -> tuple[Array, Array]:
-        """Return 0 and y times a number beyond all slopes, which weights multiply."""
+        """Return 0 and y times a number beyond all slopes, finite times weights."""
         xp = namespace(targets)
         slopes = float(xp.finfo(targets.dtype).max) ** 0.5 * xp.sign(targets)
         return xp.clip(slopes, None, 0.0), xp.clip(slopes, 0.0, None)
 
     def inverse_slopes(self, targets: Array, slopes: Array) -> Array:
-        """Return the score at a distance to the margin that is not negative."""
+        """Return the score whose distance to the margin is the slope, or 0."""
         distance = namespace(slopes).clip(targets * slopes, 0.0, None)
         return targets * (1 - distance)
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
-        """Return a y - a^2 / 2 where a y is not negative."""
+        """Return a y - a^2 / 2 where a y is not negative, -inf elsewhere."""
         xp = namespace(slopes)
         value = slopes * (targets - slopes / 2)
         outside = slopes * targets < -8 * epsilon(slopes)
