@@ -1,4 +1,4 @@
-"""Output kernels L (n_outputs, n_outputs): what is asked of one, and how it is kept.
+"""Output kernels L (n_outputs, n_outputs): their interface, and how they are kept.
 
 `OutputKernel` is the interface, `SpectralKernel` keeps eigenvalues and eigenvectors,
 `TreeKernel` the variances of the nodes of a tree, `OutputKernelTerms` one output kernel

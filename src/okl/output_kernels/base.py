@@ -1,14 +1,14 @@
-"""What is asked of an output kernel L, however it is kept.
+"""The interface of an output kernel L, however it is kept.
 
-L is (m, m), symmetric and positive semi-definite, L = B B' for a factor B (m, q). What
-maps dual variables to predictions multiplies by L; preconditioners multiply by B. An
-implementation may do either without any array (m, m), or (m, q): the sum over the nodes
-of a tree of what their leaves share takes one pass over the nodes.
+L is (m, m), symmetric and positive semi-definite, L = B B' for a factor B (m, q). The
+map from dual variables to predictions multiplies by L; preconditioners multiply by B.
+An implementation may do both without any array (m, m) or (m, q): for the L of a tree, a
+product is a pass over its nodes.
 
 Closed forms divide by the eigenvalues of L. They ask for its eigenbasis (`spectral`),
-which the decomposition of a matrix (m, m) may have to find; so do the preconditioner of
-outputs too many for one small matrix and, unless an implementation has another way
-(`quotient`, `solve`), the certificate for the norm of a model.
+for which a matrix (m, m) may have to be decomposed. So do the preconditioner, where
+outputs are too many for one small matrix, and the certificate for the norm of a model,
+unless an implementation has another way (`quotient`, `solve`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from okl.trees import Levels
 if TYPE_CHECKING:
     from okl.output_kernels.spectral import SpectralKernel
 
-# Rows this far (relative) outside of the range of L have an infinite norm; below, it is
-# what rounding leaves.
+# Rows with a relative part above this outside of the range of L have an infinite norm;
+# a smaller part is rounding.
 _OUTSIDE_RANGE = 1e-6
 
 
 class OutputKernel(ABC):
-    """L = B B', as something that multiplies."""
+    """L = B B', as a linear operator."""
 
     @property
     @abstractmethod
@@ -43,7 +43,7 @@ class OutputKernel(ABC):
     @property
     @abstractmethod
     def couples(self) -> bool:
-        """Whether L has entries beside its diagonal, as far as is known."""
+        """Whether L has entries off its diagonal; True if that is not known."""
 
     @property
     @abstractmethod
@@ -95,11 +95,11 @@ class OutputKernel(ABC):
         return inner(inside / axes.eigenvalues, axes.coordinates(products))
 
     def solve(self, rows: Array, outside: Array) -> Array:
-        """Return ``rows L^+``, and outside of the range of L another array."""
+        """Return ``rows L^+``, plus the part of ``outside`` off the range of L."""
         axes = self.spectral()
         within = axes.coordinates(rows) / axes.eigenvalues
         return outside + axes.from_coordinates(within - axes.coordinates(outside))
 
     @abstractmethod
     def spectral(self) -> SpectralKernel:
-        """Return L in its eigenbasis, decomposed if that is not known."""
+        """Return L in its eigenbasis; it is decomposed if that is not known."""

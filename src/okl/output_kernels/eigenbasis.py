@@ -34,7 +34,7 @@ class Eigenbasis:
         return int(self.eigenvalues.shape[0])
 
     def axes(self) -> Array:
-        """Return V (m, q), formed where it is that of the coordinate axes."""
+        """Return V (m, q), the identity where it stands for the coordinate axes."""
         if self.basis is not None:
             return self.basis
         return diagonal_matrix(namespace(self.eigenvalues).ones_like(self.eigenvalues))
@@ -48,7 +48,7 @@ class Eigenbasis:
         return coordinates if self.basis is None else coordinates @ self.basis.T
 
     def diagonal_of(self, values: Array) -> Array:
-        """Return the diagonal of V diag(values) V' (m,), or many (p, m) of (p, q)."""
+        """Return the diagonal of V diag(values) V' (m,); for values (p, q), (p, m)."""
         return values if self.basis is None else values @ (self.basis * self.basis).T
 
     def matrix_power(self, exponent: float) -> Array:

@@ -1,4 +1,4 @@
-"""An output kernel that only multiplies: its matrix is formed where it must be."""
+"""An output kernel that is kept for products: its matrix is formed only on demand."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _ARRAYS = 4
 class MatrixFree(OutputKernel):
     """Base of the output kernels whose products are cheaper than a matrix.
 
-    They are dataclasses.
+    Implementations are dataclasses.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is saved: the fields, and nothing that follows from them."""
+        """Return what is pickled: the fields, without what is computed from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
@@ -59,7 +59,7 @@ class MatrixFree(OutputKernel):
         return self.multiply(self._identity("Its matrix", 2 * self.n_outputs))
 
     def spectral(self) -> SpectralKernel:
-        """Return L decomposed, once.
+        """Return L decomposed; it is kept for further calls.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class MatrixFree(OutputKernel):
         return SpectralKernel.from_matrix(self.matrix())
 
     def _identity(self, what: str, width: int) -> Array:
-        """Return I (n_outputs, n_outputs), if there is memory for such columns more."""
+        """Return I (n_outputs, n_outputs), if memory holds ``width`` more columns."""
         m = self.n_outputs
         require_memory(
             8 * m * (m + width),

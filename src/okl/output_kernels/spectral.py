@@ -2,10 +2,9 @@
 
 L is (m, m), symmetric and positive semi-definite. Kept as ``V diag(l) V'`` with
 only the q eigenvalues above zero it needs no m x m array when m is large, and
-everything the solvers and the certificate ask of it (products, rank, inverse on
-its range) is one or two products with V. The identity needs no V at all. Where the
-entries themselves matter (zeros that are exact, a matrix that was given), they are
-kept beside the eigenvalues.
+everything that solvers and the certificate need (products, rank, inverse on its range)
+is one or two products with V. The identity needs no V at all. Where the entries
+themselves matter (exact zeros, a matrix that was given), they are kept as well.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class SpectralKernel(Eigenbasis, OutputKernel):
 
     @classmethod
     def from_factor(cls, factor: Array) -> SpectralKernel:
-        """Decompose B B' for B of shape (m, p) through the smaller of its two sides."""
+        """Decompose B B' for B of shape (m, p), from B'B if that is smaller."""
         xp = namespace(factor)
         m, p = factor.shape
         if p >= m:
@@ -71,19 +70,19 @@ class SpectralKernel(Eigenbasis, OutputKernel):
         return replace(self.largest(rank), entries=self.entries)
 
     def largest(self, rank: int) -> SpectralKernel:
-        """Return the part of the largest eigenvalues, at most so many."""
+        """Return the part of L with the ``rank`` largest eigenvalues, or all of it."""
         if rank >= self.rank:
             return self
         return SpectralKernel(self.eigenvalues[:rank], self.axes()[:, :rank])
 
     @property
     def couples(self) -> bool:
-        """Whether L has entries beside its diagonal, as far as it is kept."""
+        """Whether L may have entries off its diagonal: whether V is kept."""
         return self.basis is not None
 
     @property
     def largest_eigenvalue(self) -> float:
-        """The first of them; zero for L = 0."""
+        """The largest eigenvalue; zero for L = 0."""
         values = self.eigenvalues
         return float(namespace(values).max(values)) if self.rank else 0.0
 

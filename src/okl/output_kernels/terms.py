@@ -18,9 +18,9 @@ from okl.output_kernels.spectral import SpectralKernel
 
 @dataclass(frozen=True)
 class OutputKernelTerms(OutputKernel):
-    """L = sum_q L_q, of which each term is kept.
+    """L = sum_q L_q, with each term kept.
 
-    The sum is the covariance of the outputs where all input kernels are one.
+    The sum is the covariance of the outputs at points where all input kernels are 1.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class OutputKernelTerms(OutputKernel):
 
     @property
     def largest_eigenvalue(self) -> float:
-        """That of the sum."""
+        """The largest eigenvalue of the sum."""
         return self._sum.largest_eigenvalue
 
     def adjoint(self, rows: Array) -> Array:
@@ -99,7 +99,7 @@ class TermCoefficients:
 
     parts: tuple[Array, ...]
 
-    # arrays leave products with this object to it
+    # NumPy arrays leave products with this object to its methods
     __array_ufunc__ = None
 
     @property

@@ -6,9 +6,10 @@ the variance of the nodes above both:
 
 .. math:: L_{st} = \sum_{p \text{ above } s \text{ and } t} d_p.
 
-A product with L adds up what lies below each node, multiplies by d_p, and adds up what
-lies on each path: two passes over the nodes (Seeger 2006, section 4), in NumPy by way
-of the parents of the leaves (`okl.output_kernels.tree_product`). An inverse is as cheap
+A product with L takes two passes over the nodes (Seeger 2006, section 4): add up the
+entries of the leaves below each node, multiply by d_p, and add up the results along the
+path to each leaf. In NumPy the passes are products with sparse matrices
+(`okl.output_kernels.tree_product`). A product with the inverse is as cheap
 (`okl.output_kernels.tree_inverse`).
 """
 
@@ -24,7 +25,7 @@ from okl.output_kernels.tree_inverse import bounds_eigenvalues, resolvent
 from okl.output_kernels.tree_product import TreeProduct
 from okl.trees import Levels
 
-# How close the bound of the largest eigenvalue is, relative.
+# Relative distance of the bound of the largest eigenvalue.
 _CLOSE = 1e-6
 
 
@@ -37,8 +38,9 @@ class TreeKernel(MatrixFree):
     levels : Levels
         The tree.
     variances : array (n_nodes,)
-        d, not negative. Positive at the leaves L is positive definite, and its inverse
-        as cheap as a product; else it may be singular, and is decomposed for that.
+        d, not negative. If it is positive at all leaves, L is positive definite, and
+        its inverse as cheap as a product; else L may be singular, and is decomposed for
+        its inverse.
     """
 
     levels: Levels
@@ -76,7 +78,7 @@ class TreeKernel(MatrixFree):
 
     @cached_property
     def largest_eigenvalue(self) -> float:
-        """A bound, close: between the mean and the largest sum of a row, halved."""
+        """A close upper bound, by bisection from the mean and the largest row sum."""
         xp = namespace(self.variances)
         ones = xp.ones_like(self.variances[: self.n_outputs])
         sums = self.multiply(ones[None, :])
@@ -124,7 +126,7 @@ class TreeKernel(MatrixFree):
         return inner(self.solve(rows, rows), products)
 
     def solve(self, rows: Array, outside: Array) -> Array:
-        """Return ``rows L^-1``; nothing is outside of the range of a definite L."""
+        """Return ``rows L^-1``; a definite L has all of the space as its range."""
         if not self._is_definite:
             return super().solve(rows, outside)
         one = namespace(rows).ones_like(rows[:1, 0])

@@ -1,11 +1,12 @@
-r"""What is inverse to the output kernel of a tree, in two passes over its nodes.
+r"""The inverse of the output kernel of a tree, in two passes over its nodes.
 
-Below a node with variance d, L is what its children have, one beside the other, plus
-d 11'. Sherman and Morrison's identity inverts such a sum, given two numbers of the
-inverse M of what the children have: t = 1'M1, and a = x'M1 for a row x. Both are sums
-over the children; so t, and a, are found from the leaves to the root, and what each
-node takes off the row from the root to the leaves. Nothing is subtracted from the
-pivots 1 + d t, which makes this as exact as a product.
+For the leaves below a node with variance d, L is the block diagonal matrix of its
+children's blocks, plus d 11'. The Sherman-Morrison identity inverts such a sum. With M
+the inverse of the block diagonal matrix, it takes two numbers: t = 1'M1, and a = x'M1
+for a row x. Both are sums over the children. A pass from the leaves to the root finds t
+and a of each node, and one from the root to the leaves what each node takes off the
+row. In the pivots 1 + d t nothing is subtracted, which makes this as exact as a
+product.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def resolvent(
 def bounds_eigenvalues(levels: Levels, variances: Array, value: float) -> bool:
     """Tell whether all eigenvalues of L are below a value.
 
-    They are where value I - L is positive definite, and its pivots positive.
+    They are below where value I - L is positive definite: where its pivots are
+    positive.
     """
     xp = namespace(variances)
     leaves, inner = _parted(levels, variances)
@@ -64,7 +66,7 @@ def bounds_eigenvalues(levels: Levels, variances: Array, value: float) -> bool:
 
 
 def _parted(levels: Levels, variances: Array) -> tuple[Array, list[Array]]:
-    """Return the variances of leaves (1, n_leaves), and of inner nodes by depth.
+    """Return the variances of leaves (1, n_leaves), and those of inner nodes by depth.
 
     The latter have zeros at leaves.
     """

@@ -1,13 +1,14 @@
-"""Products with L of a tree in NumPy, a few rows at a time.
+"""Products with the L of a tree in NumPy, a few rows at a time.
 
-The classes below one node differ in the variance of their own only:
+Classes with the same parent differ only in their own variance:
 
     L = diag(d_leaves) + P Psi D Psi' P'
 
 with P (n_leaves, n_parents) the parent of each leaf, Psi (n_parents, n_inner) the nodes
-on the path to each parent, and D their variances. P and Psi are sparse: a product adds
-up and spreads each score once, whatever the depth of the tree, and all between happens
-in the few columns of the parents. What a few rows need stays in the cache.
+on the path to each parent, and D their variances. P and Psi are sparse. Whatever the
+depth of the tree, a product handles each score twice: P' adds it up, and P spreads the
+result. All other work is in the columns of the parents, which are few. Rows are taken a
+few at a time, so that the work stays in the cache.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy import sparse
 from okl.numerics.arrays import is_numpy
 from okl.trees import Levels
 
-# Scores that are multiplied at once: about a megabyte.
+# How many scores are multiplied at once: about a megabyte.
 _AT_ONCE = 2**17
 # Most entries of Psi for each node of the tree; deep thin trees have more.
 _MOST = 8
