@@ -1,4 +1,4 @@
-"""Kernels: the input side, how similar two samples are.
+"""Kernels: functions of two samples that say how similar the samples are.
 
 Wherever the library takes a kernel it takes a name, an object, or a function.
 
@@ -26,24 +26,25 @@ object                         name             k(x, z)
 ``"gaussian"`` is understood as ``"rbf"``; the name of `RationalQuadratic` is
 ``"rational_quadratic"``.
 
-``PerOutput(kernels)`` gives each output a kernel of its own. It is no kernel, as it has
-no one matrix, but estimators take it as their ``kernel``. They take a list of kernels
-as well, each with an output kernel of its own, of which the last may be `Row`: what the
-inputs do not explain. `Learnable` stands for a kernel that a search learns first.
+``PerOutput(kernels)`` gives each output a kernel of its own. It is not a kernel, as it
+has no single matrix, but estimators take it as their ``kernel``. They also take a list
+of kernels, each of which has an output kernel of its own; the last may be `Row`, for
+what the inputs do not explain. `Learnable` stands for a kernel that a search learns
+first.
 
 Every kernel has ``kernel(X)`` and ``kernel(X, Z)`` for matrices, ``diagonal(X)``,
 ``features(X)`` and ``resolve(X)``, which checks the parameters and replaces
 ``gamma="scale"`` and ``length_scale="scale"`` by numbers. The estimators also take
 ``kernel="precomputed"``: X is then the kernel matrix, and no kernel is evaluated.
 
-A kernel that was resolved lists the continuous parameters that it has, and that can be
-learned, with ``hyperparameters(X)``, those of its parts by names such as
-``left__gamma``; ``gradient(X, left, right, Z)`` has the derivatives by their logarithms
-of sum_q left_q' K right_q, K the matrix ``kernel(X, Z)``. They are gamma, length_scale
-(one number, or one for each feature: automatic relevance determination, see
-`per_feature`), alpha, periodicity, coef0, scales, the weights of an `Average` and the
-values of `Constant`. `Gram`, `CallableKernel` and `Cosine` have none; those of
-`PerOutput` are its kernels'.
+After ``resolve``, ``hyperparameters(X)`` lists the continuous parameters of a kernel
+that can be learned, those of its parts by names such as ``left__gamma``;
+``gradient(X, left, right, Z)`` returns the derivatives of sum_q left_q' K right_q, K
+the matrix ``kernel(X, Z)``, by the logarithms of these parameters. They are gamma,
+length_scale (one number, or one for each feature: automatic relevance determination,
+see `per_feature`), alpha, periodicity, coef0, scales, the weights of an `Average` and
+the values of `Constant`. `Gram`, `CallableKernel` and `Cosine` have none; `PerOutput`
+has those of its kernels.
 """
 
 from __future__ import annotations

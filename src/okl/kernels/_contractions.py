@@ -1,8 +1,8 @@
 """Sums over all pairs of rows, feature by feature: what derivatives of kernels need.
 
 A kernel of d weighted columns has d derivatives, each the inner product of its own
-n x n matrix with weights M. They come out of one product M B for all columns; where
-that is not possible, column after column in one array that is used again.
+n x n matrix with weights M. One product M B gives them for all columns; where that is
+not possible, they are computed column by column in one array that is used again.
 
 Shapes: M is (n_samples, n_other); A (n_samples, n_features) and B (n_other, n_features)
 are dense or sparse.
@@ -37,7 +37,7 @@ def sums_of_squares(M: np.ndarray, A: Any, B: Any) -> np.ndarray:
 def sums_of_distances(M: np.ndarray, A: Any, B: Any) -> np.ndarray:
     """Return sum_ij M_ij |a_ik - b_jk| for each column k.
 
-    By |a - b| = a + b - 2 min(a, b), of which only the minimum needs all pairs.
+    With |a - b| = a + b - 2 min(a, b), only the minimum needs all pairs.
     """
     smaller = np.zeros(A.shape[1])
     A_columns, B_columns = _columns(A), _columns(B)

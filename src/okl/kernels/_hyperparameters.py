@@ -1,8 +1,9 @@
 """Default priors and bounds of the parameters of kernels.
 
 A parameter has a typical value on the data, which depends on the number of features and
-on the variances of the columns. The prior is log-normal around it, and the bounds are
-four standard deviations of the logarithm to both sides, or as far as the present value.
+on the variances of the columns. The prior is log-normal around it. The bounds are four
+standard deviations of the logarithm to both sides, or farther if the present value
+would not be well inside.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ WEIGHT = 3.0
 
 
 def weight_parameter(name: str, value: Any) -> Hyperparameter:
-    """Return a number, or several, that multiply a kernel: around one, hardly known."""
+    """Return a factor of a kernel, or several, with a wide prior around one."""
     return _around(name, value, 1.0, LogNormal(0.0, WEIGHT))
 
 
 def shape_parameter(name: str, value: float) -> Hyperparameter:
-    """Return a number without unit that changes the form of a kernel: around one."""
+    """Return a number without unit that changes a kernel's form, prior around one."""
     return _around(name, value, 1.0, LogNormal(0.0, SHARED))
 
 
@@ -51,9 +52,9 @@ def feature_parameter(
     Parameters
     ----------
     kernel : Kernel
-        The one that has it, resolved.
+        The kernel that has the parameter, resolved.
     name : str
-        Its name.
+        Name of the parameter.
     X : array or sparse matrix (n_samples, n_features)
         The training rows.
     weights : array (n_samples,), optional
@@ -81,9 +82,10 @@ def feature_parameter(
 def length_parameter(
     kernel: Component, X: Matrix, weights: np.ndarray | None = None
 ) -> Hyperparameter:
-    """Return ``length_scale``, around the root of n_features times the variance.
+    """Return ``length_scale``, with a prior around sqrt(n_features * variance).
 
-    It is the -1/2-th power of an inverse squared width, and so are its deviations.
+    It is the -1/2-th power of an inverse squared width: its log has half the
+    deviations.
     """
     powers = {"of_features": 0.5, "of_variance": 0.5}
     spread = {"own": OWN / 2, "shared": SHARED / 2}

@@ -1,7 +1,7 @@
-"""Kernels in a list: what has a parameter ``kernels``.
+"""Objects with a list of kernels as their parameter ``kernels``.
 
-They are tuned as ``kernels__0__gamma``, ``kernels__1__gamma`` and so on, and the
-kernels themselves as ``kernels__0``.
+Parameters of these kernels are tuned as ``kernels__0__gamma``, ``kernels__1__gamma``
+and so on, and the kernels themselves as ``kernels__0``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from okl.parameters.listed import ListedParameters
 
 
 class KernelList(ListedParameters, Component):
-    """What has a parameter ``kernels``, a list of kernels."""
+    """Base of what has a parameter ``kernels``, a list of kernels."""
 
     listed: ClassVar[tuple[str, ...]] = ("kernels",)
     kernels: Any

@@ -1,9 +1,9 @@
-"""Two sets of rows: what scikit-learn checks of them, distances and inner products.
+"""Two sets of rows: their checks by scikit-learn, distances and inner products.
 
-scikit-learn's own functions ask each time what kind of arrays they get, a data frame,
-one of another library, and then do it again, which takes ten times as long as the
-distances of a few dozen rows. Rows of which a look shows that nothing can be wrong with
-them are not asked here.
+scikit-learn's own functions check in each call, and more than once, what kind of arrays
+they get: a data frame, or one of another library. For a few dozen rows that takes ten
+times as long as the distances. Here rows skip these checks if a quick test shows that
+they are plain, finite arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import check_pairwise_arrays, manhattan_distances
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-# Squared norms up to this have inner products, twice, that are finite.
+# With squared norms up to this, twice an inner product is finite.
 _LARGEST_SQUARE = 1e307
 
 
@@ -38,7 +38,8 @@ def pairs(X: Any, Z: Any = None) -> tuple[Any, Any]:
     Raises
     ------
     ValueError
-        For what is not finite or has no two axes, or other numbers of columns.
+        For rows that are not finite, not of two axes, or of different numbers of
+        columns.
     """
     if Z is None or Z is X:
         if _is_plain(X):
@@ -60,7 +61,7 @@ def inner_products(X: Any, Z: Any) -> np.ndarray:
 
 
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
-    """Return those of `sklearn.metrics.pairwise.euclidean_distances`, squared.
+    """Return the squares of `sklearn.metrics.pairwise.euclidean_distances`.
 
     They are right up to the rounding of the squared norms of the rows; infinite, and
     without a warning, where they leave the range of floating point numbers.
@@ -82,7 +83,7 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
 
 
 def distances(X: Any, Z: Any) -> np.ndarray:
-    """Return the distances, with all digits also of rows that nearly coincide."""
+    """Return the distances, with full accuracy also for rows that nearly coincide."""
     X, Z = pairs(X, Z)
     if issparse(X) or issparse(Z):
         return DistanceMetric.get_metric("euclidean").pairwise(X, Z)
@@ -102,5 +103,6 @@ def _is_plain(X: Any) -> bool:
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        # finite only if all entries are; if not, scikit-learn looks at each of them
+        # the sum is finite only if all entries are; if not, scikit-learn checks each
+        # entry
         return bool(np.isfinite(X.sum()))

@@ -2,9 +2,9 @@
 
 A weighted distance is the plain distance of rescaled columns,
 sum_j g_j (x_j - z_j)^2 = ||w x - w z||^2 with w_j = sqrt(g_j), and a weighted
-inner product is the plain one of the same columns. So a kernel rescales the
-columns and calls scikit-learn's function with gamma = 1; one number for all
-features and one number per feature need no separate code.
+inner product is the plain one of the same columns. A kernel therefore rescales the
+columns and calls scikit-learn's function with gamma = 1; one number for all features
+and one number per feature need no separate code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from okl.kernels._checks import is_scale, positive_per_feature
 from okl.kernels._pairs import checked, pairs
 
-# So many rows tell where most of them are.
+# The median of about so many rows is taken.
 _LOOKED_AT = 100
 _LARGEST = np.finfo(np.float64).max
 
@@ -44,9 +44,9 @@ def resolved_length_scale(
 ) -> float | np.ndarray:
     """Return the numbers that ``kernel.length_scale`` stands for on the training data.
 
-    ``"scale"`` is the root of n_features times the mean variance of the columns: half
-    the squared distance of two rows is this number squared on average. It is 1 where no
-    column varies; with weights, a row of weight two counts as two rows.
+    ``"scale"`` is the root of n_features times the mean variance of the columns: on
+    average half the squared distance of two rows is the square of this number. It is 1
+    where no column varies; with weights, a row of weight two counts as two rows.
     """
     X = checked(X)
     if not is_scale(kernel.length_scale):
@@ -56,10 +56,10 @@ def resolved_length_scale(
 
 
 def column_means(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the mean of each column, that of a constant one without rounding.
+    """Return the mean of each column, exactly if the column is constant.
 
-    Rounding would be all that is left of such a column when its mean is taken off, and
-    a feature like any other.
+    With a rounded mean, a constant column less its mean would consist of rounding,
+    which would count as a feature like any other.
     """
     if weights is not None and np.any(weights > 0):
         X, weights = X[weights > 0], weights[weights > 0]
@@ -68,10 +68,10 @@ def column_means(X: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray
 
 
 def midst(X: np.ndarray) -> np.ndarray:
-    """Return a number of each column that most of its entries are around.
+    """Return a number for each column that is among most of its entries.
 
-    The median of some rows: a row far away, that stands for unknown values, say, would
-    draw the means away from all others.
+    It is the median of some rows. The mean would not do: a row far away, of codes for
+    unknown values, say, would draw it away from all others.
     """
     return np.median(X[:: max(len(X) // _LOOKED_AT, 1)], axis=0)
 
@@ -80,7 +80,7 @@ def column_variances(X: Any, weights: np.ndarray | None) -> np.ndarray:
     """Return the variance of each column (n_features,)."""
     if sparse.issparse(X):
         return mean_variance_axis(X, axis=0, weights=weights)[1]
-    # from a row that counts, so that a constant column has a variance of zero
+    # relative to a row with a weight, so that a constant column has the variance zero
     X = X - X[0 if weights is None else np.argmax(weights)]
     distances = X - np.average(X, axis=0, weights=weights)
     return np.average(distances**2, axis=0, weights=weights)
@@ -115,7 +115,7 @@ def rescaled(
 
 
 def one_width(value: Any, n_features: int) -> list[np.ndarray]:
-    """Return the group of all columns if a parameter is one number, or a word."""
+    """Return one group of all columns if a parameter is one number, or a word."""
     return [np.arange(n_features)] if np.ndim(value) == 0 else []
 
 
@@ -124,11 +124,11 @@ def rescaled_differences(
 ) -> tuple[Any, Any]:
     """Move both sets of rows to the midst of the second one, then rescale the columns.
 
-    Parameters and result are those of `rescaled`. For kernels that see no more than
-    the differences of rows: scikit-learn takes distances from norms and products,
-    which leave no digits for rows that are far from the origin, and rows of a column
-    of dates in seconds are. Sparse rows stay where they are. A difference beyond the
-    range of floating point numbers is the largest of these.
+    Parameters and result are those of `rescaled`. For kernels that depend only on the
+    differences of rows. scikit-learn computes distances from norms and products, which
+    leaves no digits for rows far from the origin, such as rows with a date in seconds.
+    Sparse rows are not moved. Numbers beyond the range of floating point numbers are
+    cut to the largest of these.
     """
     X, Z = pairs(X, Z)
     if sparse.issparse(X) or sparse.issparse(Z):
@@ -148,9 +148,9 @@ def _moved(X: np.ndarray, origin: np.ndarray, factors: float | np.ndarray) -> An
 
 
 def symmetrized(K: np.ndarray) -> np.ndarray:
-    """Replace K in place by (K + K') / 2, which is symmetric to the last bit.
+    """Replace K in place by (K + K') / 2, which is exactly symmetric.
 
-    Strip by strip: NumPy would copy all of K' for ``K += K.T``.
+    Strips of rows are taken in turn: NumPy would copy all of K' for ``K += K.T``.
     """
     for start in range(0, K.shape[0], 128):
         rows = slice(start, start + 128)
@@ -164,16 +164,16 @@ def symmetrized(K: np.ndarray) -> np.ndarray:
 def _variance(X: Any, weights: np.ndarray | None) -> float:
     """Return the variance of all entries.
 
-    Of a sparse matrix that within columns plus that between them. The mean square
-    minus the squared mean would be shorter, but it cancels: equal entries may give a
-    variance of 1e-15 instead of 0, and a meaningless gamma.
+    For a sparse matrix it is the variance within columns plus that between them. The
+    mean square minus the squared mean would be shorter, but it cancels: equal entries
+    may give a variance of 1e-15 instead of 0, and a meaningless gamma.
     """
     if sparse.issparse(X):
         means, variances = mean_variance_axis(X, axis=0, weights=weights)
         return float(variances.mean() + means.var())
     if weights is None:
         return float(X.var())
-    # from an entry that counts, so that equal entries have a variance of zero
+    # relative to an entry with a weight, so that equal entries have the variance zero
     X = X - X[np.argmax(weights), 0]
     distance = X - np.average(X, axis=0, weights=weights).mean()
     return float(np.average(distance**2, axis=0, weights=weights).mean())

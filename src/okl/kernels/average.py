@@ -1,9 +1,9 @@
 """Averages of kernels: several descriptions of the same samples, combined.
 
-Each kernel may look at other columns (`Columns`), at a given matrix (`Gram`) or at
-another scale; the average compares samples by all of them. Weights are normalised to
-sum to one, so that they say how much each kernel counts and the overall scale stays
-with the kernels.
+The kernels may be on different columns (`Columns`), have different scales, or be given
+matrices (`Gram`); the average compares samples by all of them. Weights are normalised
+to sum to one: they say how much each kernel counts, and do not change the overall
+scale.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Average(KernelList, Kernel):
         ``kernels__1__gamma`` and so on, and the kernels themselves as
         ``kernels__0``.
     weights : array-like of shape (n_kernels,), default=None
-        Nonnegative, not all zero; equal if None. They are learned unless one is zero:
-        a kernel with weight zero stays out.
+        Nonnegative, not all zero; equal if None. A search by gradient learns them
+        unless one is zero: a kernel with weight zero stays out.
     """
 
     def __init__(self, kernels, weights=None):
@@ -66,20 +66,21 @@ class Average(KernelList, Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return those of all kernels, and the weights."""
+        """Return the parameters of all kernels, and the weights."""
         inner = [
             one.within(f"kernels__{q}")
             for q, kernel in enumerate(self.kernels)
             for one in kernel.hyperparameters(X, weights)
         ]
-        # only their ratios count: they stay around one, where the prior has them
+        # only their ratios count: they are scaled to be around one, as the prior has
+        # them
         own = len(self.kernels) * self._normalized_weights()
         if len(own) == 1 or not own.all():
             return inner
         return [*inner, weight_parameter("weights", own)]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Hand the weights of entries on to the kernels, each times its own weight."""
+        """Return the average and its derivatives, from those of the kernels."""
         shares = self._normalized_weights()
         parts = [kernel.value_and_pullback(X, Z) for kernel in self.kernels]
         total = shares[0] * parts[0][0]

@@ -10,7 +10,8 @@ Parameters that depend on the data (``gamma="scale"``) are settled once by
 function. A kernel whose parameters still depend on the data refuses to be called.
 
 Sums and products of kernels are kernels, and so is a nonnegative constant; the
-operators ``+`` and ``*`` build them, which is why they live beside the base class.
+operators ``+`` and ``*`` build them, which is why these classes are in the file of the
+base class.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Kernel(Differentiable):
     sparse; matrices are dense float64 arrays.
     """
 
-    # NumPy leaves ``np.float64(2) * kernel`` to `__rmul__`, and an array times a
-    # kernel is an error, not an array of kernels.
+    # With this NumPy leaves ``np.float64(2) * kernel`` to `__rmul__`, and an array
+    # times a kernel is an error, not an array of kernels.
     __array_ufunc__: ClassVar[None] = None
 
     @abstractmethod
@@ -58,42 +59,42 @@ class Kernel(Differentiable):
         ValueError
             If a parameter is out of its range or does not fit the shape of X.
         TypeError
-            If something else stands where a kernel is expected.
+            If a part that should be a kernel is something else.
         """
         return clone(self)
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return a kernel that gives the same models, evaluated around the rows of X.
+        """Return a kernel that gives the same models, with an origin among the rows.
 
         Where an intercept is free, kernels that differ by a(x) + a(z), for any
-        function a, give the same predictions. A large offset of the rows, as of a date
-        in seconds, would leave no digits for their differences; a kernel whose origin
-        can be moved returns one seen from their means. By default nothing is moved.
-        Parameters are those of `resolve`.
+        function a, give the same predictions. A large offset of the rows, such as that
+        of dates in seconds, would leave no digits for their differences; a kernel whose
+        origin can be moved returns one with the origin at their means. By default it
+        returns itself. Parameters are those of `resolve`.
         """
         return self
 
     def features(self, X: Matrix) -> Matrix | None:
         """Return Phi (n_samples, n_features) with K = Phi Phi', if there is one.
 
-        None (the default) means that only the matrix is known.
+        None (the default) if no such features are known.
         """
         return None
 
     def factored(self) -> tuple[float, Kernel]:
-        """Return a number > 0 and a kernel whose product this one is.
+        """Return a number > 0 and a kernel, of which this one is the product.
 
-        Kernels that differ by a factor only, with parameters that are numbers, give
-        equal ones.
+        Kernels that differ only by a factor give equal kernels, if their parameters are
+        numbers.
         """
         return 1.0, self
 
     def of_one_width(self, n_features: int) -> list[np.ndarray]:
-        """Return the columns of X that share a width: their numbers, group by group.
+        """Return the groups of columns of X that share a width, by column numbers.
 
-        Where a kernel is a function of the distance of rows and one number scales it,
-        a column of large numbers hides the others. None (the default) for a kernel of
-        another kind, such as the linear one, and for one number per feature.
+        Where one number scales the distance of rows, a column of large numbers hides
+        the others. There is no group (the default) for a kernel that is no function of
+        a distance, such as the linear one, nor for one number per feature.
         """
         return []
 
@@ -114,7 +115,7 @@ class Constant(Kernel):
     """The same similarity for all pairs, k(x, z) = value.
 
     Added to a kernel it acts as a penalized intercept, multiplied it sets the
-    variance. Operators write it as a number: ``30 * kernel + 1``.
+    variance. In sums and products it may be written as a number: ``30 * kernel + 1``.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ class Constant(Kernel):
         return Constant(nonnegative_number(self, "value"))
 
     def factored(self) -> tuple[float, Kernel]:
-        """Return the value and one, unless the value is zero."""
+        """Return the value and `Constant` 1, unless the value is zero."""
         return (self.value, Constant(1.0)) if self.value > 0 else (1.0, self)
 
     def hyperparameters(
@@ -149,7 +150,7 @@ class Constant(Kernel):
         return [weight_parameter("value", self.value)] if self.value > 0 else []
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Return the matrix, and the value times the sum of the weights."""
+        """Return the matrix; the derivative is the value times the sum of weights."""
         value = self.value
         return self(X, Z), lambda W: {"value": value * W.sum()} if value > 0 else {}
 
@@ -186,7 +187,7 @@ class _Pair(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return those of both kernels."""
+        """Return the parameters of both kernels."""
         return [
             one.within(side)
             for side, kernel in (("left", self.left), ("right", self.right))
@@ -210,7 +211,7 @@ class Sum(_Pair):
         return K
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Hand the weights on to both summands."""
+        """Return the sum, and the derivatives of both summands."""
         K, left = self.left.value_and_pullback(X, Z)
         other, right = self.right.value_and_pullback(X, Z)
         return K + other, lambda W: within_pair(left(W), right(W))
@@ -224,7 +225,7 @@ class Sum(_Pair):
         return Sum(self.left.centered(X, weights), self.right.centered(X, weights))
 
     def factored(self) -> tuple[float, Kernel]:
-        """Return the factor of the first summand, and the sum without it."""
+        """Return the factor of the first summand, and the sum divided by it."""
         (first, left), (second, right) = self.left.factored(), self.right.factored()
         return first, left + _times(second / first, right)
 
@@ -245,7 +246,7 @@ class Product(_Pair):
         return K
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Hand the weights on to each factor, times the matrix of the other one."""
+        """Return the product; each factor gets W times the matrix of the other one."""
         K, left = self.left.value_and_pullback(X, Z)
         other, right = self.right.value_and_pullback(X, Z)
         return K * other, lambda W: within_pair(left(W * other), right(W * K))
@@ -255,7 +256,7 @@ class Product(_Pair):
         return self.left.diagonal(X) * self.right.diagonal(X)
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Centre a kernel that is multiplied by a constant; no other product can be."""
+        """Centre a kernel that is multiplied by a constant; else change nothing."""
         left, right = self.left, self.right
         if isinstance(left, Constant):
             return Product(left, right.centered(X, weights))
@@ -264,7 +265,7 @@ class Product(_Pair):
         return self
 
     def factored(self) -> tuple[float, Kernel]:
-        """Return the product of both factors, and of what they leave."""
+        """Return the product of both numbers, and that of the remaining kernels."""
         (first, left), (second, right) = self.left.factored(), self.right.factored()
         if isinstance(left, Constant):
             return first * second, _times(left.value, right)

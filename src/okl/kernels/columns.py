@@ -4,8 +4,8 @@
 the first ten features by their distance and the others by their inner product. Columns
 of a data frame may be given by name: ``Columns(Gaussian(), ["age", "height"])``.
 
-Kernels see arrays, so that names have to become numbers first. Estimators do so where
-they are fitted, by the names of the columns of X (`number_columns`).
+Kernels are evaluated on arrays, without names. Estimators therefore replace names by
+numbers when they are fitted, by the names of the columns of X (`number_columns`).
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ class Columns(Kernel):
         return K, lambda W: within("kernel", inner(W))
 
     def numbered(self, names: Sequence[str]) -> Columns:
-        """Return the same columns by their numbers among the names of all.
+        """Return the same columns by numbers, given the names of all columns.
 
         Raises
         ------
         ValueError
-            For a name that none of them has.
+            For a name that is not among them.
         """
         wanted = _text(self.columns)
         if wanted is None:
@@ -144,14 +144,14 @@ class Columns(Kernel):
 
 
 def number_columns(part: Any, names: Sequence[str] | None) -> Any:
-    """Return a kernel whose parts name no columns any more, but number them.
+    """Return a kernel in which names of columns are replaced by their numbers.
 
     Parameters
     ----------
     part : Kernel, PerOutput, or any parameter of one
-        Lists of kernels are looked into as well.
+        Kernels within parts and lists are treated as well.
     names : sequence of str or None
-        Those of the columns of X; with None the kernel is returned as it is.
+        The names of the columns of X; with None the kernel is returned as it is.
 
     Raises
     ------
@@ -166,21 +166,21 @@ def number_columns(part: Any, names: Sequence[str] | None) -> Any:
         return part
     if isinstance(part, Columns):
         part = part.numbered(names)
-        # what is inside sees these columns only
+        # the kernel inside is evaluated on these columns only
         names = [names[j] for j in part._selected(len(names))]
     params = part.get_params(deep=False).items()
     return type(part)(**{key: number_columns(value, names) for key, value in params})
 
 
 def _numbers(columns: Any) -> list[int]:
-    """Return numbers of columns, none for what is anything else."""
+    """Return the column numbers in an array of integers, else an empty list."""
     if not isinstance(columns, np.ndarray) or columns.dtype.kind not in "iu":
         return []
     return columns.ravel().tolist()
 
 
 def _text(columns: Any) -> list[str] | None:
-    """Return names of columns, None for what is anything else than text."""
+    """Return the names of columns, None for anything but text."""
     try:
         names = [columns] if isinstance(columns, str) else list(columns)
     except TypeError:  # a slice or a number

@@ -1,6 +1,6 @@
-"""The cosine kernel: the angle between rows, whatever their length.
+"""The cosine kernel: the cosine of the angle between rows, whatever their length.
 
-The linear kernel of rows that are divided by their norms, for counts of words and other
+It is the linear kernel of rows divided by their norms, for counts of words and other
 rows of which only the proportions matter.
 """
 
@@ -18,8 +18,8 @@ class Cosine(Kernel):
     """Cosine kernel, k(x, z) = x'z / (||x|| ||z||), zero for rows of zeros.
 
     It is `sklearn.metrics.pairwise.cosine_similarity`, the ``metric="cosine"`` of
-    scikit-learn. Texts on Gaussian processes call the cosine of a distance by the same
-    name; for what repeats use `Periodic`. It has nothing to be learned.
+    scikit-learn. Some texts on Gaussian processes use the same name for the cosine of a
+    distance; for periodic functions use `Periodic`. It has no parameters.
     """
 
     name = "cosine"

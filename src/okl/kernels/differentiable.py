@@ -1,10 +1,10 @@
 """Derivatives of a kernel matrix by the logarithms of the kernel's parameters.
 
-A criterion of a kernel matrix, a marginal likelihood or an error of held-out rows, has
-a derivative dJ = sum_ij W_ij dK_ij with some weights W. So no derivative of a matrix is
-ever needed, only its inner product with W, parameter by parameter: a kernel takes W to
-numbers. That is how automatic differentiation goes backwards, and sums and products of
-kernels do as it does: they hand weights on to their parts.
+A criterion J of a kernel matrix, such as a marginal likelihood or the error of held-out
+rows, has a derivative dJ = sum_ij W_ij dK_ij with some weights W. The derivative of the
+matrix by a parameter is therefore never needed, only its inner product with W, one
+number for each parameter. This is reverse-mode automatic differentiation: a kernel maps
+W to these numbers, and sums and products of kernels pass weights on to their parts.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ Matrix = Any  # a dense array or a SciPy sparse matrix, (n_samples, n_features)
 Derivatives = dict[str, Any]  # from names to floats or arrays
 Evaluated = tuple[np.ndarray, Callable[[np.ndarray], Derivatives]]
 
-# The blocks of rows that `gradient` takes at a time have so many entries, which stay in
-# a processor's cache, but no fewer rows than what makes up for preparing a block.
+# The blocks of rows that `gradient` takes at a time have about so many entries, which
+# stay in a processor's cache, but at least so many rows, to make up for preparing a
+# block.
 BLOCK_ENTRIES = 2**18
 BLOCK_ROWS = 64
 
 
 class Differentiable(Component, ABC):
-    """What a kernel says about its continuous parameters.
+    """Base of the kernels: their continuous parameters and derivatives by these.
 
-    All of it is about kernels whose parameters are numbers: after ``resolve``. By
-    default there are none.
+    All of it is for kernels whose parameters are numbers, after ``resolve``. By default
+    there are no parameters.
     """
 
     @abstractmethod
@@ -44,7 +45,7 @@ class Differentiable(Component, ABC):
     def is_psd(self) -> bool:
         """Whether every matrix is positive semi-definite by construction.
 
-        A kernel that cannot say so has its matrix checked at fit time.
+        If it is False, the matrix is checked at fit time.
         """
         return True
 
@@ -70,10 +71,10 @@ class Differentiable(Component, ABC):
         return []
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Return the matrix, and what takes weights of its entries to derivatives.
+        """Return the matrix, and a function from weights of its entries to derivatives.
 
-        For when the matrix is needed to know the weights: no kernel is evaluated twice.
-        It holds an array or two of the size of the matrix for each kernel that is
+        It is for weights that depend on the matrix: no kernel is evaluated twice. The
+        function holds an array or two of the size of the matrix for each kernel that is
         combined.
 
         Returns
@@ -94,8 +95,8 @@ class Differentiable(Component, ABC):
     ) -> Derivatives:
         """Return the derivatives of sum_ij W_ij k(x_i, z_j) by the logs of parameters.
 
-        Block of rows after block of rows: for thin factors no array has the size of the
-        matrix, for a full W no other one has.
+        The rows are taken in blocks: with thin factors no array has the size of the
+        matrix, with a full W no array but W has.
 
         Parameters
         ----------
@@ -122,8 +123,8 @@ class Differentiable(Component, ABC):
         n, n_other = np.shape(X)[0], np.shape(X if Z is None else Z)[0]
         left, right = _checked_weights(left, right, (n, n_other))
         n_rows = max(BLOCK_ROWS, BLOCK_ENTRIES // max(1, n_other, np.shape(X)[1]))
-        # A user's function may tell a row itself from an equal one, as white noise
-        # does, so that the matrix is more than its blocks.
+        # A user's function may treat a row and an equal row differently, as white noise
+        # does: its matrix then cannot be computed block by block.
         if n_rows >= n or (Z is None and not self.is_psd):
             W = left if right is None else left @ right.T
             return self.value_and_pullback(X, Z)[1](W)

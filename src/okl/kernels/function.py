@@ -3,9 +3,10 @@
 `sklearn.svm.SVC` accepts a function of two sets of rows that returns their matrix;
 so does this library, through one adapter. The Gaussian-process kernels are such
 functions too. They also know their diagonal, and treat a missing second argument as
-"the same samples", so both are passed on. One with white noise is refused: it is in the
-matrix of the training rows and not in that of the same rows as new ones, so that
-predictions of these would not be the scores that were fitted.
+"the same samples", so both are passed on. A kernel with white noise is refused: the
+noise is in the matrix of the training rows, but not in that between the same rows and
+themselves as new ones, so that predictions for these would not be the scores that were
+fitted.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class CallableKernel(Kernel):
     ----------
     function : callable or sklearn.gaussian_process.kernels.Kernel
         Called with X (n_samples, n_features) and Z (n_other, n_features), returns a
-        finite matrix of shape (n_samples, n_other). That it is symmetric and
-        positive semi-definite is up to the function; one with a ``WhiteKernel`` is
-        refused by fits. The parameters of a
-        Gaussian-process kernel are tuned as ``function__length_scale``, by search: they
-        are not learned by their derivatives (``hyperparameters`` is empty).
+        finite matrix of shape (n_samples, n_other). The function has to make it
+        symmetric and positive semi-definite; fits refuse one with a ``WhiteKernel``.
+        The parameters of a Gaussian-process kernel can be tuned as
+        ``function__length_scale``, but are not learned by gradients
+        (``hyperparameters`` is empty).
     """
 
     def __init__(self, function):
@@ -46,7 +47,7 @@ class CallableKernel(Kernel):
         return self._checked(K, (n_rows, n_columns))
 
     def diagonal(self, X: Matrix) -> np.ndarray:
-        """Return k(x_i, x_i), from small diagonal blocks if need be."""
+        """Return k(x_i, x_i), from small diagonal blocks if there is no ``diag``."""
         n_samples = np.shape(X)[0]
         if self._is_gaussian_process(X):
             return self._checked(self.function.diag(X), (n_samples,))

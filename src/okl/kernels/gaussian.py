@@ -49,7 +49,7 @@ class Gaussian(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return gamma, which is around 1 / (n_features * variance of a column)."""
+        """Return gamma, with a prior around 1 / (n_features * variance of a column)."""
         return [feature_parameter(self, "gamma", X, weights)]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
@@ -76,7 +76,7 @@ class Gaussian(Kernel):
 
 
 def _of_squares(squares: np.ndarray, symmetric: bool) -> np.ndarray:
-    """Return the matrix in the place of the squared distances."""
+    """Return the matrix, written over the squared distances."""
     np.negative(squares, out=squares)
     K = np.exp(squares, out=squares)
     # scikit-learn adds the norms of rows and columns one after the other, so its

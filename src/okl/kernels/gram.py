@@ -21,8 +21,8 @@ class Gram(Kernel):
     Parameters
     ----------
     matrix : array-like of shape (n_known, n_known)
-        Symmetric positive semi-definite. It is the one parameter of a kernel that is
-        never copied: a clone refers to the same matrix. There is nothing to be learned.
+        Symmetric positive semi-definite. It is never copied: a clone refers to the same
+        matrix. The kernel has no parameters to be learned.
     """
 
     def __init__(self, matrix):

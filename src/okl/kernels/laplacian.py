@@ -1,7 +1,7 @@
 """The Laplacian kernel: like the Gaussian, with the city-block distance.
 
-Its functions have kinks, and single large coordinate differences count less than
-under the Gaussian kernel: a robust choice for histograms and noisy features.
+Its functions have kinks, and a large difference in a single feature counts less than in
+the Gaussian kernel: a robust choice for histograms and noisy features.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Laplacian(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return gamma: around 1 / (n_features * standard deviation of a column)."""
+        """Return gamma, prior around 1 / (n_features * deviation of a column)."""
         return [feature_parameter(self, "gamma", X, weights, of_variance=-0.5)]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return K, and the inner products of W with ``-K gamma_k |x_k - z_k|``.
 
-        With a gamma for each feature these take as long as the matrix itself.
+        With a gamma for each feature the derivatives take as long as the matrix itself.
         """
         X, Z = rescaled_differences(self, "gamma", 1.0, X, Z)
         distances = city_block_distances(X, Z)
@@ -73,6 +73,6 @@ class Laplacian(Kernel):
 
 
 def _of_distances(distances: np.ndarray) -> np.ndarray:
-    """Return the matrix in the place of the distances."""
+    """Return the matrix, written over the distances."""
     np.negative(distances, out=distances)
     return np.exp(distances, out=distances)

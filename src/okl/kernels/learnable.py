@@ -13,20 +13,21 @@ from okl.kernels.base import Kernel, Matrix, check_is_kernel
 class Learnable(Kernel):
     """Stands for a kernel whose parameters a search learns first, by their gradient.
 
-    A candidate of `OutputKernelRegressorCV` and `OutputKernelClassifierCV`: of
-    ``kernel``, of the list ``kernels``, or of a list of terms as in ``kernel=[k,
-    Row()]``. Its continuous parameters, and alpha, are learned for independent outputs
-    as `GradientSearchCV` with ``criterion="auto"`` learns them, from the values that
-    the kernel has, on 2000 rows at most (1000 for losses that are not squared). It is
-    then a candidate like the others, for which alpha is chosen anew. Where nothing can
-    be learned (sparse rows, a loss that is not smooth, fewer than ten rows that differ)
-    it is an error. Without a kernel it is ``"auto"``, which makes one of the data.
+    It is for `OutputKernelRegressorCV` and `OutputKernelClassifierCV`, as their
+    ``kernel``, in the list ``kernels``, or in a list of terms as in ``kernel=[k,
+    Row()]``. Its continuous parameters and alpha are first learned for independent
+    outputs, as `GradientSearchCV` with ``criterion="auto"`` learns them, starting from
+    the parameters of ``kernel``, on at most 2000 rows (1000 for losses that are not
+    squared). The learned kernel is then a candidate like the others, for which alpha is
+    chosen anew. It is an error if nothing can be learned (sparse rows, a loss that is
+    not smooth, fewer than ten rows that differ). Without a kernel it is ``"auto"``,
+    which makes one from the data.
 
     Parameters
     ----------
     kernel : Kernel or None, default=None
-        Where learning starts. A kernel with one width for all columns keeps one;
-        ``Gaussian(np.ones(n_features))``, or `per_feature`, has one for each.
+        The kernel from which learning starts. One with one width for all columns keeps
+        one; ``Gaussian(np.ones(n_features))``, or `per_feature`, has one for each.
     parameters : mapping, iterable of str, or None, default=None
         What is learned, and how, as in `GradientSearchCV`: by names such as
         ``"kernel__gamma"`` or ``"kernel__left__gamma"``, and ``"alpha"``, which is
@@ -57,12 +58,12 @@ class Learnable(Kernel):
         self.parameters = parameters
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return what stands for it."""
+        """Return ``'auto'`` if it has no kernel, else the usual representation."""
         plain = self.kernel is None and self.parameters is None
         return repr("auto") if plain else super().__repr__(N_CHAR_MAX)
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return the same of the resolved kernel."""
+        """Return `Learnable` of the resolved kernel."""
         if self.kernel is None:
             if self.parameters is not None:
                 raise ValueError(

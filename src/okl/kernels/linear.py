@@ -1,12 +1,12 @@
 """The linear kernel: the inner product of the features.
 
-The kernel of linear models. It is the one kernel here whose features are known and
-few, so `features` returns them: with more samples than features the solvers then
-work on X and never form the matrix X X'.
+It is the kernel of linear models. Its features are known and few, so `features` returns
+them: with more samples than features the solvers then work on X and never form the
+matrix X X'.
 
-Where the intercept is free the origin does not matter but for rounding, as x'w + b =
-(x - c)'w + (b + c'w): products of rows that all have a large offset leave no digits for
-their differences. Estimators therefore use the kernel seen from the means of the
+Where the intercept is free, the origin matters only for rounding, as
+x'w + b = (x - c)'w + (b + c'w). Products of rows that all have a large offset leave no
+digits for their differences. Estimators therefore move the origin to the means of the
 training rows.
 """
 
@@ -34,15 +34,15 @@ class Linear(Kernel):
     Parameters
     ----------
     center : array-like of shape (n_features,), default=None
-        c, the point that rows are seen from; None for zero. Where an intercept is free
-        it has no influence on a model; estimators then put the means of the training
-        rows here, if these are dense.
+        c, the origin; None for zero. Where an intercept is free it has no influence on
+        a model; estimators then put the means of the training rows here, if these are
+        dense.
     scales : float or array-like of shape (n_features,), default=None
-        s, the weight of each feature: one number > 0, or one per feature, to be learned
-        from data. None is one for all, and stays so.
+        s, the weight of each feature: one number > 0, or one per feature, which can be
+        learned. None is 1 for all, and is not learned.
     limits : array-like of shape (2, n_features), default=None
-        The lowest and the highest value that each feature counts with: a trend goes no
-        further than that. None for no limits.
+        The lowest and the highest value of each feature; values beyond are set to
+        these, so that a trend does not continue outside. None for no limits.
     """
 
     name = "linear"
@@ -59,13 +59,13 @@ class Linear(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return the scales, around 1 / (n_features * variance), if there are any."""
+        """Return the scales, if any, prior around 1 / (n_features * variance)."""
         if self.scales is None:
             return []
         return [feature_parameter(self, "scales", X, weights, shared=WEIGHT)]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Return the matrix, and the inner products of W with those of the columns."""
+        """Return the matrix, and the inner products of W with that of each column."""
         X, Z = self._features(X, Z)
         K = inner_products(X, Z)
 
@@ -102,9 +102,9 @@ class Linear(Kernel):
         return Linear(center, scales, self._checked_limits(X.shape[1]))
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return the kernel seen from the means of dense rows.
+        """Return the kernel with its origin at the means of dense rows.
 
-        Sparse rows would be dense after it, and keep the kernel as it is.
+        Sparse rows would become dense: for these the kernel stays as it is.
         """
         if sparse.issparse(X):
             return self
@@ -114,7 +114,7 @@ class Linear(Kernel):
     def features(self, X: Matrix) -> Matrix:
         """Return (X - c) sqrt(s), X within its limits.
 
-        X itself, sparse if it is sparse, without c, s and limits.
+        Without c, s and limits it is X itself, sparse if it is sparse.
         """
         if sparse.issparse(X) and (self.center is not None or self.limits is not None):
             X = X.toarray()
@@ -142,7 +142,7 @@ class Linear(Kernel):
         return limits
 
     def _features(self, X: Matrix, Z: Matrix | None = None) -> tuple[Matrix, Matrix]:
-        """Return those of X and of Z; the second *is* the first where Z is X."""
+        """Return the features of X and of Z; the second *is* the first where Z is X."""
         X, Z = pairs(X, Z)
         first = self.features(X)
         return first, first if Z is X else self.features(Z)

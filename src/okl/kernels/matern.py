@@ -20,10 +20,10 @@ from okl.parameters.hyperparameter import Hyperparameter
 # Coefficients of p_nu, constant term first.
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}
 
-# Beyond this distance exp(-r) is zero, whatever multiplies it.
+# Beyond this distance exp(-r) is zero in floating point numbers.
 _FAR = 1e3
 
-# Those of (p_nu(r) - p_nu'(r)) / r; for nu = 1/2 it is 1 / r.
+# Coefficients of (p_nu(r) - p_nu'(r)) / r; for nu = 1/2 it is 1 / r.
 SLOPES = {1.5: (1.0,), 2.5: (1.0 / 3.0, 1.0 / 3.0)}
 
 
@@ -67,7 +67,7 @@ class Matern(Kernel):
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return p(r) exp(-r), and the inner products of W with its derivatives.
 
-        By the log of the length scale of feature j these are
+        The derivatives by the log of the length scale of feature j are
         2 nu (x_j - z_j)^2 / length_scale_j^2 exp(-r) (p(r) - p'(r)) / r.
         """
         X, Z = rescaled_differences(self, "length_scale", -1.0, X, Z)
@@ -101,7 +101,7 @@ class Matern(Kernel):
         # Not squared_distances: near zero it is only right to the square root of
         # the rounding error, and this kernel, unlike the Gaussian, is not flat there.
         r = distances(X, Z)
-        np.minimum(r, _FAR, out=r)  # an infinite polynomial times zero is no number
+        np.minimum(r, _FAR, out=r)  # an infinite polynomial times zero is NaN
         r *= np.sqrt(2.0 * self.nu)
         return r
 
@@ -129,8 +129,8 @@ def _polynomial(coefficients: tuple[float, ...], r: np.ndarray) -> np.ndarray:
 def _slope(r: np.ndarray) -> np.ndarray:
     """Return 1 / r, and zero for rows that are equal up to rounding.
 
-    Those have no derivative to speak of: it is r for any r near zero. But 1 / r would
-    blow up the rounding of the squares that it multiplies.
+    For such rows the derivative is negligible, as it is about r. But 1 / r would
+    magnify the rounding of the squares that it multiplies.
     """
     apart = r > 1e-8 * r.max(initial=0.0)
     return np.divide(1.0, r, out=np.zeros_like(r), where=apart)

@@ -1,10 +1,9 @@
-"""A kernel per output: outputs that see the inputs at different scales.
+"""A kernel per output, for outputs that vary with the inputs at different scales.
 
-The outputs of one model may need different kernels, as classes do of which some are
-spread out and others compact. The space of functions is then that of a sum of
-separable kernels, sum_q L_q (x) K_q, with L_q diagonal: kernels that are equal up to a
-factor, as ``30 * k`` and ``5 * k`` are, share one matrix K_q, and the factors stand in
-L_q.
+The outputs of one model may need different kernels, for example classes of which some
+are spread out and others compact. The model then has a sum of separable kernels,
+sum_q L_q (x) K_q, with L_q diagonal. Kernels that are equal up to a factor, such as
+``30 * k`` and ``5 * k``, share one matrix K_q; the factors are entries of L_q.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class KernelTerm(NamedTuple):
     outputs : array of int (p,)
         Column numbers, ascending.
     scales : array (p,)
-        Each output's kernel is this, > 0, times the kernel.
+        For each output the factor > 0 of the kernel.
     """
 
     kernel: Kernel
@@ -46,18 +45,18 @@ class PerOutput(KernelList):
     them all the same. Seeger (2006), *Cross-validation optimization for structured
     Hessian kernel methods*, section 8.1 (mc-sep).
 
-    It is not a kernel itself, it has no matrix, but estimators take it as one. Outputs
-    with kernels of their own that are related besides are a list of two kernels,
-    ``kernel=[PerOutput(kernels), k]`` with ``structure=["identity", "frobenius"]``: to
-    each output's own function comes one that k and a learned output kernel explain. The
-    fit has a term for each of the kernels that differ.
+    It is not a kernel itself, as it has no matrix, but estimators take it as one.
+    Outputs that have kernels of their own, and are related as well, take a list of two
+    kernels, ``kernel=[PerOutput(kernels), k]`` with ``structure=["identity",
+    "frobenius"]``: each output is its own function plus one that has the kernel k and a
+    learned output kernel. The fit has a term for each different kernel.
 
     Parameters
     ----------
     kernels : list of Kernel
         One per output: per column of Y; per class or label in the order of
-        ``classes_``. For two classes there is one output, but two for the softmax
-        loss. Their parameters are tuned as ``kernels__0__gamma`` and so on.
+        ``classes_``. Two classes are one output, but two with the softmax loss.
+        Parameters of the kernels are tuned as ``kernels__0__gamma`` and so on.
 
     Examples
     --------
@@ -96,7 +95,7 @@ class PerOutput(KernelList):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return those of all kernels, ``kernels__0__gamma`` and so on."""
+        """Return the parameters of all kernels, ``kernels__0__gamma`` and so on."""
         return [
             one.within(f"kernels__{j}")
             for j, kernel in enumerate(self.kernels)
@@ -106,16 +105,16 @@ class PerOutput(KernelList):
     def gradient(self, X: Matrix, left: np.ndarray, right: np.ndarray) -> Derivatives:
         """Return the derivatives by the logarithms of the parameters of all kernels.
 
-        They are those of the sum of left_q' K_j right_q over the columns q, j the
-        remainder of q divided by the number of outputs: columns stand in blocks with
-        one for each output.
+        The derivatives are those of the sum of left_q' K_j right_q over the columns q,
+        where j = q modulo the number of outputs: columns come in blocks with one for
+        each output.
 
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
             The rows of the matrices.
         left, right : array (n_samples, k n_outputs)
-            Some k blocks.
+            The columns, in k blocks.
 
         Returns
         -------

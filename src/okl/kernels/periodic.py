@@ -1,7 +1,8 @@
-"""The periodic kernel: rows are alike a whole number of periods apart.
+"""The periodic kernel: rows a whole number of periods apart are alike.
 
-For hours of the day, days of the year, angles. Each column goes around a circle, once
-for a period, and the kernel is the Gaussian one of the points on these circles.
+It is for hours of the day, days of the year, angles. Each column is mapped to a circle,
+once around for a period, and the kernel is the Gaussian kernel of the points on these
+circles.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Periodic(Kernel):
     """Periodic kernel, k(x, z) = exp(-2 sum_j (sin(pi (x_j - z_j) / p_j) / l_j)^2).
 
     For a single column it is `sklearn.gaussian_process.kernels.ExpSineSquared`. For
-    several it is the product of one for each, which is positive semi-definite; the sine
-    of the distance of two rows, as there, need not be. ``Columns`` keeps other columns
-    out of it.
+    several columns it is the product of one for each, which is positive semi-definite;
+    scikit-learn's kernel, of the sine of the distance of two rows, need not be. Use
+    ``Columns`` to apply it to some columns only.
 
     Parameters
     ----------
@@ -36,11 +37,11 @@ class Periodic(Kernel):
         features, or one per feature.
     periodicity : float or array-like of shape (n_features,), default=1.0
         p, the period in the units of X: one number > 0 for all features, or one per
-        feature. It has many local optima: give what you know.
+        feature. A search for it has many local optima: give it if it is known.
 
     Notes
     -----
-    Sparse rows are refused: a zero has as many values on the circle as other numbers.
+    Sparse rows are refused: a zero is as much a point on the circle as any number.
     """
 
     name = "periodic"
@@ -58,9 +59,10 @@ class Periodic(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return the length scale, around the root of n_features, and the period.
+        """Return the length scale and the period, with their priors.
 
-        The latter is around the standard deviation of the column.
+        The first is around sqrt(n_features), the second around the deviation of a
+        column.
         """
         return [
             feature_parameter(
@@ -81,8 +83,8 @@ class Periodic(Kernel):
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return the matrix, and the inner products of W with its derivatives.
 
-        K = exp(-||a - b||^2) for points a, b on circles. A length scale divides them, a
-        period moves them along the circle, at right angles to where they are.
+        K = exp(-||a - b||^2) for points a, b on circles. A length scale divides the
+        points, a period moves them along the circle, orthogonal to their position.
         """
         X, Z = self._angles(X, Z)
         A = self._circles(X)
@@ -116,14 +118,14 @@ class Periodic(Kernel):
         )
 
     def _angles(self, X: Matrix, Z: Matrix | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the angles of the rows, from those of the mean of the second ones."""
+        """Return the angles of the rows, relative to `midst` of the second ones."""
         if sparse.issparse(X) or sparse.issparse(Z):
             raise TypeError(
                 "Periodic takes dense X only, got a sparse matrix: pass X.toarray()."
             )
         X, Z = pairs(X, Z)
         period = positive_per_feature(self, "periodicity", X.shape[1])
-        origin = midst(Z)  # angles of large numbers would have no digits
+        origin = midst(Z)  # angles of large numbers would lose their digits
         first = (X - origin) * (2.0 * np.pi / period)
         return first, first if Z is X else (Z - origin) * (2.0 * np.pi / period)
 
@@ -152,7 +154,7 @@ def _moved(points: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 
 def _per_angle(sums: np.ndarray) -> np.ndarray:
-    """Add up what belongs to the two coordinates of each angle."""
+    """Add up the sums of the two coordinates of each angle."""
     return sums.reshape(2, -1).sum(axis=0)
 
 

@@ -1,6 +1,6 @@
 """The polynomial kernel: all products of up to ``degree`` features.
 
-With ``coef0 > 0`` its functions are the polynomials of the features up to the
+With ``coef0 > 0`` its functions are the polynomials of the features of at most this
 degree, with ``coef0 = 0`` the homogeneous ones.
 """
 
@@ -60,7 +60,7 @@ class Polynomial(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return gamma, around 1 / (n_features * variance), and coef0 if not zero."""
+        """Return gamma, prior around 1 / (n_features * variance), and coef0 if > 0."""
         gamma = feature_parameter(self, "gamma", X, weights)
         return (
             [gamma, weight_parameter("coef0", self.coef0)]
@@ -69,7 +69,7 @@ class Polynomial(Kernel):
         )
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Return B^degree, B = X diag(gamma) Z' + coef0, and W on its derivatives."""
+        """Return B^degree, B = X diag(gamma) Z' + coef0, and its derivatives."""
         X, Z = rescaled(self, "gamma", 0.5, X, Z)
         inner = inner_products(X, Z)
         base = inner + self.coef0

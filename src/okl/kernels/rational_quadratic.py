@@ -1,8 +1,8 @@
 """The rational quadratic kernel: Gaussians of many widths at once.
 
 It is the mean of Gaussian kernels whose inverse squared widths have a gamma
-distribution; ``alpha`` says how much they differ. Its tails are those of a power, so
-that rows far apart still have something in common.
+distribution; the smaller ``alpha``, the more they differ. It decays as a power of the
+distance, so that rows far apart still have something in common.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RationalQuadratic(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return the length scale, and alpha, which is around one."""
+        """Return the length scale, and alpha, with a prior around one."""
         return [
             length_parameter(self, X, weights),
             shape_parameter("alpha", self.alpha),
@@ -66,8 +66,8 @@ class RationalQuadratic(Kernel):
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
         """Return the matrix, and the inner products of W with its derivatives.
 
-        With t = r^2 / (2 alpha) they are K / (1 + t) times the squares of the features,
-        and alpha K (t / (1 + t) - log(1 + t)).
+        With t = r^2 / (2 alpha) these are K / (1 + t) times the squares of the
+        features, and alpha K (t / (1 + t) - log(1 + t)).
         """
         X, Z = rescaled_differences(self, "length_scale", -1.0, X, Z)
         t = self._ratios(X, Z)

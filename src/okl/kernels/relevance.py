@@ -1,6 +1,6 @@
-"""One width for each feature, where a kernel has one for all.
+"""A kernel with one width for each feature, made from one with one width for all.
 
-Learned, they say how much each feature counts (automatic relevance determination).
+Learned widths say how much each feature counts (automatic relevance determination).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from okl.kernels.base import Kernel, Matrix
 def per_feature(kernel: Kernel, X: Matrix) -> Kernel:
     """Return the same kernel with one number for each feature wherever it may have one.
 
-    That is where learning them starts: all features count as they did.
+    It has the same values: a start for learning one number for each feature.
 
     Parameters
     ----------
     kernel : Kernel
-        Resolved; those in sums, products, averages and columns are treated alike.
+        Resolved; kernels in sums, products, averages and columns are changed as well.
     X : array or sparse matrix (n_samples, n_features)
         The training rows.
 

@@ -1,4 +1,4 @@
-"""What the inputs do not explain: a function value of each row by itself."""
+"""What the inputs do not explain: a separate function value for each row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from okl.parameters.component import Component
 class Row(Component):
     r"""The identity on the training rows, and zero between them and new ones.
 
-    The second kernel of ``kernel=[k, Row()]``, with an output kernel of its own: every
-    row has a function value besides that of its inputs, unrelated to those of all
-    other rows, and L_2 is the covariance of what the inputs do not explain,
+    The second kernel of ``kernel=[k, Row()]``, with an output kernel of its own: each
+    row has an additional function value, unrelated to those of all other rows, and L_2
+    is the covariance of what the inputs do not explain,
 
     .. math:: F = K C L_1 + C L_2 + 1 b'.
 
@@ -23,15 +23,15 @@ class Row(Component):
     L_2 + alpha I between the outputs of a row. A new row is predicted by the other
     kernels alone: even a training row that is given to ``predict`` is a new one.
 
-    As any learned output kernel, L_2 is flattened by its penalty: with
-    ``"frobenius"`` its largest eigenvalues go with the cube roots of those of the
-    covariance of what is left, with ``"low_rank"`` with the square roots, so that
+    Like any learned output kernel, L_2 is flattened by its penalty: with
+    ``"frobenius"`` its largest eigenvalues grow as the cube roots of those of the
+    covariance of what is left, with ``"low_rank"`` as the square roots, so that
     correlations come out too small. ``residual_covariance_`` of a regressor, which
-    ``predict(given=)`` uses, is measured in rows left out instead, unless L_2 was
+    ``predict(given=)`` uses, is estimated from rows left out instead, unless L_2 was
     given.
 
-    It is not a kernel itself, for two rows are the same by their number and not by what
-    stands in them: it takes no part in sums and products of kernels.
+    It is not a kernel itself, as two rows are the same by their number and not by their
+    values: it cannot be part of sums and products of kernels.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class Row(Component):
         return np.eye(n_samples) if Z is None else np.zeros((n_samples, np.shape(Z)[0]))
 
     def resolve(self, X: Matrix, weights: np.ndarray | None = None) -> Row:
-        """Return one of its kind: nothing depends on the data."""
+        """Return a copy: nothing depends on the data."""
         return Row()
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Row:
-        """Return itself, which has no origin."""
+        """Return itself: it has no origin."""
         return self
 
     def of_one_width(self, n_features: int) -> list[np.ndarray]:

@@ -1,10 +1,10 @@
 """The kernel matrix of some rows, with no other array of its size.
 
-A sum or a product of kernels holds the matrices of its parts beside its own, and many
-kernels one of distances: three or four n x n arrays where one is wanted. So the matrix
-is filled block by block, and only on and above its diagonal. What lies below is the
-mirror image, which makes it symmetric to the last bit, in little more than half the
-time.
+A sum or a product of kernels holds the matrices of its parts in addition to its own,
+and many kernels hold one of distances: three or four n x n arrays where one is wanted.
+The matrix is therefore filled block by block, and only on and above its diagonal. The
+part below is the mirror image: the matrix is exactly symmetric, and takes little more
+than half the time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from sklearn.utils import gen_batches
 
 from okl.kernels.base import Kernel, Matrix
 
-# Blocks have a part of the rows, but no fewer than make up for preparing a block.
+# A block has this part of the rows, but at least so many, to make up for preparing it.
 _PARTS, _FEWEST = 32, 256
-# Arrays of the size of a block that a kernel which is no combination takes, at most:
-# its own, and another one of distances or of products.
+# The most arrays of the size of a block for a kernel that is no combination: its own,
+# and one of distances or of products.
 _ALONE = 2
 
 
@@ -28,13 +28,13 @@ def square_matrix(kernel: Kernel, X: Matrix) -> np.ndarray:
     Parameters
     ----------
     kernel : Kernel
-        With its data-dependent parameters resolved.
+        The kernel, resolved.
     X : array or sparse matrix (n_samples, n_features)
 
     Returns
     -------
     array (n_samples, n_samples)
-        That of ``kernel(X)`` up to rounding.
+        The matrix ``kernel(X)`` up to rounding.
     """
     n_samples = X.shape[0]
     n_rows = _rows_of_block(kernel, n_samples)
@@ -61,8 +61,8 @@ def entries_at_peak(kernel: Kernel, n_samples: int) -> int:
 
 def _rows_of_block(kernel: Kernel, n_samples: int) -> int:
     """Return how many rows are evaluated at a time."""
-    # A user's function may tell a row from an equal one, as white noise does, so that
-    # the matrix is more than its blocks.
+    # A user's function may treat a row and an equal row differently, as white noise
+    # does: its matrix then cannot be computed block by block.
     if not kernel.is_psd:
         return n_samples
     return min(max(_FEWEST, n_samples // _PARTS), n_samples)
@@ -71,7 +71,7 @@ def _rows_of_block(kernel: Kernel, n_samples: int) -> int:
 def _arrays(kernel: Kernel) -> int:
     """Return how many arrays of the size of its matrix a kernel holds at its peak.
 
-    A combination keeps what it has of the parts before beside what the next one takes.
+    A combination keeps the result of the parts before, while the next part is computed.
     """
     parts: list[Kernel] = []
     for value in kernel.get_params(deep=False).values():

@@ -13,7 +13,7 @@ from okl.kernels.base import Kernel, Matrix
 class KernelTerms(KernelList):
     """Several kernels, each of which has an output kernel of its own.
 
-    What estimators make of ``kernel=[k1, k2]``. It is not a kernel itself, it has no
+    Estimators make it of ``kernel=[k1, k2]``. It is not a kernel itself, as it has no
     matrix.
 
     Parameters
