@@ -1,7 +1,7 @@
 """What kernels, structures, losses and solvers have in common: names and parameters.
 
-Continuous parameters are learned as a vector: logarithms of those that are positive,
-and the values of those that have signs.
+Continuous parameters are learned as one vector, of the logarithms of those that are
+positive, and of the values of those that may have either sign.
 
 ==============================  ====================================================
 `Hyperparameter`                one of them: name, value, bounds, prior

@@ -1,17 +1,17 @@
 """What kernels, structures, losses and solvers have in common.
 
-A *component* is a small object that holds parameters, never data. It is a
-scikit-learn estimator as far as parameters go (``get_params``, ``set_params``,
-``clone``, ``repr``), so a component nested in an estimator is tuned as
-``kernel__gamma`` or ``structure__rank``.
+A *component* is a small object that holds parameters, never data. It handles parameters
+as a scikit-learn estimator does (``get_params``, ``set_params``, ``clone``, ``repr``):
+in an estimator that holds it they are tuned as ``kernel__gamma`` or
+``structure__rank``.
 
 A component may have a *name*, the string that stands for its default object
 (``"rbf"`` for ``Gaussian()``). The folder of each axis builds its table of names from
 the classes that its ``__init__.py`` exports: exporting a component is registering it.
-A few have parameters without a default; their names are for where parameters are set
-besides: on the command line, and by ``set_params(structure="cluster",
-structure__n_clusters=3)``. A component may have *aliases*, further strings that are
-understood where its name is, and not counted among the names.
+A few have parameters without a default. Their names can be used where parameters are
+given with them: on the command line, and in ``set_params(structure="cluster",
+structure__n_clusters=3)``. A component may have *aliases*, further strings that can be
+used for its name, and are not listed among the names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T", bound="Component")
 
 
 class Component(NamedParameters):
-    """A nameable bundle of parameters.
+    """Base of the components: parameters, and perhaps a name.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def have_same_parameters(one: Any, other: Any) -> bool:
 def required_parameters(cls: type[Component]) -> tuple[str, ...]:
     """Return the parameters of a component that have no default.
 
-    Each fit asks of what it gets by name, and to read a signature takes long.
+    The result is cached: each fit needs it, and reading a signature is slow.
     """
     parameters = inspect.signature(cls).parameters.values()
     return tuple(p.name for p in parameters if p.default is inspect.Parameter.empty)
@@ -138,16 +138,16 @@ def from_name(
     kind : type
         The base class of the axis; its name in lower case goes into messages.
     also : iterable of str
-        Strings that are no component, but belong to the names that messages list.
+        Strings that name no component, but that messages list as well.
     parameters : mapping, optional
-        What the object of a name has instead of its defaults, nested ones included
-        (``left__gamma``); None for the default object.
+        The values of parameters that differ from the defaults, nested ones included
+        (``left__gamma``), if ``spec`` is a name; None for the default object.
 
     Raises
     ------
     ValueError
-        For an unknown name, the message lists the known ones; or for the name of a
-        component that has parameters without a default; or an unknown parameter.
+        For an unknown name (the message lists the known ones), for a parameter without
+        a default that is not given, or for an unknown parameter.
     TypeError
         For anything else that is not a component of this kind.
     """
@@ -179,5 +179,5 @@ def from_name(
 
 
 def noun_folder(noun: str) -> str:
-    """Return the folder of an axis: ``"loss"`` lives in ``losses``."""
+    """Return the folder of an axis: that of ``"loss"`` is ``losses``."""
     return noun + ("es" if noun.endswith("s") else "s")

@@ -1,8 +1,8 @@
 """A continuous parameter of a component: its name, value, bounds and prior.
 
 Most such parameters are positive numbers, or arrays of them, and are learned by their
-logarithms: a step then is a factor, and no bound keeps the value positive. Those with
-signs are learned by their values (`scale`).
+logarithms: a step is then a factor, and no bound is needed to keep the value positive.
+Parameters of either sign are learned by their values (`scale`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class Hyperparameter:
     Parameters
     ----------
     name : str
-        As ``set_params`` takes it, nested ones with two underscores (``left__gamma``).
+        The name in ``set_params``, nested ones with two underscores (``left__gamma``).
     value : float or array
-        The present value, > 0 if it is learned by its logarithm.
+        The current value, > 0 if it is learned by its logarithm.
     bounds : pair of float or of arrays
-        The least and the largest value, as the value is; an array has one bound per
-        value.
+        The least and the largest value, not their logarithms; numbers, or arrays in the
+        shape of the value.
     prior : Prior, default=Flat()
-        Density of the coordinates: of logarithms, or of values that are learned so.
+        Density of the logarithms, or of the values if these are learned.
     n_features : int, optional
-        How many values it may have instead of one, where it may have one for each
-        feature; None where its shape is what it is.
+        The number of features, if the parameter may be one number or one for each
+        feature; None if its shape is fixed.
     scale : Scale, default=LogScale()
-        What it is learned by: its logarithm, or with `LinearScale` its value.
+        Whether it is learned by its logarithm or, with `LinearScale`, by its value.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Hyperparameter:
         return np.shape(self.value)
 
     def coordinates(self) -> np.ndarray:
-        """Return what is learned of the value, in its shape."""
+        """Return what an optimiser moves, the logarithm or the value, in its shape."""
         return self.scale.coordinates(self.value)
 
     def coordinate_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +97,7 @@ class Hyperparameter:
         )
 
     def within(self, part: str) -> Hyperparameter:
-        """Return the same parameter as one of a component that holds this one."""
+        """Return the parameter with the name ``part__name``, for a larger component."""
         return replace(self, name=f"{part}__{self.name}")
 
     def _admits(self, value: Any) -> bool:

@@ -1,8 +1,9 @@
-"""Lists of components as parameters: what is in them has names, too.
+"""Lists of components as parameters, whose entries have names in ``set_params``.
 
-scikit-learn looks into components but not into lists of them. Here the entries of
-``kernel=[k1, k2]`` are the parameters ``kernel__0`` and ``kernel__1``, and theirs are
-``kernel__0__gamma`` and so on. Those of a mapping are named by its keys.
+scikit-learn finds parameters in components, but not in lists of components. Here the
+entries of ``kernel=[k1, k2]`` are the parameters ``kernel__0`` and ``kernel__1``, and
+their own parameters ``kernel__0__gamma`` and so on. Entries of a mapping are named by
+its keys.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from okl.parameters.names import NamedParameters
 
 
 class ListedParameters(NamedParameters):
-    """Base of what has parameters that may be lists, or mappings, of components.
+    """Base of classes with parameters that may be lists, or mappings, of components.
 
     Attributes
     ----------
     listed : tuple of str
-        These parameters.
+        The names of these parameters.
     """
 
     listed: ClassVar[tuple[str, ...]] = ()
@@ -31,7 +32,7 @@ class ListedParameters(NamedParameters):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return those of components, and of components in lists, too.
+            Whether to return the parameters of components, also of those in lists.
         """
         params = super().get_params(deep=deep)
         if deep:
@@ -46,7 +47,7 @@ class ListedParameters(NamedParameters):
         Parameters
         ----------
         **params : dict
-            The parameters. A list that was given is not written to.
+            The parameters. A list is replaced by a new one, not changed in place.
 
         Returns
         -------
@@ -75,13 +76,13 @@ class ListedParameters(NamedParameters):
     def _changed(
         self, name: str, entries: Any, changes: dict[str, Any]
     ) -> tuple[Any, list[tuple[Any, dict[str, Any]]]]:
-        """Return the list with new entries, and what is to be set of which entry."""
+        """Return the list with new entries, and the parameters to set in entries."""
         changed = _by_key(entries)
         names = {str(key): key for key in changed}
         of_entries: dict[Any, dict[str, Any]] = defaultdict(dict)
         for parameter, value in changes.items():
             rest = parameter.removeprefix(f"{name}__")
-            # the longest: names of nodes may have underscores
+            # the longest that fits is taken: names of nodes may have underscores
             found = [n for n in names if rest == n or rest.startswith(f"{n}__")]
             if not found:
                 raise ValueError(
@@ -111,7 +112,7 @@ class ListedParameters(NamedParameters):
         return type(entries)(changed.values()), further
 
     def _with_parameters(self, name: str, entry: Any, values: dict[str, Any]) -> Any:
-        """Return what has the parameters of an entry of a list."""
+        """Return the component whose parameters are set for an entry of a list."""
         return entry
 
 
@@ -125,7 +126,7 @@ def _of_entries(name: str, entries: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _by_key(entries: Any) -> dict[Any, Any]:
-    """Return the entries of a mapping, or those of a list by their numbers."""
+    """Return the entries of a mapping by key, those of a list by number."""
     return dict(entries) if isinstance(entries, Mapping) else dict(enumerate(entries))
 
 

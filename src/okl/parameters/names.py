@@ -1,8 +1,8 @@
-"""Names of parameters, read from a constructor once.
+"""Names of parameters, read from each constructor only once.
 
 scikit-learn reads the signature of a constructor each time that parameters are asked
 for, set or copied. A search copies a kernel and sets its parameters for each fit, and
-these may be small.
+for small fits that time would count.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 
 
 class NamedParameters(BaseEstimator):
-    """Base of what has the parameters of its constructor."""
+    """Base of classes whose parameters are those of their constructor."""
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
-        # scikit-learn has no public method to override, and changes such lists
+        # scikit-learn has no public method for it, and changes the list that it gets
         return list(cls._names())
 
     @classmethod

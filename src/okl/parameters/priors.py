@@ -1,10 +1,10 @@
-"""Priors of parameters, as densities of what they are learned by.
+"""Priors of parameters: densities of their logarithms, or of their values.
 
 A search adds the log density to what it maximises. A prior is any object with
 ``log_density`` and ``gradient``, both functions of the logarithms of the values, or of
-values that are learned as they are; one with ``draw`` besides says where further
-searches start. ``learned_by``, where there is one, is the scale of the parameters that
-it is for.
+the values of a parameter that is learned by its value. If it also has ``draw``, further
+starts of a search are drawn from it. If it has ``learned_by``, that is the scale of the
+parameters that it is for.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from okl.parameters.scales import LinearScale, LogScale, Scale
 class Prior(Protocol):
     """What a search needs of a prior; ``logs`` is a number or an array.
 
-    They are values themselves where those are learned as they are.
+    For a parameter that is learned by its value, ``logs`` are the values themselves.
     """
 
     def log_density(self, logs: Any) -> float:
         """Return the log density at these logarithms, up to a constant."""
 
     def gradient(self, logs: Any) -> np.ndarray:
-        """Return its derivative by each of the logarithms, in their shape."""
+        """Return the derivative of the log density by each logarithm, in this shape."""
 
 
 def _check_numbers(prior: Any, *names: str) -> None:
-    """Raise TypeError for what is no number, or for a mean that holds others."""
+    """Raise TypeError unless the parameters named, and all means, are numbers."""
     called = type(prior).__name__
     for name in names:
         value = getattr(prior, name)
@@ -73,18 +73,18 @@ class LogNormal:
 
     with m the mean, sigma ``std`` and s ``shared_std``. The common level mu of the
     values is integrated out, which leaves a normal density of the logarithms with the
-    covariance sigma^2 I + s^2 1 1'. For the widths of a kernel it says that features
-    count alike unless the data say otherwise (sigma small), while the common width is
-    hardly known (s large).
+    covariance sigma^2 I + s^2 1 1'. As a prior of the widths of a kernel, it says that
+    features count alike unless the data show otherwise (sigma small), while the common
+    width is nearly unknown (s large).
 
     Parameters
     ----------
     mean : float or array-like of shape (n_values,), default=0.0
         Means of the logarithms: the log of the median of each value.
     std : float, default=1.0
-        How much the logarithms differ from each other, > 0.
+        Standard deviation sigma of each logarithm around the common level, > 0.
     shared_std : float, default=0.0
-        How much all of them vary together, >= 0.
+        Standard deviation s of the common level, >= 0.
     """
 
     learned_by: ClassVar[Scale] = LogScale()
@@ -113,11 +113,11 @@ class LogNormal:
         return -0.5 * float(square + log_determinant + n * np.log(2.0 * np.pi))
 
     def gradient(self, logs: Any) -> np.ndarray:
-        """Return its derivative by each of the logarithms."""
+        """Return the derivative of the log density by each logarithm."""
         return -self._solve(self._difference(logs))
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        """Draw logarithms of values of a shape."""
+        """Draw the logarithms of values of a given shape."""
         shared = self.shared_std * rng.standard_normal()
         own = self.std * rng.standard_normal(shape)
         return np.add(self.mean, shared + own)
@@ -146,9 +146,9 @@ class Normal:
     Parameters
     ----------
     mean : float or array-like in the shape of the values, default=0.0
-        m, what values are drawn to.
+        Means m of the values.
     std : float, default=1.0
-        How far they are from it, > 0.
+        Standard deviation of each value, > 0.
     """
 
     learned_by: ClassVar[Scale] = LinearScale()
@@ -171,11 +171,11 @@ class Normal:
         return -0.5 * float(np.vdot(away, away)) - float(constant)
 
     def gradient(self, values: Any) -> np.ndarray:
-        """Return its derivative by each of the values."""
+        """Return the derivative of the log density by each value."""
         return -self._difference(values) / self.std**2
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        """Draw values of a shape."""
+        """Draw values of a given shape."""
         return np.add(self.mean, self.std * rng.standard_normal(shape))
 
     def _difference(self, values: Any) -> np.ndarray:

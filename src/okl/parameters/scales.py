@@ -1,8 +1,8 @@
 """The scales on which parameters are learned: what an optimiser moves.
 
-A positive parameter is learned by its logarithm: a step then is a factor, and no bound
-keeps the value positive. One that has signs, as the entries of a matrix, is learned by
-its value.
+A positive parameter is learned by its logarithm: a step is then a factor, and no bound
+is needed to keep the value positive. One of either sign, such as the entries of a
+matrix, is learned by its value.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ import numpy as np
 
 
 class Scale(Protocol):
-    """How values of a parameter and its coordinates are turned into each other.
+    """The map between values of a parameter and coordinates that an optimiser moves.
 
     Attributes
     ----------
     domain : str
-        Which finite values there are, as an error says it: "" for all.
+        Which finite values are allowed, as errors say it: "" for all.
     """
 
     domain: str
 
     def admits(self, values: np.ndarray) -> bool:
-        """Tell whether all finite values can be learned."""
+        """Tell whether all of some finite values are allowed."""
 
     def coordinates(self, values: Any) -> np.ndarray:
-        """Return what an optimiser moves."""
+        """Return the coordinates of values."""
 
     def values(self, coordinates: np.ndarray) -> np.ndarray:
-        """Return what it stands for."""
+        """Return the values of coordinates."""
 
 
 @dataclass(frozen=True)
 class LogScale:
-    """Positive values, by their logarithms."""
+    """Positive values, with their logarithms as coordinates."""
 
     domain = "> 0"
 
@@ -55,7 +55,7 @@ class LogScale:
 
 @dataclass(frozen=True)
 class LinearScale:
-    """Values of any sign, as they are."""
+    """Values of any sign, as coordinates themselves."""
 
     domain = ""
 

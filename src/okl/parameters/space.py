@@ -1,9 +1,9 @@
 """Hyperparameters as one vector, for a numerical optimiser.
 
-An optimiser moves a vector theta; a component has named parameters, some of them
-arrays, some of them to stay fixed or equal. The space is the translation: theta holds
-the coordinates of what is learned, each of them once: the logarithms of positive
-parameters, the values of those with signs.
+An optimiser moves a vector theta. A component has named parameters: some are arrays,
+some stay fixed, some are tied to be equal. The space translates between the two. Theta
+holds the coordinates of the parameters that are learned, each once: the logarithms of
+positive parameters, and the values of those of either sign.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from okl.parameters.ways import Tied, adapted, read_ways
 class _Part(NamedTuple):
     """A learned parameter and the entries of theta that are its coordinates.
 
-    Its values stay between the limits, which the coordinates of these may miss by
-    rounding.
+    Values are cut to the limits, since bounds in coordinates hold only up to rounding.
     """
 
     name: str
@@ -35,21 +34,21 @@ class _Part(NamedTuple):
 
 
 class HyperparameterSpace:
-    """The learned ones of a list of hyperparameters, as a vector of coordinates.
+    """The hyperparameters of a list that are learned, as a vector of coordinates.
 
-    A coordinate is the logarithm of a value, or the value where `LinearScale` says so.
+    A coordinate is the logarithm of a value, or with `LinearScale` the value.
 
     Parameters
     ----------
     hyperparameters : iterable of Hyperparameter
-        Those there are, with names that differ.
+        All hyperparameters, with different names.
     parameters : mapping, iterable of str, or None, default=None
-        Which of them are learned, and how. None: all of them, as their own bounds and
-        priors say. Names: these only. A mapping from names changes how some of all
-        are learned:
+        Which of them are learned, and how. None: all, with their own bounds and priors.
+        Names: only these. A mapping from names: all, some of them in another way, where
+        the way is
 
-        - None: as its own bounds and prior say;
-        - ``"fixed"``: not at all;
+        - None: with its own bounds and prior;
+        - ``"fixed"``: not learned;
         - ``(low, high)``: between these bounds;
         - ``"tied"``: as one number for all entries of an array;
         - a prior, such as `LogNormal`; ``Flat()`` for none;
@@ -59,19 +58,19 @@ class HyperparameterSpace:
     Attributes
     ----------
     names : list of str
-        What is learned.
+        Names of the parameters that are learned.
     start : array (size,)
-        The coordinates of the present values, moved into the bounds; values that are
-        tied start at the mean of these: positive ones at their geometric mean.
+        The coordinates of the current values, moved into the bounds; entries that are
+        tied start at their mean, positive ones at their geometric mean.
     bounds : array (size, 2)
         Bounds of theta.
 
     Raises
     ------
     ValueError
-        For a name that none of the hyperparameters has, for bounds that are reversed,
-        not positive or of another shape, for a prior of another length or scale, and
-        for a tie to what is not learned or has another shape or scale.
+        For a name that none of the hyperparameters has; for bounds that are reversed,
+        not positive or of another shape; for a prior of another length or scale; and
+        for a tie to a parameter that is not learned or has another shape or scale.
     TypeError
         For a way of learning that is none of the above.
 
@@ -121,7 +120,7 @@ class HyperparameterSpace:
         for name, way in ways.items():
             if isinstance(way, Tied):
                 other = _target(known[name], way, learned)
-                # the prior counts once
+                # the prior counts only once
                 self._parts.append(other._replace(name=name, prior=Flat()))
         self.names = [part.name for part in self._parts]
         self.start = np.concatenate(starts) if starts else np.zeros(0)
@@ -133,7 +132,7 @@ class HyperparameterSpace:
         return self.start.size
 
     def unpack(self, theta: np.ndarray) -> dict[str, Any]:
-        """Return the values that theta stands for, as ``set_params`` takes them."""
+        """Return the values of parameters at theta, as ``set_params`` takes them."""
         theta = np.asarray(theta, dtype=np.float64)
         values = {
             p.name: np.clip(p.scale.values(theta[p.entries]), *p.limits)
@@ -147,9 +146,9 @@ class HyperparameterSpace:
         }
 
     def pack(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return the theta of some values, by name; the mean of tied ones.
+        """Return the theta of given values, by name; of tied ones, their mean.
 
-        That of positive ones is the geometric mean.
+        For positive values it is the geometric mean.
 
         Raises
         ------
@@ -175,14 +174,15 @@ class HyperparameterSpace:
         )
 
     def gradient(self, derivatives: Mapping[str, Any]) -> np.ndarray:
-        """Return the derivative by theta, given those by what each one is learned by.
+        """Return the derivative by theta, given those by the parameters' coordinates.
 
         Parameters
         ----------
         derivatives : mapping
             From names to numbers, or arrays in the shape of the parameter, as
-            `okl.kernels.Kernel.gradient` has them: by logarithms, or by values that are
-            learned as they are. Those of fixed parameters are ignored.
+            `okl.kernels.Kernel.gradient` returns them: by logarithms, or by the values
+            of parameters that are learned by these. Those of fixed parameters are
+            ignored.
         """
         result = np.zeros(self.size)
         for part in self._parts:
@@ -192,11 +192,12 @@ class HyperparameterSpace:
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Draw a theta from the priors, within the bounds.
 
-        Where a prior draws none, as `Flat` does not, it is uniform between the bounds.
+        Where a prior has no ``draw``, such as `Flat`, the draw is uniform between the
+        bounds.
         """
         theta = np.empty(self.size)
         low, high = self.bounds.T
-        # what others are tied to comes first among the parts, and has the prior
+        # the parameter that others are tied to comes before them, and has the prior
         for part in reversed(self._parts):
             if hasattr(part.prior, "draw"):
                 logs = np.ravel(part.prior.draw(rng, part.shape))
@@ -225,7 +226,7 @@ def _by_name(hyperparameters: Iterable[Hyperparameter]) -> dict[str, Hyperparame
 
 
 def _target(one: Hyperparameter, way: Tied, learned: Mapping[str, _Part]) -> _Part:
-    """Return what a parameter is tied to."""
+    """Return the parameter that another one is tied to."""
     if way.to not in learned:
         raise ValueError(
             f"{one.name!r} is tied to {way.to!r}, which is not learned or tied itself. "

@@ -1,7 +1,7 @@
-"""How a parameter is learned, where a user wants it otherwise than by default.
+"""How a parameter is learned, where a user does not want the default.
 
-Kernels are plain: they hold values. What is fixed, bounded, tied or has another prior
-is said where learning is asked for, in a mapping from names.
+Kernels hold only the values of parameters. Which of these are fixed, bounded, tied or
+have another prior is an argument of the search that learns them: a mapping from names.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from okl.parameters.priors import Prior
 
 @dataclass(frozen=True, eq=False)
 class Learn:
-    """How a parameter is learned where its defaults are not wanted.
+    """How a parameter is learned instead of with its own bounds and prior.
 
     Parameters
     ----------
     bounds : pair of float or of arrays, optional
         Least and largest value.
     prior : Prior, optional
-        Density of the logarithms, or of values that are learned as they are; ``Flat()``
-        for none.
+        Density of the logarithms, or of the values if these are learned; ``Flat()`` for
+        none.
     tied : bool, default=False
         Whether the entries of an array are all the same number.
     """
@@ -55,19 +55,19 @@ class Tied:
     Parameters
     ----------
     to : str
-        Name of a parameter of the same shape that is learned. Its bounds and its prior
-        are the ones that count.
+        Name of a parameter of the same shape that is learned. The bounds and the prior
+        are those of that parameter.
     """
 
     to: str
 
 
 def is_learned(name: str, parameters: Any) -> bool:
-    """Tell whether a parameter is, where parameters are as in `HyperparameterSpace`."""
+    """Tell whether one is learned, given ``parameters`` of `HyperparameterSpace`."""
     if parameters is None or isinstance(parameters, Mapping):
         way = (parameters or {}).get(name)
         return not isinstance(way, str) or way != "fixed"
-    if not isinstance(parameters, Collection):  # an iterator can be read once
+    if not isinstance(parameters, Collection):  # an iterator can be read only once
         return True
     return name in ([parameters] if isinstance(parameters, str) else parameters)
 
@@ -102,7 +102,7 @@ def read_ways(
 
 
 def _way(name: str, given: Any) -> Learn | Tied | None:
-    """Read what a user says of one parameter; None is one that stays fixed."""
+    """Return how a parameter is learned, None if it stays fixed."""
     if given is None:
         return Learn()
     if isinstance(given, Learn | Tied):
@@ -120,7 +120,7 @@ def _way(name: str, given: Any) -> Learn | Tied | None:
 
 
 def _is_prior(given: Any) -> bool:
-    """Tell whether it is a prior, and no class of them."""
+    """Tell whether a value is a prior, not a class of priors."""
     methods = hasattr(given, "log_density") and hasattr(given, "gradient")
     return methods and not isinstance(given, type)
 
