@@ -1,4 +1,4 @@
-"""What makes a tree of parents, and errors that name the node where it is none."""
+"""Checks that parents make a tree, with errors that name the node in question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from okl.trees.reading import plain
 def check_nodes(
     parents: np.ndarray, names: Sequence[Any], classes: Any, *, unique: bool
 ) -> None:
-    """Raise unless nodes have one root, good names, and the classes as leaves.
+    """Raise unless nodes have one root, valid names, and the classes as leaves.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def check_nodes(
     names : sequence (n_nodes,)
         The own name of each node.
     classes : array-like or None
-        What the leaves ought to be; None for any.
+        The expected leaves; None for any.
     unique : bool
-        Whether no name may be there twice.
+        Whether names must be unique.
     """
     if len(names) == 0:
         raise ValueError("The tree has no nodes; give at least a root and its leaves.")
@@ -57,7 +57,7 @@ def _check_one_root(parents: np.ndarray, names: Sequence[Any]) -> None:
 def breadth_first(
     parents: np.ndarray, names: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a numbering level by level, the children of each node in their order.
+    """Return a numbering level by level, with the children of each node in order.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def breadth_first(
     children = np.argsort(parents, kind="stable")
     first = np.searchsorted(parents[children], np.arange(len(parents) + 1))
     order, above = [int(children[0])], [-1]
-    for number, node in enumerate(order):  # which grows meanwhile
+    for number, node in enumerate(order):  # the list grows meanwhile
         found = children[first[node] : first[node + 1]].tolist()
         order += found
         above += [number] * len(found)
@@ -110,7 +110,7 @@ def _check_leaves(names: Sequence[Any], childless: np.ndarray, classes: Any) -> 
 
 
 def _check_names(names: Sequence[Any], *, unique: bool) -> None:
-    """Raise unless the names of nodes are all text or all integers, none twice."""
+    """Raise unless the names are all text or all integers and, if asked, unique."""
     kinds = {type(name) for name in names}
     if kinds not in ({str}, {int}):
         raise TypeError(
@@ -127,7 +127,7 @@ def _check_names(names: Sequence[Any], *, unique: bool) -> None:
 def _on_cycle(parents: np.ndarray, names: Sequence[Any], start: int = 0) -> str:
     """Return a sentence about a cycle above a node that does not hang from a root."""
     above = int(start)
-    for _ in range(len(parents)):  # far enough to be on the cycle
+    for _ in range(len(parents)):  # after so many steps it is on the cycle
         above = int(parents[above])
     cycle = [above]
     while parents[cycle[-1]] != above:

@@ -1,9 +1,10 @@
 """A tree whose leaves are the classes.
 
-Classes with many relatives are hard to tell apart by a few examples each, and easier
-where relatives help each other. A tree says who is related: leaves are the classes, an
-inner node is what its descendants have in common. The tree knows names and sums:
-which class a label means, what a node's leaves add up to, what lies on a path.
+Many classes with few examples each are hard to tell apart; it is easier where related
+classes share what they have in common. A tree says which classes are related: the
+leaves are the classes, and an inner node stands for what its descendants have in
+common. The tree here translates names, from a label to its class, and computes sums
+over the leaves below each node and along the path to each leaf.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ class ClassTree(TreeSources):
 
     Made by `from_paths`, `from_dict`, `from_parents` or `from_networkx`. Every node has
     a full path, the names from below the root down to its own, joined by a separator;
-    it can be called by its full path everywhere, and by its own name where no other
-    node has that. What the tree itself calls a node is its full path after
-    `from_paths`, and its own name otherwise, which is unique there. The path of the
-    root is the separator alone, after `from_paths`, else its name.
+    it can be called by its full path everywhere, and by its own name if no other node
+    has that name. The tree itself uses full paths if it was made by `from_paths`, and
+    else own names, which are then unique. The path of the root is the separator alone
+    after `from_paths`, else the name of the root.
 
     Nodes are numbered level by level from the root, 0, siblings sorted by name.
 
@@ -43,15 +44,15 @@ class ClassTree(TreeSources):
     names : array (n_nodes,)
         The names of all nodes.
     node_names : NodeNames
-        Their own names and full paths.
+        The own names and full paths of all nodes.
     parents : array of int (n_nodes,)
         The parent of each node, -1 for the root.
     leaves : array of int (n_classes,)
         The node of each class.
     depths : array of int (n_nodes,)
-        How far each node is from the root.
+        The number of edges from the root to each node.
     n_nodes, n_classes, depth : int
-        The number of nodes, the root and the leaves included; that of leaves; the
+        The number of all nodes, root and leaves included; the number of leaves; the
         largest depth.
     levels : Levels
         The tree as numbers.
@@ -88,7 +89,7 @@ class ClassTree(TreeSources):
         separator: str = "/",
         by_path: bool = False,
     ) -> None:
-        # of nodes in any order; users come by `TreeSources`
+        # nodes may be in any order; users call the methods of `TreeSources`
         check_nodes(parents, names, classes, unique=not by_path)
         by_name = np.argsort(np.array(names), kind="stable")
         renumbered = np.append(np.argsort(by_name), -1)
@@ -109,14 +110,14 @@ class ClassTree(TreeSources):
         self.n_nodes, self.n_classes = len(parents), len(leaves)
 
     def __repr__(self) -> str:
-        """Return the sizes of the tree."""
+        """Return the numbers of classes and nodes, and the depth."""
         return (
             f"ClassTree({self.n_classes} classes, {self.n_nodes} nodes, "
             f"depth {self.depth})"
         )
 
     def nodes(self, level: int) -> np.ndarray:
-        """Return the names of the nodes that a level has, sorted.
+        """Return the names of the nodes of a level, sorted.
 
         Parameters
         ----------
@@ -132,7 +133,7 @@ class ClassTree(TreeSources):
         return self.names[self.level_numbers(level)]
 
     def level_numbers(self, level: int) -> np.ndarray:
-        """Return the numbers of the nodes that a level has, in the order of `nodes`."""
+        """Return the numbers of the nodes of a level, in the order of `nodes`."""
         if not isinstance(level, Integral) or not 0 <= level <= self.depth:
             raise ValueError(
                 f"The levels of this tree are 0 (the root) to {self.depth}; got "
@@ -154,7 +155,7 @@ class ClassTree(TreeSources):
         return self.node_names.numbers(labels)
 
     def class_numbers(self, labels: Any) -> np.ndarray:
-        """Return where the class that each label (n,) stands for is in `classes_`.
+        """Return the position in `classes_` of the class of each label (n,).
 
         Raises
         ------
@@ -175,10 +176,10 @@ class ClassTree(TreeSources):
         return found
 
     def called_as(self, labels: Any) -> Self:
-        """Return this tree with classes called, and sorted, as labels (n,) call them.
+        """Return this tree with classes named, and sorted, in the way of labels (n,).
 
-        By their own names, or by full paths; unchanged where labels are of both kinds,
-        or the leaves' own names are not unique.
+        That is by own names or by full paths. The tree is unchanged if labels are of
+        both kinds, or are own names where those of the leaves are not unique.
         """
         given = set(np.asarray(labels).tolist())
         for names in (self.classes_, *self.node_names.both(self.leaves)):
@@ -220,7 +221,7 @@ class ClassTree(TreeSources):
         Parameters
         ----------
         rows : array (n, n_classes)
-            Such as the probabilities of classes, whose sums are those of nodes.
+            For example probabilities of the classes, whose sums are those of the nodes.
 
         Returns
         -------
@@ -258,12 +259,12 @@ class ClassTree(TreeSources):
         Parameters
         ----------
         notes : sequence of str (n_nodes,), optional
-            What to say of each node after its own name, in the order of `names`.
+            Text after the own name of each node, in the order of `names`.
 
         Raises
         ------
         ValueError
-            If their number is not that of the nodes.
+            If there is not one note for each node.
         """
         texts = [str(name) for name in self.node_names.own]
         if notes is not None:
@@ -277,7 +278,7 @@ class ClassTree(TreeSources):
 
 
 def check_class_tree(value: Any, name: str = "class_tree") -> ClassTree:
-    """Return a tree of classes, else raise TypeError; the name is of the argument."""
+    """Return a value that is a tree, else raise TypeError with the argument's name."""
     if not isinstance(value, ClassTree):
         raise TypeError(
             f"{name} must be an okl.ClassTree, such as "

@@ -8,14 +8,14 @@ import numpy as np
 
 
 def drawn(parents: np.ndarray, texts: Sequence[str]) -> str:
-    """Return one line a node: the text of each, indented below its parent's.
+    """Return one line for each node: its text, indented below that of its parent.
 
     Parameters
     ----------
     parents : array of int (n_nodes,)
-        Breadth first, -1 for the root.
+        The parent of each node, breadth first; -1 for the root.
     texts : sequence of str (n_nodes,)
-        What stands for each node.
+        The text of each node.
     """
     children: list[list[int]] = [[] for _ in texts]
     for node, parent in enumerate(parents.tolist()[1:], start=1):
@@ -24,7 +24,7 @@ def drawn(parents: np.ndarray, texts: Sequence[str]) -> str:
 
 
 def _lines(children: list[list[int]], texts: Sequence[str]) -> Iterator[str]:
-    # a stack instead of a recursion: trees may be deeper than Python's calls
+    # a stack instead of a recursion: trees may be deeper than Python's recursion limit
     stack = [(0, "", "")]
     while stack:
         node, before, indent = stack.pop()

@@ -1,11 +1,11 @@
 """Sums over the leaves below each node, and along the path to each leaf.
 
 Phi_L (n_leaves, n_nodes) has a one where a node is on the path from the root to a leaf,
-the leaf included. A product with it adds up what lies on each path, one with its
-transpose what lies below each node. Both pass over the levels of the tree once, for all
-rows at once: the nodes of a level are numbered one after the other, children of one
-parent side by side, so that a level is a few operations on whole arrays and Phi_L is
-never there.
+the leaf included. For a row of numbers, ``row Phi_L`` are the sums over the leaves
+below each node, and ``row Phi_L'`` those over the nodes on the path to each leaf. Both
+take one pass over the levels of the tree, for all rows at once. The nodes of a level
+have consecutive numbers, with the children of one parent next to each other: a level
+takes a few operations on whole arrays, and Phi_L is never formed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class _Level:
     start, stop : int
         The numbers of its nodes are ``range(start, stop)``.
     leaves : array
-        The columns of those of its nodes that are leaves.
+        The columns of the leaves among its nodes.
     split, order : array or None
-        Its nodes with the inner ones first, and where each node then is; None if they
-        are all of one kind.
+        The order of its nodes with inner ones first, and the position of each node in
+        that order; None if all are inner nodes or all are leaves.
     first : array
-        Where the children of each inner node begin among the nodes of the next level.
+        The position of the first child of each inner node in the next level.
     parent : array
         The position of each node's parent among the inner nodes of the level above.
     """
@@ -51,7 +51,7 @@ class _Level:
 
 
 class Levels:
-    """A tree as numbers, level by level.
+    """A tree as arrays of numbers, with sums level by level.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Levels:
         The parent of each node, -1 for the root, which is node 0. Nodes are numbered
         breadth first: parents never decrease.
     leaves : array of int (n_leaves,)
-        The nodes without children, in the order of the columns.
+        The nodes without children, in the order of the columns of rows.
     """
 
     def __init__(self, parents: np.ndarray, leaves: np.ndarray) -> None:
@@ -67,7 +67,7 @@ class Levels:
         self.leaves = leaves
 
     def __getstate__(self) -> dict[str, np.ndarray]:
-        """Return what the tree is made of; the rest follows from it."""
+        """Return what is pickled: the rest is computed from it."""
         return {"parents": self.parents, "leaves": self.leaves}
 
     @property
@@ -121,14 +121,14 @@ class Levels:
     def below(self, rows: Array) -> Array:
         """Return ``rows Phi_L`` (n, n_nodes) for rows (n, n_leaves).
 
-        The sum over the leaves below each node, itself included.
+        These are the sums over the leaves below each node, itself included.
         """
         return _joined(self.sums(rows))
 
     def along(self, values: Array) -> Array:
         """Return ``values Phi_L'`` (n, n_leaves) for values (n, n_nodes).
 
-        The sum over the nodes on the path from the root to each leaf.
+        These are the sums over the nodes on the path from the root to each leaf.
         """
         return self.path_sums(self.by_depth(values))
 
@@ -142,10 +142,11 @@ class Levels:
         Parameters
         ----------
         rows : array (n, n_leaves)
-            What the leaves have.
+            The numbers of the leaves.
         passed : callable, optional
-            ``passed(depth, sums)`` is what the nodes of a depth hand on to their
-            parents; by default what they have, so that the result is ``rows Phi_L``.
+            ``passed(depth, sums)`` returns what the nodes of a depth add to the sums of
+            their parents; by default their own sums, so that the result is ``rows
+            Phi_L``.
         """
         found: list[Array] = []
         children: Array | None = None
@@ -163,10 +164,10 @@ class Levels:
         Parameters
         ----------
         values : list of arrays (n, nodes of that depth)
-            What the nodes of each depth add.
+            The numbers that the nodes of each depth add.
         passed : callable, optional
-            ``passed(depth, sums)`` is what the sums down to the nodes of a depth are
-            replaced by.
+            ``passed(depth, sums)`` returns what replaces the sums down to the nodes of
+            a depth.
         """
         inner: Array | None = None
         leaves: list[Array] = []
@@ -183,7 +184,7 @@ class Levels:
 
     @cached_property
     def _column_order(self) -> np.ndarray | None:
-        """Where each column is among the leaves, level by level; None for there."""
+        """Position of each column among the leaves, level by level; None if equal."""
         columns = np.concatenate([level.leaves for level in self._levels])
         order = np.argsort(columns)
         return None if np.array_equal(order, np.arange(len(order))) else order
@@ -197,7 +198,7 @@ def _joined(parts: list[Array]) -> Array:
 
 
 def _columns(rows: Array, numbers: np.ndarray | None) -> Array:
-    """Return some columns; without a copy where they are all of them as they are."""
+    """Return some columns; without a copy if these are all columns in their order."""
     if numbers is None or (
         len(numbers) == rows.shape[1]
         and np.array_equal(numbers, np.arange(len(numbers)))
@@ -208,10 +209,10 @@ def _columns(rows: Array, numbers: np.ndarray | None) -> Array:
 
 
 def _segment_sums(rows: Array, first: np.ndarray) -> Array:
-    """Return the sums of the columns from each of these to before the next one."""
+    """Return the sums of the columns from each of ``first`` to before the next."""
     if is_numpy(rows):
         return np.add.reduceat(rows, first, axis=1)
-    # halved until each sum is one column: neighbours of one segment are added
+    # neighbours within a segment are added until each segment is one column
     sizes = np.diff(first, append=rows.shape[1])
     while sizes.max() > 1:
         halves = (sizes + 1) // 2

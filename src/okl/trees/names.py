@@ -1,4 +1,4 @@
-"""What the nodes of a tree are called: by their full path, or by their own name."""
+"""The names of the nodes of a tree: full paths and own names."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class NodeNames:
     Attributes
     ----------
     own : list
-        The name of each node by itself.
+        The own name of each node.
     paths : list of str
-        Its full path.
+        The full path of each node.
     by_path : bool
-        Which of them the tree uses.
+        Whether the tree uses full paths.
     """
 
     own: list[Any]
@@ -45,7 +45,7 @@ class NodeNames:
 
     @cached_property
     def used(self) -> np.ndarray:
-        """What the tree calls each node (n_nodes,)."""
+        """The names that the tree uses (n_nodes,)."""
         return np.array(self.paths if self.by_path else self.own)
 
     @cached_property
@@ -57,7 +57,7 @@ class NodeNames:
         return {**short, **paths} if self.by_path else {**paths, **short}
 
     def both(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the names of some nodes, as the tree uses them and the other way."""
+        """Return the names of some nodes that the tree uses, and the other ones."""
         others = np.array(self.own if self.by_path else self.paths)
         return self.used[nodes], others[nodes]
 
@@ -67,12 +67,12 @@ class NodeNames:
         Raises
         ------
         ValueError
-            For a label that is no node, or the name of several.
+            For a label that names no node, or several.
         """
         labels = np.asarray(labels)
         try:
             distinct, inverse = np.unique(labels, return_inverse=True)
-        except TypeError:  # labels of several kinds, which have no order
+        except TypeError:  # labels of several types, which have no order
             distinct, inverse = labels, np.arange(len(labels))
         found = [self._number(plain(label)) for label in distinct]
         return np.array(found, dtype=np.intp)[inverse]
@@ -99,7 +99,7 @@ class NodeNames:
         )
 
     def known(self, labels: Any) -> np.ndarray:
-        """Tell of each label (n,) whether it is a name."""
+        """Tell for each label (n,) whether it names a node."""
         return np.array([plain(label) in self._numbers for label in labels], dtype=bool)
 
 

@@ -1,4 +1,4 @@
-"""From what users have of a tree (paths, tables, edges) to nodes and parents."""
+"""From the forms of a tree that users have (paths, tables, edges) to its parents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from okl.numerics.missing import is_missing
 
 
 def plain(name: Any) -> Any:
-    """Return a name as Python's own text or integer where NumPy has one."""
+    """Return a name as Python text or integer if it is NumPy's."""
     return name.item() if isinstance(name, np.generic) else name
 
 
@@ -53,7 +53,7 @@ def edges_of(graph: Any) -> dict[Any, Any]:
     Raises
     ------
     TypeError
-        If it is no graph.
+        If ``graph`` is no graph.
     ValueError
         If edges have no direction, or a node has two parents.
     """
@@ -142,9 +142,9 @@ def _check_mapping(edges: Any) -> None:
 
 
 def _or_none(parent: Any) -> Any:
-    """Return a name; None for None, NaN and what pandas has for them.
+    """Return a name; None for None, NaN and the missing values of pandas.
 
-    And an integer for a number that pandas made of it, in a column where some miss.
+    A whole float becomes an integer: pandas has floats in columns with missing values.
     """
     name = plain(parent)
     if is_missing(name):
@@ -161,7 +161,7 @@ def parts_of_paths(paths: Any, separator: str) -> list[tuple[str, ...]]:
     TypeError
         If a path is no text.
     ValueError
-        If a name on a path is empty, or missing before one that is there.
+        If a name on a path is empty, or missing before another name.
     """
     if isinstance(paths, str):
         raise TypeError(
@@ -189,7 +189,7 @@ def parts_of_paths(paths: Any, separator: str) -> list[tuple[str, ...]]:
 
 
 def _rows(paths: Any) -> Iterable[Any]:
-    """Return paths one by one: texts, or rows of a table."""
+    """Return the list of paths: texts, or rows of a table."""
     if hasattr(paths, "to_numpy"):
         paths = paths.to_numpy(dtype=object)
     if isinstance(paths, np.ndarray):
@@ -203,7 +203,7 @@ def _rows(paths: Any) -> Iterable[Any]:
 
 
 def _names_of_row(row: Any, number: int, separator: str) -> list[str]:
-    """Return the names in one row of a table; what is missing may be at its end."""
+    """Return the names in one row of a table, of which the last ones may be missing."""
     if not isinstance(row, list | tuple | np.ndarray):
         raise TypeError(
             f"A path is a text or a row of texts; path {number} is {row!r}, of type "

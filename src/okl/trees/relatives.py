@@ -1,4 +1,4 @@
-"""How near to each other two nodes of a tree are."""
+"""How near two nodes of a tree are to each other."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from okl.trees.class_tree import ClassTree
 
 
 def common_depths(tree: ClassTree, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the depth of the nearest common ancestor of each two nodes.
+    """Return the depth of the nearest common ancestor of each pair of nodes.
 
-    It is the number of ancestors that they share, the root excluded, where a node is
-    one of its own.
+    It is the number of ancestors that they share, without the root; a node counts as an
+    ancestor of itself.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def common_depths(tree: ClassTree, first: np.ndarray, second: np.ndarray) -> np.
     """
     first, second = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
     for depth in range(tree.depth, 0, -1):
-        # a node as deep as this is no common ancestor, unless both are there
+        # a node at this depth is a common ancestor only if both are the same
         apart = first != second
         for nodes in (first, second):
             deep = apart & (tree.depths[nodes] == depth)
@@ -34,12 +34,12 @@ def common_depths(tree: ClassTree, first: np.ndarray, second: np.ndarray) -> np.
 
 
 def are_below(tree: ClassTree, nodes: np.ndarray, above: np.ndarray) -> np.ndarray:
-    """Tell of each node (n,) whether it is another one, or below that."""
+    """Tell for each node (n,) whether it is the given one of ``above``, or below it."""
     found: np.ndarray = common_depths(tree, nodes, above) == tree.depths[above]
     return found
 
 
 def path_lengths(tree: ClassTree, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the number of edges between each two nodes (n,)."""
+    """Return the number of edges between the two nodes of each pair (n,)."""
     apart = tree.depths[first] + tree.depths[second]
     return apart - 2 * common_depths(tree, first, second)

@@ -1,4 +1,4 @@
-"""What a tree can be made of: parents, edges, a graph, paths."""
+"""The ways to make a tree: from parents, edges, a graph or paths."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class TreeSources(ABC):
         parents : array-like of int (n_nodes,)
             The number of the parent of each node, from 0; -1 for the root.
         names : array-like (n_nodes,), optional
-            The names of the nodes, all text or all integers, none twice; None for
-            their numbers.
+            The names of the nodes, all text or all integers, unique; None for their
+            numbers.
         classes : array-like, optional
-            The names of the leaves, to be checked: an inner node without a leaf below
-            it looks like a leaf.
+            The expected names of the leaves, for a check: an inner node without a leaf
+            below it would be taken for a leaf.
         separator : str, default="/"
-            What full paths are joined by.
+            The text between the names in full paths.
 
         Raises
         ------
@@ -73,14 +73,14 @@ class TreeSources(ABC):
         Parameters
         ----------
         edges : dict
-            From child to parent; the root may be there with the parent None.
+            From child to parent; the root may be a key with the parent None.
         classes, separator
             As in `from_parents`.
 
         Raises
         ------
         ValueError
-            As `from_parents`; a parent without a parent is a root.
+            As in `from_parents`; a node without a parent is a root.
         """
         nodes, parents = parents_of(edges)
         return cls(parents, nodes, classes=classes, separator=separator)
@@ -101,7 +101,7 @@ class TreeSources(ABC):
         Raises
         ------
         ValueError
-            As `from_parents`, and for a node with two parents.
+            As in `from_parents`, and for a node with two parents.
         """
         edges = edges_of(graph)
         return cls.from_dict(edges, classes=classes, separator=separator)
@@ -113,18 +113,18 @@ class TreeSources(ABC):
         Parameters
         ----------
         paths : list of str, or table
-            The full path of each leaf, such as ``"animal/dog/poodle"``; some may be
-            there many times, such as labels. Or a row of names for each, as a list
-            of lists, an array or a DataFrame with a column for each level: missing
-            values at the end of a row say that its path is shorter. The path of an
-            inner node may be there too. The root is above all paths, and not on them.
+            The full path of each leaf, such as ``"animal/dog/poodle"``; paths may occur
+            more than once, as labels do. Or a row of names for each path, in a list of
+            lists, an array or a DataFrame with a column for each level: a shorter path
+            has missing values at the end of its row. Paths of inner nodes may be
+            included. The root is above all paths, and not on them.
         separator : str, default="/"
-            What is between the names.
+            The text between the names.
 
         Raises
         ------
         ValueError
-            If a path has an empty name; the message has the path.
+            If a path has an empty name; the message shows the path.
         """
         nodes, parents = nodes_of(parts_of_paths(paths, separator), separator)
         return cls(parents, nodes, separator=separator, by_path=True)
