@@ -1,10 +1,10 @@
 """The array namespace of the solvers, and LAPACK's own options.
 
-Solver and certificate code is written against the Python array API standard: it
-asks an array for its namespace once and uses nothing else, so the same lines run
-on NumPy and on any other conforming library. The few calls where LAPACK's own
-options pay (an eigensolver chosen by size, work done in place, a Cholesky solve)
-are gathered here; other namespaces get the standard's functions instead.
+Solver and certificate code is written against the Python array API standard: it asks an
+array for its namespace and uses only functions of that, so that the same lines run on
+NumPy and on any other conforming library. The few calls that are faster with LAPACK's
+own options (an eigensolver chosen by size, work done in place, a Cholesky solve) are
+gathered here; for other namespaces these use the standard's functions.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ Array = Any  # an array of any namespace that follows the standard
 # Divide and conquer is faster, by a tenth at a thousand rows, but needs a workspace of
 # two more matrices; relatively robust representations take one matrix for the vectors.
 _DIVIDE_AND_CONQUER_UP_TO = 1024
-# Up to so many rows LAPACK gains nothing by a workspace beyond the least, and what
-# SciPy checks first takes as long as the decomposition of a few.
+# Up to so many rows LAPACK gains nothing from more than the least workspace, and
+# SciPy's checks take as long as the decomposition of a few rows.
 _SMALL = 128
 
 
 def namespace(array: Array) -> Any:
     """Return the array API namespace of an array.
 
-    NumPy is known at once: to ask it takes three times as long, and it is asked at
-    each step with small arrays. CuPy and PyTorch have no namespace of their own that
-    follows the standard: array-api-compat has one for each.
+    NumPy arrays are recognised by their type: to ask for the namespace takes three
+    times as long, and solvers with small arrays ask at each step. CuPy and PyTorch have
+    no namespace of their own that follows the standard; array-api-compat has one for
+    each.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def eigh(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
 
 
 def n_matrices_of_eigh(n: int) -> int:
-    """Return how many matrices (n, n) `eigh` holds, the one that it decomposes too."""
+    """Return how many matrices (n, n) `eigh` holds, with the one it decomposes."""
     return 3 if n <= _DIVIDE_AND_CONQUER_UP_TO else 2
 
 
@@ -119,8 +120,8 @@ def cholesky(matrix: Array) -> Array:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If the matrix is not numerically positive definite, of which the standard leaves
-        open what becomes: CuPy gives NaN, and PyTorch has an error of its own.
+        If the matrix is not numerically positive definite. The standard does not say
+        what happens then: CuPy returns NaN, and PyTorch raises its own error.
     """
     xp = namespace(matrix)
     try:
@@ -133,9 +134,9 @@ def cholesky(matrix: Array) -> Array:
 
 
 def definite_solver(matrix: Array) -> Callable[[Array], Array]:
-    """Return what solves with a symmetric positive definite matrix, factorised once.
+    """Return a solver of a symmetric positive definite matrix, factorised once.
 
-    With one that is not it solves too, not as closely.
+    It also solves with a matrix that is not definite, less accurately.
     """
     if is_numpy(matrix):
         # the transpose is the same matrix in the order of LAPACK
@@ -144,8 +145,8 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
             dpotrs = scipy.linalg.lapack.dpotrs
             return lambda right: dpotrs(factor, right, lower=True)[0]
     else:
-        # the standard solves no triangles; R^-T R^-1 is symmetric and definite whatever
-        # is rounded, as conjugate gradients need it, and as the inverse itself is not
+        # the standard has no triangular solver; R^-T R^-1 stays symmetric and definite
+        # under rounding, which conjugate gradients need, and which the inverse does not
         with suppress(np.linalg.LinAlgError):
             root = namespace(matrix).linalg.inv(cholesky(_definite(matrix)))
             return lambda right: root.T @ (root @ right)
@@ -154,19 +155,19 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
 
 
 def shifted_solver(matrix: Array, shift: Array | float) -> Callable[[Array], Array]:
-    """Return what solves with a PSD matrix plus a diagonal, up to rounding of it."""
+    """Return a solver of a PSD matrix plus a diagonal, up to rounding."""
     return definite_solver(_definite(matrix, shift))
 
 
 def _definite(matrix: Array, shift: Array | float = 0.0) -> Array:
-    """Return the matrix plus a diagonal, and what rounding may have taken of it."""
+    """Return the matrix plus a diagonal, and plus a bound of its rounding."""
     xp, size = namespace(matrix), matrix.shape[0]
     rounding = epsilon(matrix) * size * xp.max(xp.linalg.diagonal(matrix))
     return add_to_diagonal(xp.asarray(matrix, copy=True), shift + rounding)
 
 
 def add_to_diagonal(matrix: Array, shift: Array | float) -> Array:
-    """Add a number, or one for each row, to the diagonal of a matrix, in its memory."""
+    """Add a number, or one for each row, to the diagonal of a matrix, in place."""
     xp, n = namespace(matrix), matrix.shape[0]
     entries = xp.reshape(matrix, (-1,))
     entries[:: n + 1] += shift
@@ -179,9 +180,9 @@ def symmetric(matrix: Array) -> Array:
 
 
 def symmetric_product(matrix: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Return a symmetric matrix times a column (n, 1), which reads half of the matrix.
+    """Return a symmetric matrix times a column (n, 1), reading half of the matrix.
 
-    That half is the one on and above the diagonal.
+    That is the half on and above the diagonal.
     """
     doubles = matrix.dtype == np.float64 and column.dtype == np.float64
     if not (doubles and matrix.flags.c_contiguous):
@@ -193,7 +194,7 @@ def symmetric_product(matrix: np.ndarray, column: np.ndarray) -> np.ndarray:
 def row_sums(matrix: Array) -> Array:
     """Return the sum of each row (n, 1), by a product with ones.
 
-    Of short rows that takes a fifth of the time that NumPy's sum does.
+    For short rows that takes a fifth of the time of NumPy's sum.
     """
     ones = namespace(matrix).ones((matrix.shape[1], 1), dtype=matrix.dtype)
     return matrix @ ones

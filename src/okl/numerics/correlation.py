@@ -6,9 +6,9 @@ import numpy as np
 
 
 def without_rounding(covariance: np.ndarray) -> np.ndarray:
-    """Set to zero what is round-off beside the largest variance.
+    """Set entries to zero that are round-off relative to the largest variance.
 
-    A matrix put together from its eigenvectors has 1e-17 where zeros were.
+    A matrix computed from its eigenvectors has entries of 1e-17 instead of zeros.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def without_rounding(covariance: np.ndarray) -> np.ndarray:
 def correlation(covariance: np.ndarray) -> np.ndarray:
     """Return L_ij / sqrt(L_ii L_jj), zero where L_ij is round-off.
 
-    What does not vary has correlation zero, even with itself.
+    An output of variance zero has correlation zero, even with itself.
 
     Parameters
     ----------
@@ -36,5 +36,5 @@ def correlation(covariance: np.ndarray) -> np.ndarray:
     scale[varies] = 1 / np.sqrt(variances[varies])
     # One factor at a time: their product overflows for tiny variances.
     found = np.clip(L * scale[:, np.newaxis] * scale, -1, 1)
-    np.fill_diagonal(found, varies)  # one but for rounding
+    np.fill_diagonal(found, varies)  # one, without rounding
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# Columns that are named at most.
+# The most columns that a message names.
 _MOST = 5
 
 
@@ -14,7 +14,7 @@ def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
     Raises
     ------
     ValueError
-        That names the columns of a data frame, and says what to write instead.
+        The message names the columns of a data frame, and says what to pass instead.
     """
     dates = [repr(column) for column, kind, _ in columns_of(X) if _is_temporal(kind)]
     if not dates and not _is_temporal(getattr(X, "dtype", None)):

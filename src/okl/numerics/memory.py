@@ -12,15 +12,16 @@ from sklearn.utils import gen_batches
 
 from okl.numerics.validation import check_positive
 
-# Less than this many bytes is not asked for: to look what is free takes as long as a
-# fit to a few dozen rows.
+# For fewer bytes free memory is not checked: to look it up takes as long as a fit to a
+# few dozen rows.
 UNQUESTIONED = 2**24
 
-# What glibc keeps of a freed array at most, less than its 32 MiB.
+# The most memory of a freed array that glibc is made to keep, below its limit of 32
+# MiB.
 _MOST_KEPT = 31 * 2**20
 
-# Where the limit on the process group is said, what it uses, and the part of it that
-# is copies of files, given back to whoever asks; for two versions of control groups.
+# Files with the memory limit of the process group, its usage, and the part of that
+# which caches files and can be reclaimed; for two versions of control groups.
 _CONTROL_GROUPS = (
     (
         "/sys/fs/cgroup/memory.max",
@@ -36,7 +37,7 @@ _CONTROL_GROUPS = (
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can still be allocated, None where nobody says."""
+    """Return the bytes that can still be allocated, None where that is not known."""
     free = [
         bytes_ for bytes_ in (_system_memory(), _limited_memory()) if bytes_ is not None
     ]
@@ -44,17 +45,18 @@ def available_memory() -> int | None:
 
 
 def keep_freed_memory(n_bytes: int) -> None:
-    """Have the C library use the memory of freed arrays again, up to this size.
+    """Make the C library reuse the memory of freed arrays, up to this size.
 
-    glibc gives a large array back to the system when it is freed, and the pages of the
-    next one are fetched anew: in a search that forms the same matrices over and over,
-    a quarter of its time. It keeps what is no larger than an array that was freed
-    before, so that one which nobody writes to is enough. Other libraries do as they do.
+    glibc returns the memory of a large array to the system when the array is freed, and
+    the pages of the next one have to be fetched again. In a search that forms matrices
+    of the same sizes repeatedly that takes a quarter of the time. It keeps memory of at
+    most the size of an array that was freed before, so that to allocate and free one,
+    without writing to it, is enough. Other C libraries are not affected.
 
     Parameters
     ----------
     n_bytes : int
-        Of the arrays that are formed over and over; at most 31 MiB are kept.
+        Size of the arrays that are formed repeatedly; at most 31 MiB are kept.
     """
     np.empty(min(n_bytes, _MOST_KEPT), dtype=np.uint8)
 
@@ -67,8 +69,8 @@ def require_memory(n_bytes: int, purpose: str | Callable[[], str], remedy: str) 
     n_bytes : int
         The estimated peak.
     purpose : str or callable
-        What the memory is for. What names a component is a function that returns the
-        string: to write out its parameters takes longer than to look for memory.
+        What the memory is for. A function that returns the string is called only for
+        the error: the string of a component takes longer than the check.
     remedy : str
         What the user can do instead.
     """
@@ -89,12 +91,12 @@ def working_memory() -> int:
 
 
 def blocks_of_rows(n_rows: int, row_bytes: int) -> Iterator[slice]:
-    """Cut rows that take so many bytes each into blocks that fit into it."""
+    """Cut rows of ``row_bytes`` each into blocks that fit into `working_memory`."""
     return gen_batches(n_rows, max(1, working_memory() // max(1, row_bytes)))
 
 
 def check_max_memory(max_memory: float | None) -> None:
-    """Check a limit in MiB, None for none."""
+    """Check a limit in MiB; None is no limit."""
     if max_memory is not None:
         check_positive(max_memory, "max_memory")
 
@@ -105,7 +107,7 @@ def memory_budget(max_memory: float | None) -> float:
     Parameters
     ----------
     max_memory : float or None
-        In MiB; None for half of what is free, infinity where nobody says.
+        In MiB. None for half of the free memory, or infinity where that is not known.
     """
     if max_memory is not None:
         return check_positive(max_memory, "max_memory") * 2**20
@@ -148,7 +150,7 @@ def _limited_memory() -> int | None:
 
 
 def _entry(table: str, name: str) -> int:
-    """Return the number behind a name in a file of one entry a line."""
+    """Return the number after a name in a file with one entry on each line."""
     for line in Path(table).read_text().splitlines():
         found, _, number = line.partition(" ")
         if found == name:

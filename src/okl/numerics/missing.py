@@ -1,4 +1,4 @@
-"""What stands for nothing: names that are none, and entries that are masked."""
+"""Missing names, missing values and masked entries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-# pandas is not needed to run, and its missing values are known by the names of types.
+# pandas is no requirement: its missing values are recognised by the names of types.
 _OF_PANDAS = ("NAType", "NaTType")
 
 
 def is_missing(name: Any) -> bool:
-    """Tell whether a name is None, NaN, or what NumPy and pandas have for them."""
+    """Tell whether a name is None, NaN, or a missing value of NumPy or pandas."""
     if name is None or type(name).__name__ in _OF_PANDAS:
         return True
     if isinstance(name, np.datetime64 | np.timedelta64):
@@ -20,14 +20,14 @@ def is_missing(name: Any) -> bool:
 
 
 def nan_for_na(values: Any) -> Any:
-    """Return values whose objects have NaN in the place of pandas' NA.
+    """Return values with NaN instead of pandas' NA.
 
-    NumPy makes no number of that, as it does of None. pandas has it among objects where
-    a column was given no type: ``pandas.Series([1, pandas.NA])``.
+    NumPy converts None to a number, but not NA. pandas has NA in arrays of objects,
+    where a column was given no type: ``pandas.Series([1, pandas.NA])``.
     """
     try:
         cells = np.asarray(values)
-    except ValueError:  # of lists of different lengths
+    except ValueError:  # lists of different lengths
         return values
     if cells.dtype != object or not cells.ndim:  # a sparse matrix has no dimension
         return values
@@ -41,7 +41,7 @@ def nan_for_na(values: Any) -> Any:
 def refuse_masked(values: Any, name: str) -> None:
     """Raise ValueError if entries of an array are masked.
 
-    scikit-learn's checks drop the mask, and take what is under it for observed.
+    scikit-learn's checks drop the mask, and take masked entries for observed.
     """
     if np.ma.is_masked(values):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Arrays of numbers: what holds something else is refused by its name."""
+"""Checks that arrays hold numbers, with errors that name the argument."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from okl.numerics.missing import nan_for_na, refuse_masked
 
 
 def checked_numbers(values: Any, name: str, **how: Any) -> Any:
-    """Return what `sklearn.utils.validation.check_array` does, in float64 or as said.
+    """Return the array of `sklearn.utils.validation.check_array`, float64 by default.
 
-    Of one or two dimensions; NaN, which stands for what is missing, is let through.
+    One or two dimensions are allowed, and NaN, for what is missing.
 
     Raises
     ------
     ValueError
-        As that does, with this name; and for dates and masked entries.
+        As `check_array`, with ``name`` in the message; and for dates and masked
+        entries.
     TypeError
-        For what is no array.
+        If ``values`` are no array of numbers.
     """
     refuse_masked(values, name)
     refuse_dates(values, name)
@@ -29,8 +30,8 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
     try:
         return check_array(nan_for_na(values), input_name=name, **usual | how)
     except (TypeError, ValueError) as error:
-        if f"Input {name} " in str(error):  # what scikit-learn says of NaN
+        if f"Input {name} " in str(error):  # scikit-learn's message about NaN
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        said = str(error).splitlines()[0]  # the next ones are all of a complex array
+        said = str(error).splitlines()[0]  # the next lines show all of a complex array
         raise kind(f"{name} must be an array of numbers: {said}") from error

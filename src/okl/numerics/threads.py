@@ -1,7 +1,7 @@
 """One BLAS thread for small problems.
 
-On matrices of a few hundred rows a second thread gains nothing, and on a machine
-whose cores are busy waiting for it can cost a factor of ten.
+For matrices of a few hundred rows a second thread gains nothing; on a machine whose
+cores are busy, to wait for it can cost a factor of ten.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 # comes with scikit-learn, which needs it for the same purpose
 from threadpoolctl import ThreadpoolController
 
-# Multiplications of the largest product below which threads do not pay.
+# With fewer multiplications in the largest product threads do not pay.
 _SMALL = 1e8
 
 
@@ -23,7 +23,7 @@ def _controller() -> ThreadpoolController:
 
 
 def _one_already() -> bool:
-    """Tell whether BLAS has one thread; to ask costs much less than a limit does."""
+    """Tell whether BLAS has one thread; that is much cheaper than to set a limit."""
     libraries = _controller().lib_controllers
     return all(
         library.num_threads == 1 for library in libraries if library.user_api == "blas"

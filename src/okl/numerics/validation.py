@@ -1,4 +1,4 @@
-"""The checks of numbers and matrices that come from users.
+"""Checks of numbers and matrices that users give.
 
 Each error says what came, what was expected and what to do. The checks of X and y
 themselves are scikit-learn's (`sklearn.utils.validation.validate_data`).
@@ -16,14 +16,14 @@ import scipy.linalg
 
 from okl.numerics.arrays import Array, eigh, is_numpy, namespace
 
-# What a Gram matrix may miss symmetry or positive semi-definiteness by, relative
-# to its largest entry or eigenvalue, before it is refused.
+# A Gram matrix may deviate from symmetry or positive semi-definiteness by this,
+# relative to its largest entry or eigenvalue, before it is refused.
 _GRAM_TOLERANCE = 1e-5
-# Between one over it and it a number has powers and quotients in double precision.
+# Numbers between 1 / this and this have powers and quotients in double precision.
 _LARGEST = 1e50
-# Between one over it and it a number has a square.
+# Numbers between 1 / this and this have a square in double precision.
 LARGEST_WITH_SQUARE = 1e150
-# What joblib counts to.
+# The largest number of jobs for joblib.
 _MOST_JOBS = 2**31 - 1
 # Negative eigenvalues below this (relative) are rounding and need no projection.
 _ROUNDING = 1e-12
@@ -73,7 +73,7 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
 
 
 def check_n_jobs(value: Any) -> None:
-    """Raise ValueError unless joblib takes it for a number of jobs."""
+    """Raise ValueError unless a value is a number of jobs for joblib."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if value is not None and not (whole and 0 < abs(value) <= _MOST_JOBS):
         raise ValueError(
@@ -95,7 +95,7 @@ def check_flag(value: Any, name: str, word: str | None = None) -> bool:
 def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> str | None:
     """Return one of a few words, or None among them, else raise ValueError."""
     choices = tuple(choices)
-    # an array is equal to no word, but has no truth value either
+    # comparing an array with a word gives no truth value
     if not isinstance(value, str | None) or value not in choices:
         listed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
@@ -103,7 +103,7 @@ def check_choice(value: Any, name: str, choices: Iterable[str | None]) -> str | 
 
 
 def refuse_negative_weights(sample_weight: Any) -> None:
-    """Raise ValueError if there are any, and TypeError if some are no numbers."""
+    """Raise ValueError if a weight is negative, TypeError if some are no numbers."""
     if sample_weight is None:
         return
     try:
@@ -130,18 +130,18 @@ def check_alpha(value: Any) -> float:
 def check_magnitude(
     values: Array, what: str, remedy: str, *, largest_size: float = _LARGEST
 ) -> None:
-    """Raise ValueError unless numbers are of a size that can be computed with.
+    """Raise ValueError unless numbers are of a size that is safe to compute with.
 
-    Zeros alone are.
+    Arrays of zeros are.
 
     Parameters
     ----------
     values : array
         Any numbers; their largest absolute value counts.
     what, remedy : str
-        How the message begins, in front of that value, and what it advises.
+        The beginning of the message, before that value, and its advice.
     largest_size : float, default=1e50
-        The largest, and one over the smallest, that it may be.
+        The largest size allowed, and one over the smallest.
     """
     xp = namespace(values)
     largest = 0.0
@@ -162,7 +162,7 @@ def check_tolerance(value: Any) -> float:
 
 
 def check_fit_parameters(tol: Any, max_iter: Any, alphas: Iterable[Any] = ()) -> None:
-    """Raise ValueError unless these are what every fit takes.
+    """Raise ValueError unless the parameters common to all fits are valid.
 
     Parameters
     ----------
@@ -204,22 +204,22 @@ def check_gram(matrix: Array, name: str) -> float:
 
 
 def positive_part(matrix: np.ndarray, rounding: float = 0.0) -> np.ndarray:
-    """Return a symmetric matrix that is PSD: itself, or with eigenvalues clipped.
+    """Return a symmetric matrix made PSD: itself, or with eigenvalues clipped at 0.
 
-    One Cholesky factorisation decides for nearly every matrix. Eigenvalues down to
-    -1e-5 of the largest count as zero.
+    For nearly every matrix one Cholesky factorisation is enough to see that it is PSD.
+    Eigenvalues down to -1e-5 of the largest count as zero.
 
     Parameters
     ----------
     matrix : array (n, n)
     rounding : float, default=0.0
-        The size of what a matrix lost by rounding before: so far below zero an
-        eigenvalue counts as zero as well.
+        The size of earlier rounding in the matrix: an eigenvalue so far below zero
+        counts as zero as well.
 
     Raises
     ------
     ValueError
-        If an eigenvalue is below that; the message names the most negative.
+        If an eigenvalue is below these limits; the message names the most negative.
     """
     scale = np.trace(matrix)
     if _is_definite(matrix, _ROUNDING * max(scale, np.finfo(float).tiny)):
