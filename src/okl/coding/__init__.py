@@ -1,1 +1,1 @@
-"""How what users give becomes what problems see: labels, and tasks in long form."""
+"""The numbers that problems use for labels, and for tasks in long form."""

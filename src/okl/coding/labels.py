@@ -1,12 +1,13 @@
 """Labels as targets, and scores as labels.
 
-A classifier fits scores to numbers. How labels become these numbers, how scores decide
-for labels, and which probabilities they stand for is a *coding*; a loss names the one
-that it is made for (`okl.losses.Loss.coding`), and solvers know nothing of it.
+A classifier fits scores to numbers, the targets. A *coding* defines how labels become
+targets, how labels are decided from scores, and which probabilities the scores stand
+for. A loss names the coding that it is made for (`okl.losses.Loss.coding`); solvers do
+not use it.
 
-There are three kinds of labels. A row has one of the ``"binary"`` or ``"multiclass"``
-labels, given as class numbers (n_samples,), and any number of the ``"multilabel"``
-ones, given as indicators (n_samples, n_labels) of zeros and ones. Targets and scores
+There are three kinds of labels. With ``"binary"`` and ``"multiclass"`` a row has one
+label, given as a class number (n_samples,). With ``"multilabel"`` it has any number of
+labels, given as indicators (n_samples, n_labels) of zeros and ones. Targets and scores
 are (n_samples, n_outputs).
 """
 
@@ -19,14 +20,14 @@ import numpy as np
 
 from okl.numerics.arrays import Array, namespace
 
-# How far from one the probabilities of a row may sum to.
+# How much the sum of the probabilities of a row may differ from one.
 _ROUNDING = 1e-9
 
 Kind = Literal["binary", "multiclass", "multilabel"]
 
 
 class LabelCoding(ABC):
-    """How labels become targets, and scores labels."""
+    """How labels become targets, and scores become labels."""
 
     @abstractmethod
     def encode(self, labels: Any, kind: Kind, n_classes: int) -> np.ndarray:
@@ -49,17 +50,17 @@ class LabelCoding(ABC):
 
     @abstractmethod
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
-        """Return the labels that scores (n_samples, n_outputs) decide for."""
+        """Return the labels decided from scores (n_samples, n_outputs)."""
 
     def log_probabilities(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
         """Return the logarithms of the class probabilities (n_samples, n_classes).
 
-        For ``"multilabel"`` those of each label, (n_samples, n_labels).
+        For ``"multilabel"`` it is that of each label, (n_samples, n_labels).
 
         Raises
         ------
         AttributeError
-            If scores stand for no probabilities.
+            If the scores do not stand for probabilities.
         """
         raise AttributeError(
             "These scores have no probabilities; use loss='logistic' or loss='softmax'."
@@ -67,13 +68,13 @@ class LabelCoding(ABC):
 
     @abstractmethod
     def check(self, targets: Array, weights: Array | None = None) -> None:
-        """Refuse targets that `encode` does not make.
+        """Refuse targets that are not in this coding.
 
         Parameters
         ----------
         targets : array (n_samples, n_outputs)
         weights : array (n_samples, n_outputs) or (n_samples, 1), optional
-            Where they are zero a target may be anything.
+            Where a weight is zero the target is not checked.
 
         Raises
         ------
@@ -85,7 +86,7 @@ class Signs(LabelCoding):
     """-1 and +1: one column for two classes, else one per class or label."""
 
     def encode(self, labels: Any, kind: Kind, n_classes: int) -> np.ndarray:
-        """Return +1 for what a row has, -1 for what it has not."""
+        """Return +1 for the classes or labels of a row, -1 for all others."""
         labels = np.asarray(labels)
         if kind == "multiclass":
             labels = labels[:, None] == np.arange(n_classes)
@@ -94,7 +95,7 @@ class Signs(LabelCoding):
         return np.where(labels > 0, 1.0, -1.0)
 
     def check(self, targets: Array, weights: Array | None = None) -> None:
-        """Refuse what is neither -1 nor +1."""
+        """Refuse targets that are neither -1 nor +1."""
         xp = namespace(targets)
         wrong = xp.abs(targets) != 1.0
         wrong = wrong if weights is None else wrong & (weights > 0)
@@ -106,7 +107,7 @@ class Signs(LabelCoding):
             )
 
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
-        """Return the largest column, or the sign as 0 or 1."""
+        """Return the column of the largest score, or the sign as 0 or 1."""
         if kind == "multiclass":
             return np.argmax(scores, axis=1)
         decisions = (scores > 0).astype(np.intp)
@@ -114,7 +115,7 @@ class Signs(LabelCoding):
 
 
 class LogOdds(Signs):
-    """Signs, of scores that are the logarithm of p / (1 - p).
+    """Signs, with scores that are the logarithms of p / (1 - p).
 
     The probabilities of several classes, one against the rest, are normalised to sum to
     one.
@@ -137,7 +138,7 @@ class LogOdds(Signs):
 
 
 class OneHot(LabelCoding):
-    """0 and 1, one column per class, of scores that are unnormalised log probabilities.
+    """0 and 1, one column per class, with scores as unnormalised log probabilities.
 
     Two classes have two columns.
     """
@@ -152,7 +153,7 @@ class OneHot(LabelCoding):
         return (np.asarray(labels)[:, None] == np.arange(n_classes)).astype(float)
 
     def check(self, targets: Array, weights: Array | None = None) -> None:
-        """Refuse rows that are no probabilities, those of expected classes are some."""
+        """Refuse rows that are no probabilities; expected targets are allowed."""
         xp = namespace(targets)
         wrong = xp.abs(xp.sum(targets, axis=1, keepdims=True) - 1.0) > _ROUNDING
         wrong = wrong | (targets < 0.0)
@@ -164,7 +165,7 @@ class OneHot(LabelCoding):
             )
 
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
-        """Return the largest column."""
+        """Return the column of the largest score."""
         return np.argmax(scores, axis=1)
 
     def log_probabilities(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
@@ -173,6 +174,6 @@ class OneHot(LabelCoding):
 
 
 def _normalised(logs: np.ndarray) -> np.ndarray:
-    """Return logarithms less that of the sum of their exponentials, row by row."""
+    """Return logarithms minus the log of the sum of their exponentials, by row."""
     logs = logs - np.max(logs, axis=1, keepdims=True)
     return logs - np.log(np.sum(np.exp(logs), axis=1, keepdims=True))

@@ -1,13 +1,14 @@
-"""Rows of which each belongs to one task: the long form of several outputs.
+"""Rows that belong to one task each: the long form of several outputs.
 
-In long form an observation is a row x_i, the number t_i of the output it says something
-about, and one target. It is a target matrix (n_samples, n_tasks) with one entry a row,
-and dual variables C like it: kept as the column c of those entries, they cost no more
-than the rows. What solvers need of such matrices is here: sums over the rows of each
-task, a number for each task spread over its rows, and products C'M.
+In long form an observation is a row x_i, the number t_i of its output, called a task,
+and one target. This is a target matrix (n_samples, n_tasks) with one entry in each row,
+and the dual variables C are such a matrix as well. C is kept as the column c of its
+entries, which takes no more memory than one number for each row. Here are the
+operations on such matrices that solvers need: sums over the rows of each task, a number
+for each task spread over its rows, and products C'M.
 
-The rows of a task share an intercept, as those of a column do in a target matrix:
-`Tasks` and `ColumnSharing` say who shares one.
+The rows of a task share an intercept, as the entries of a column of a target matrix do:
+`Tasks` and `ColumnSharing` are the two ways to share one.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ class Sharing(Protocol):
     """Which entries of an array share an intercept."""
 
     def sums(self, rows: Array) -> Array:
-        """Return the sum over all entries that share one, (n_outputs,)."""
+        """Return the sum over all entries that share an intercept, (n_outputs,)."""
 
     def spread(self, values: Array) -> Array:
-        """Return one number per intercept as what is added to the array."""
+        """Return numbers, one per intercept, so that they can be added to the array."""
 
 
 class ColumnSharing:
-    """The entries of each column."""
+    """The entries of each column share an intercept."""
 
     def sums(self, rows: Array) -> Array:
         """Return the column sums."""
         return column_sums(rows)
 
     def spread(self, values: Array) -> Array:
-        """Return the numbers: they broadcast."""
+        """Return the numbers, which broadcast."""
         return values
 
 
@@ -75,12 +76,12 @@ class Tasks:
 
     @cached_property
     def _first(self) -> np.ndarray:
-        """Where each task begins in that order, and where the last one ends."""
+        """The positions in `_order` where tasks begin, and where the last one ends."""
         counts = np.bincount(self.codes, minlength=self.n_tasks)
         return np.concatenate([[0], np.cumsum(counts)])
 
     def groups(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each task that has rows, and their numbers."""
+        """Yield each task that has rows, with the numbers of its rows."""
         for task in np.flatnonzero(np.diff(self._first)).tolist():
             yield task, self._order[self._first[task] : self._first[task + 1]]
 
@@ -89,21 +90,21 @@ class Tasks:
         return self.rows(values)[:, None]
 
     def rows(self, values: Array) -> Array:
-        """Return the rows of an array (n_tasks, ...) at the task of each row."""
+        """Return the row of an array (n_tasks, ...) for the task of each row."""
         xp = namespace(values)
         return xp.take(values, xp.asarray(self.codes), axis=0)
 
     def scatter(self, column: Array) -> Array:
         """Return the matrix C (n_samples, n_tasks) of a column c (n_samples, 1).
 
-        Of a matrix what is left with zeros beside each row's own entry.
+        For a matrix (n_samples, n_tasks) all entries but each row's own become zero.
         """
         xp = namespace(column)
         own = xp.asarray(self.codes)[:, None] == xp.arange(self.n_tasks)
         return xp.where(own, column, xp.zeros_like(column))
 
     def own(self, matrix: Array) -> Array:
-        """Return of a matrix (n_samples, n_tasks) each row's own entry, a column."""
+        """Return each row's own entry of a matrix (n_samples, n_tasks), as a column."""
         xp = namespace(matrix)
         return xp.sum(self.scatter(matrix), axis=1, keepdims=True)
 
@@ -139,9 +140,9 @@ def _dense(matrix: Any) -> Array:
 
 @dataclass(frozen=True)
 class LongCoefficients:
-    """Theta = C L D (n_samples, n_tasks) for a C with one entry a row, not formed.
+    """Theta = C L D (n_samples, n_tasks), not formed, for a C with one entry a row.
 
-    It can be multiplied from the left like the array, which `dense` makes of it.
+    It can be multiplied from the left as if it were the array, which `dense` returns.
 
     Attributes
     ----------
@@ -160,7 +161,7 @@ class LongCoefficients:
     output_kernel: OutputKernel
     scale: Array | None = None
 
-    # arrays leave products with this object to it
+    # NumPy arrays leave products with this object to its methods
     __array_ufunc__ = None
 
     @property
@@ -169,7 +170,7 @@ class LongCoefficients:
         return int(self.column.shape[0]), self.tasks.n_tasks
 
     def __rmatmul__(self, left: Any) -> Array:
-        """Return M C L for M (k, n_samples) or (n_samples,)."""
+        """Return M C L D for M (k, n_samples) or (n_samples,)."""
         if left.ndim == 1:
             return (left[None, :] @ self)[0, :]
         return self._scaled(
@@ -187,5 +188,5 @@ class LongCoefficients:
         )
 
     def _scaled(self, rows: Array) -> Array:
-        """Return what has a column for each task, times D."""
+        """Return rows times D, one column for each task."""
         return rows if self.scale is None else rows * self.scale
