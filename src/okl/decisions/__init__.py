@@ -1,15 +1,15 @@
-"""From probabilities to answers: the class whose expected cost is least.
+"""From probabilities to decisions: the class with the least expected cost.
 
-Which answer is best depends on what errors cost. Where all cost the same it is the most
-probable class; where a near relative of the truth is half an answer, it may be another.
-`decide` works with the probabilities of any classifier:
+Which answer is best depends on what errors cost. If all errors cost the same it is the
+most probable class; if an error costs less where the answer is a near relative of the
+true class, it may be another. `decide` works with the probabilities of any classifier:
 
 >>> from okl.decisions import decide
 >>> decide([[0.6, 0.4]], [[0, 1], [5, 0]], classes=["healthy", "ill"]).tolist()
 ['ill']
 
 `Cost` is what an answer costs. In a tree of classes `node_probabilities` are those of
-inner nodes, and `deepest_nodes` answers with a node instead of a class: the deepest one
+its nodes, and `deepest_nodes` answers with a node instead of a class: the deepest one
 that is probable enough.
 """
 

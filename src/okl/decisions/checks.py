@@ -1,4 +1,4 @@
-"""What decisions ask of probabilities."""
+"""Checks of probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-# What the sum of a row may differ from 1 by: probabilities of half precision do.
+# How much the sum of a row may differ from 1; probabilities of half precision do
+# differ.
 _ROUNDING = 1e-2
 
 
@@ -17,7 +18,7 @@ def checked_probabilities(probabilities: Any, n_classes: int) -> np.ndarray:
     Raises
     ------
     ValueError
-        If there is not a column for each class, or a row is no probabilities.
+        If there is not a column for each class, or a row holds no probabilities.
     """
     checked = check_array(
         probabilities, dtype=np.float64, input_name="probabilities", ensure_2d=False

@@ -1,9 +1,9 @@
-"""What an answer costs, and what it is expected to cost.
+"""The costs of answers, and their expected costs.
 
 With probabilities p(c) of the classes, the answer a is expected to cost
-sum_c p(c) cost(c, a). For costs that a tree defines these sums need no matrix of all
-pairs of classes: they are sums over the leaves below each node and along the path to
-each leaf, one pass over the nodes each (Seeger 2006, sections 4 and 8.2).
+sum_c p(c) cost(c, a). For costs that a tree defines, no matrix of all pairs of classes
+is needed: they follow from sums over the leaves below each node, and along the path to
+each leaf, each in one pass over the nodes (Seeger 2006, sections 4 and 8.2).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ DECISIONS = ("accuracy", "taxo", "parent")
 
 
 class Cost(ABC):
-    """What the answers to a true class cost."""
+    """Base of the costs of an answer, given the true class."""
 
     @abstractmethod
     def expected(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return what each class is expected to cost as the answer.
+        """Return the expected cost of each class as the answer.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class Cost(ABC):
 
     @abstractmethod
     def of(self, true: Any, answered: Any) -> np.ndarray:
-        """Return what answers cost.
+        """Return the costs of answers.
 
         Parameters
         ----------
@@ -56,12 +56,12 @@ class Cost(ABC):
 
 @dataclass(frozen=True)
 class ZeroOne(Cost):
-    """1 for every wrong class; the least expected is the most probable class.
+    """1 for every wrong class: the most probable class has the least expected cost.
 
     Attributes
     ----------
     tree : ClassTree, optional
-        Says that labels of two names are one class.
+        With it labels that are different names of one node are equal.
     """
 
     tree: ClassTree | None = None
@@ -87,7 +87,7 @@ class _OfLeaves(Cost):
     ----------
     tree : ClassTree
     columns : array of int (n_classes,), optional
-        Which leaf of the tree each class is; None for all leaves in their order.
+        The number of the leaf of each class; None if classes are all leaves, in order.
     """
 
     tree: ClassTree
@@ -105,8 +105,8 @@ class PathLength(_OfLeaves):
 
     .. math:: \Delta(c, a) = (d_c + d_a) / 2 - d_{c \wedge a}
 
-    with d the depths and :math:`c \wedge a` the nearest common ancestor. Its depth is
-    the number of nodes below the root on both paths, and so
+    with d the depths and :math:`c \wedge a` the nearest common ancestor. The depth of
+    that is the number of nodes below the root that are on both paths, and therefore
 
     .. math:: E\, \Delta(c, a) = (E\, d_c + d_a) / 2
               - \sum_{p \text{ on the path to } a} P(p)
@@ -115,10 +115,10 @@ class PathLength(_OfLeaves):
     """
 
     def expected(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return the expected taxo-loss, in one pass down and one up the tree."""
+        """Return the expected taxo-loss, in one pass up the tree and one down."""
         tree = self.tree
         of_nodes = sums_of_nodes(tree, probabilities, self.columns)
-        of_nodes[:, 0] = 0  # the root, which all share
+        of_nodes[:, 0] = 0  # the root is on all paths and does not count
         shared = tree.along(of_nodes)
         if self.columns is not None:
             shared = shared[:, self.columns]
@@ -138,14 +138,14 @@ class PathLength(_OfLeaves):
 class ParentError(_OfLeaves):
     """1 where the answer has another parent than the truth.
 
-    The least expected is a child of the node whose children that are leaves have the
-    largest probability together (Seeger 2006, footnote 12); of them all, which cost the
-    same, the most probable.
+    The best answer is a child of the node whose children that are leaves have the
+    largest total probability (Seeger 2006, footnote 12); among these, which all cost
+    the same, the most probable.
     """
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Classes sorted by parent, where each parent begins, and the one of each."""
+        """Classes sorted by parent, where each parent begins, parents of classes."""
         _, group = np.unique(self.tree.parents[self._leaves], return_inverse=True)
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], np.arange(group.max() + 1))
@@ -166,13 +166,13 @@ class ParentError(_OfLeaves):
 
 @dataclass(frozen=True)
 class CostMatrix(Cost):
-    """Any costs.
+    """Costs given by a matrix.
 
     Attributes
     ----------
     matrix : array (n_classes, n_classes)
-        What the answer of a column costs where the truth is that of the row, as in
-        scikit-learn's confusion matrices.
+        The cost of the answer of the column if the true class is that of the row; rows
+        and columns are as in scikit-learn's confusion matrices.
     classes : array (n_classes,)
     """
 
@@ -209,26 +209,27 @@ class CostMatrix(Cost):
 
 
 def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -> Cost:
-    """Return the cost that a decision keeps low.
+    """Return the cost whose expected value a decision minimises.
 
     Parameters
     ----------
     decision : {"accuracy", "taxo", "parent"} or array (n_classes, n_classes)
         `ZeroOne`, `PathLength`, `ParentError` or the matrix of a `CostMatrix`. Rows and
-        columns of a data frame go by their names, by position if they are numbered.
+        columns of a data frame are matched by name, or by position if their names are
+        numbers from 0.
     classes : array (n_classes,)
         The classes of the probabilities, in the order of their columns.
     tree : ClassTree, optional
-        What the classes are leaves of; ``"taxo"`` and ``"parent"`` need it.
+        The tree whose leaves the classes are; ``"taxo"`` and ``"parent"`` need it.
 
     Raises
     ------
     TypeError
-        If the tree is none.
+        If the tree is no `ClassTree`.
     ValueError
-        For another decision, one that needs a tree without one, a class that is no
-        leaf of the tree, and a matrix of another shape, with names that are not those
-        of the classes, or with entries that are not finite numbers.
+        For an unknown decision, or one that needs a tree if there is none; for a class
+        that is no leaf of the tree; and for a matrix of another shape, with names that
+        are not those of the classes, or with entries that are not finite numbers.
     """
     classes = np.asarray(classes)
     if tree is not None:
@@ -266,7 +267,7 @@ def as_cost(decision: Any, classes: np.ndarray, tree: ClassTree | None = None) -
 
 
 def _places(names: Any, classes: np.ndarray, axis: str) -> list[int]:
-    """Return where the classes are among the names of rows or columns."""
+    """Return the positions of the classes among the names of rows or columns."""
     names, wanted = list(names), classes.tolist()
     numbers = list(range(len(names)))
     if set(names) == set(wanted):

@@ -1,7 +1,7 @@
 """Probabilities of the nodes of a tree, and answers that are nodes.
 
-A node is as probable as the classes below it together. Where no class is probable
-enough to be answered, a node above the likely ones may be.
+The probability of a node is the sum of those of the classes below it. Where no class is
+probable enough to be the answer, a node above the likely classes may be.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def node_probabilities(
     Parameters
     ----------
     probabilities : array (n_samples, n_classes)
-        As ``predict_proba`` of any classifier returns them.
+        Class probabilities, as ``predict_proba`` of any classifier returns them.
     classes : array (n_classes,)
         In the order of the columns, all leaves of the tree or some.
     tree : ClassTree
     level : int, optional
-        The nodes ``tree.nodes(level)``, which together have probability 1.
+        For the nodes ``tree.nodes(level)``, whose probabilities sum to 1.
     nodes : array (n,), optional
-        The names of some nodes. Without ``level`` and ``nodes`` all nodes of the tree,
-        in the order of ``tree.names``.
+        For the nodes with these names. Without ``level`` and ``nodes``, for all nodes
+        of the tree, in the order of ``tree.names``.
 
     Returns
     -------
@@ -73,8 +73,8 @@ def deepest_nodes(
     ----------
     probabilities : array (n_samples, n_classes)
     min_probability : float
-        In (0, 1]. Above 1/2 all nodes that are as probable lie on one path; else the
-        most probable of the deepest is the answer.
+        In (0, 1]. Above 1/2 all nodes that are so probable lie on one path; else
+        several of the deepest may be, and the most probable of these is the answer.
     classes : array (n_classes,)
         In the order of the columns, all leaves of the tree or some.
     tree : ClassTree
@@ -82,8 +82,8 @@ def deepest_nodes(
     Returns
     -------
     array (n_samples,)
-        A class, as it is called in ``classes``, where that is safe; else the name of an
-        inner node, the root where nothing else is.
+        A class, by its name in ``classes``, if it is probable enough; else the name of
+        an inner node, or of the root if no other node is.
 
     Raises
     ------
@@ -105,16 +105,16 @@ def deepest_nodes(
     classes = np.asarray(classes)
     probabilities = checked_probabilities(probabilities, len(classes))
     found = sums_of_nodes(tree, probabilities, columns_of(tree, classes))
-    # depth first, then probability, which is at most 1 but for rounding
+    # by depth, then by probability, which is at most 1 up to rounding
     ranks = np.where(found >= min_probability, 2.0 * tree.depths + found, -1.0)
-    ranks[:, 0] = 0  # the root is always sure
+    ranks[:, 0] = 0  # the root always has the probability 1
     names = tree.names.astype(object)
     names[tree.node_numbers(classes)] = classes
     return np.array(names[np.argmax(ranks, axis=1)].tolist())
 
 
 def check_min_probability(min_probability: Any) -> None:
-    """Raise ValueError unless it is above 0 and at most 1."""
+    """Raise ValueError unless the number is above 0 and at most 1."""
     if not isinstance(min_probability, Real) or not 0 < float(min_probability) <= 1:
         raise ValueError(
             "min_probability must be a number above 0 and at most 1; got "
@@ -123,7 +123,7 @@ def check_min_probability(min_probability: Any) -> None:
 
 
 def numbers_of(tree: ClassTree, level: int | None, nodes: Any) -> Any:
-    """Return what takes the nodes of a level, or of these names, out of all."""
+    """Return an index of the nodes of a level, or of these names, among all."""
     if level is not None and nodes is not None:
         raise ValueError("Give level or nodes, not both: each says which nodes.")
     if level is not None:
@@ -140,12 +140,12 @@ def numbers_of(tree: ClassTree, level: int | None, nodes: Any) -> Any:
 
 
 def columns_of(tree: ClassTree, classes: np.ndarray) -> np.ndarray | None:
-    """Return which leaf of a tree each class is; None for all, in their order.
+    """Return the number of the leaf of each class; None for all leaves, in order.
 
     Raises
     ------
     ValueError
-        If two are one leaf.
+        If two classes are the same leaf.
     """
     columns = tree.class_numbers(classes)
     names, counts = np.unique(columns, return_counts=True)
@@ -169,7 +169,7 @@ def sums_of_nodes(
     tree : ClassTree
     probabilities : array (n_samples, n_classes)
     columns : array of int (n_classes,) or None
-        As `columns_of` returns it.
+        The numbers of leaves that `columns_of` returns.
 
     Returns
     -------

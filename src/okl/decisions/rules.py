@@ -1,4 +1,4 @@
-"""Answers by probabilities: the class of least expected cost, or none."""
+"""Decisions by probabilities: the class of least expected cost, or no answer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from okl.trees import ClassTree
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers, and what they are expected to cost.
+    """Answers, and their expected costs.
 
     Attributes
     ----------
     columns : array of int (n_samples,)
-        The number of the class that is answered.
+        The number of the class that is the answer.
     expected_costs : array (n_samples,)
     """
 
@@ -29,7 +29,7 @@ class Answers:
 
 
 def answers(cost: Cost, probabilities: np.ndarray) -> Answers:
-    """Return the answers of least expected cost; the most probable where several are.
+    """Return the answers of least expected cost; of several, the most probable one.
 
     Parameters
     ----------
@@ -55,34 +55,33 @@ def decide(
     Parameters
     ----------
     probabilities : array (n_samples, n_classes)
-        As ``predict_proba`` of any classifier returns them.
+        Class probabilities, as ``predict_proba`` of any classifier returns them.
     decision : {"accuracy", "taxo", "parent"} or array, default="accuracy"
-        What an answer costs: ``"accuracy"`` 1 if it is wrong, ``"taxo"`` half the
-        length of the path in the tree from the truth to it, ``"parent"`` 1 if its
-        parent is wrong, or a matrix (n_classes, n_classes) with a row for each true
+        The cost of an answer. ``"accuracy"``: 1 if it is wrong. ``"taxo"``: half the
+        length of the path in the tree from the true class to it. ``"parent"``: 1 if its
+        parent is wrong. Or a matrix (n_classes, n_classes) with a row for each true
         class and a column for each answer. Seeger (2006), section 8.2.
     classes : array (n_classes,)
-        The classes, in the order of the columns, such as ``classes_``. They may be some
-        of the leaves of the tree, and answers are among them.
+        The classes in the order of the columns, such as ``classes_``: all leaves of the
+        tree or some. Answers are among them.
     tree : ClassTree, optional
         A tree whose leaves the classes are, for ``"taxo"`` and ``"parent"``.
     reject : float, optional
-        What no answer costs. Where the best one is expected to cost more, there is
-        None (Chow's rule); with ``"accuracy"`` and 0.2 that is where the most probable
-        class has a probability below 0.8.
+        The cost of giving no answer. If the expected cost of the best answer is larger,
+        the result is None (Chow's rule); with ``"accuracy"`` and 0.2 that is where the
+        most probable class has a probability below 0.8.
 
     Returns
     -------
     array (n_samples,)
-        Classes; of dtype object with None where there is no answer if ``reject`` is
-        given.
+        Classes; with ``reject`` of dtype object, with None where there is no answer.
 
     Raises
     ------
     TypeError
-        If the tree is none.
+        If the tree is no `ClassTree`.
     ValueError
-        If shapes do not match, rows do not add up to 1, a tree is needed and not there,
+        If shapes do not match, rows do not add up to 1, a tree is needed but not given,
         or a class is no leaf.
 
     References
@@ -110,14 +109,14 @@ def decide(
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """From probabilities to classes; made, and checked, before there are any.
+    """The rule from probabilities to classes, checked before there are probabilities.
 
     Attributes
     ----------
     classes : array (n_classes,)
     cost : Cost
     reject : float or None
-        What no answer costs.
+        The cost of giving no answer.
     """
 
     classes: np.ndarray
@@ -144,7 +143,7 @@ class DecisionRule:
 
 
 def check_reject(reject: Any) -> None:
-    """Raise ValueError unless it is None or a cost."""
+    """Raise ValueError unless the value is None or a cost."""
     if reject is None:
         return
     number = isinstance(reject, Real) and not isinstance(reject, bool)
