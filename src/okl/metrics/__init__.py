@@ -1,9 +1,9 @@
-"""Scores: predictions where targets are missing, and relations that are known.
+"""Scores of predictions with missing targets, of relations, and of classes in trees.
 
-The first are scikit-learn's over the targets that are not NaN. Each has a scorer, made
-by `sklearn.metrics.make_scorer`, to be the ``scoring`` of `GridSearchCV`,
-`cross_val_score` and the CV estimators: scikit-learn's own (``scoring="r2"``) take no
-NaN.
+The first are scikit-learn's scores, over the targets that are not NaN. Each has a
+scorer, made by `sklearn.metrics.make_scorer`, that can be the ``scoring`` of
+`GridSearchCV`, `cross_val_score` and the CV estimators: scikit-learn's own
+(``scoring="r2"``) do not accept NaN.
 
 ====================== ================================== ==========================
 function               scorer, the larger the better      of

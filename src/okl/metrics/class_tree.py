@@ -1,8 +1,8 @@
 """Scores of answers whose classes are the leaves of a tree.
 
-An answer that is wrong may be near to the truth. Labels are names of nodes of the tree
-(leaves, or inner nodes where an answer or a truth is known so far only), compared as
-nodes: a full path and a short name are the same.
+A wrong answer may be near to the truth. Labels are names of nodes of the tree: leaves,
+or inner nodes where an answer or a truth is known only down to that node. They are
+compared as nodes: the full path and the own name of a node are equal.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def taxo_loss(
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i \Delta(y_i, \hat y_i), \qquad
               \Delta(c, a) = (d_c + d_a) / 2 - d_{c \wedge a}
 
-    with d the depth of a node and :math:`c \wedge a` the nearest common ancestor of
-    two: 0 for a right answer, 1 for a sibling. Seeger (2006), section 8.2.
+    with d the depth of a node and :math:`c \wedge a` the nearest common ancestor: 0 for
+    the right answer, 1 for a sibling of it. Seeger (2006), section 8.2.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def taxo_loss(
 def parent_accuracy_score(
     y_true: Any, y_pred: Any, *, tree: ClassTree, sample_weight: Any = None
 ) -> float:
-    """Return the fraction of answers with the parent of the truth.
+    """Return the fraction of answers that have the same parent as the truth.
 
     The mean of 1 where par(answer) = par(truth), else 0. Seeger (2006), section 8.2.
 
@@ -98,9 +98,9 @@ def level_accuracy_score(
     Parameters
     ----------
     y_true, y_pred, tree, sample_weight
-        As in `taxo_loss`. An inner node above the level is right if it is the truth.
+        As in `taxo_loss`. An answer above the level is right only if it is the truth.
     level : int
-        1 for the children of the root; leaves above the level belong to it, as in
+        1 for the children of the root. Leaves above the level belong to it, as in
         `ClassTree.nodes`.
 
     Returns
@@ -124,13 +124,13 @@ def level_accuracy_score(
 def hierarchical_precision_score(
     y_true: Any, y_pred: Any, *, tree: ClassTree, sample_weight: Any = None
 ) -> float:
-    r"""Return the fraction of the answers' ancestors that are the truths'.
+    r"""Return the fraction of the answers' ancestors that are ancestors of the truths.
 
     .. math:: hP = \frac{\sum_i w_i |A(y_i) \cap A(\hat y_i)|}{\sum_i w_i |A(\hat y_i)|}
 
     with A(c) the node c and its ancestors without the root. Kiritchenko, Matwin, Nock &
     Famili (2006), Learning and evaluation in the presence of class hierarchies, section
-    4. Where all answers are the root it is 0.
+    4. It is 0 if all answers are the root.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def hierarchical_precision_score(
 def hierarchical_recall_score(
     y_true: Any, y_pred: Any, *, tree: ClassTree, sample_weight: Any = None
 ) -> float:
-    r"""Return the fraction of the truths' ancestors that are the answers'.
+    r"""Return the fraction of the truths' ancestors that are ancestors of the answers.
 
     .. math:: hR = \frac{\sum_i w_i |A(y_i) \cap A(\hat y_i)|}{\sum_i w_i |A(y_i)|}
 
@@ -191,9 +191,9 @@ def _checked(y_true: Any, y_pred: Any, tree: Any, sample_weight: Any) -> Any:
     Raises
     ------
     TypeError
-        If the tree is none.
+        If the tree is no `ClassTree`.
     ValueError
-        If there are none, numbers of them differ, or one is missing.
+        If there are no labels, their numbers differ, or one is missing.
     """
     check_class_tree(tree, "tree")
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
@@ -226,7 +226,7 @@ def _check_there(name: str, labels: np.ndarray) -> None:
 def _sizes(
     y_true: Any, y_pred: Any, tree: ClassTree, sample_weight: Any
 ) -> tuple[float, float, float]:
-    """Return the sizes of all sets of ancestors: shared, of truths, of answers."""
+    """Return the weighted sums of set sizes: shared, of truths, of answers."""
     y_true, y_pred, weights = _checked(y_true, y_pred, tree, sample_weight)
     true, found = tree.node_numbers(y_true), tree.node_numbers(y_pred)
     weights = np.ones(len(true)) if weights is None else weights

@@ -25,7 +25,7 @@ from okl.trees.relatives import are_below
 
 @dataclass(frozen=True)
 class _Scored:
-    """Rows with their classes, and what a classifier says of them."""
+    """Rows with their classes, and the predictions of a classifier for them."""
 
     tree: ClassTree
     estimator: Any
@@ -44,7 +44,7 @@ class _Scored:
     def accuracy(self) -> float:
         """Return the weighted fraction of right answers, compared as nodes.
 
-        Right is what is below a truth that is an inner node.
+        Where the truth is an inner node, all answers below it are right.
         """
         numbers = self.tree.node_numbers
         right = are_below(self.tree, numbers(self.predicted), numbers(self.y))
@@ -93,9 +93,9 @@ _SCORES: dict[str, Callable[[_Scored], float]] = {
 class ClassTreeScorer:
     """A scorer of classifiers whose classes are leaves of a tree.
 
-    It is a ``scoring`` of scikit-learn's `cross_validate`, of searches, which need one
-    score, and of the CV estimators. Any classifier can be scored, whether it knows the
-    tree or not; its ``classes_`` may be some of the leaves.
+    It can be the ``scoring`` of scikit-learn's `cross_validate`, of the CV estimators
+    and of searches, which need a single score. Any classifier can be scored, whether it
+    uses the tree or not; its ``classes_`` may be only some of the leaves.
 
     ========================== =========================================================
     score, larger is better    what it is
@@ -113,22 +113,22 @@ class ClassTreeScorer:
     ``neg_reject_curve_area``  minus the area under the reject curve of the error
     ========================== =========================================================
 
-    The first six are the columns of Table 1 of Seeger (2006). All but ``accuracy`` take
-    a truth that is an inner node for that node, and the classes below it for errors:
-    leave such rows out where these scores are to be compared.
+    The first six are the columns of Table 1 of Seeger (2006). If a truth is an inner
+    node, all scores but ``accuracy`` count only that node as right, and the classes
+    below it as errors: leave such rows out to compare these scores.
 
     Parameters
     ----------
     tree : ClassTree
     metric : str, optional
-        One of these names, for one number; None for a dict of all.
+        One of these names, for a single score; None for a dict of all scores.
 
     Raises
     ------
     TypeError
-        If the tree is none.
+        If the tree is no `ClassTree`.
     ValueError
-        For another name.
+        For an unknown name.
 
     Examples
     --------

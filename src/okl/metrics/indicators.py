@@ -1,4 +1,4 @@
-"""Label indicators as they come in: with labels that are missing, or as objects."""
+"""Label indicators as users give them: with missing labels, or as objects."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def partly_observed(y: Any) -> bool:
 
 
 def without_objects(labels: Any) -> Any:
-    """Return indicators as numbers, which pandas has as objects if some may miss.
+    """Return indicators as numbers: pandas has objects where some may be missing.
 
-    A column of classes stays what it is, numbers whole ones and text text.
+    A column of classes is not changed: integers stay integers, and text stays text.
     """
     found = None if issparse(labels) else np.asarray(labels)
     if found is None or found.ndim != 2 or found.dtype != object:
         return labels
     try:
         numbers = np.array(nan_for_na(found).tolist())
-    except ValueError:  # sequences of several lengths
+    except ValueError:  # sequences of different lengths
         return labels
     return numbers if numbers.dtype.kind in "biuf" else labels

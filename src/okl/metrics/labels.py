@@ -1,7 +1,7 @@
 """Scores of classifiers' scores and probabilities, where some labels are missing.
 
-Classes, one per row, cannot be missing: for them these are scikit-learn's functions.
-Label indicators, one column per label, can: each label is then scored as two classes on
+Classes, one per row, cannot be missing: for these the scores are scikit-learn's. Label
+indicators, one column per label, can be missing: each label is scored as two classes on
 the rows where it was observed, and the scores of the labels are averaged.
 """
 
@@ -30,8 +30,9 @@ def roc_auc_score(
     sample_weight : array (n_samples,) or of the shape of y_true, optional
         Weights of the rows, or, for indicators, of each label.
     multioutput : {"raw_values", "uniform_average"}, optional
-        For indicators one area per label, or (the default) their mean. A label that
-        was observed in one state only has none; it is NaN, and left out of the mean.
+        For indicators one area per label, or (the default) their mean. A label that was
+        observed only present, or only absent, has none: it is NaN, and left out of the
+        mean.
 
     Returns
     -------
@@ -71,8 +72,8 @@ def log_loss(
     """Return minus the mean log likelihood of the observed labels.
 
     For a label indicator y and its probability p, as ``predict_proba`` of the
-    classifiers gives it, that is the mean of -y log p - (1 - y) log(1 - p). (To
-    `sklearn.metrics.log_loss` a row of indicators is one class.)
+    classifiers gives it, that is the mean of -y log p - (1 - y) log(1 - p).
+    (`sklearn.metrics.log_loss` treats a row of indicators as a single class.)
 
     Parameters
     ----------
@@ -133,8 +134,8 @@ def _entropy(
 ) -> Any:
     """Return the log loss of one label, or of each column, as scikit-learn's.
 
-    Without most of its checks, as a search scores hundreds of predictions, and they
-    cost more than the score.
+    It leaves out most of scikit-learn's checks: a search scores hundreds of
+    predictions, and checks cost more than the score.
     """
     if not np.all((labels == 0) | (labels == 1)):
         other = labels[(labels != 0) & (labels != 1)].flat[0]

@@ -1,7 +1,7 @@
 """Scores of predictions where some targets are missing.
 
-A target that is NaN was not observed, and says nothing of its prediction. Each output
-is scored on the rows where it was observed; outputs are then averaged as in
+A target that is NaN was not observed, and its prediction is not scored. Each output is
+scored on the rows where it was observed, and the scores of outputs are averaged as in
 scikit-learn. Without NaN the scores are scikit-learn's.
 """
 
@@ -42,13 +42,14 @@ def r2_score(
     y_pred : array of the same shape
         Predictions.
     sample_weight : array (n_samples,) or of the shape of y_true, optional
-        Weights of the rows, or of each target; zero for one that does not count.
+        Weights of the rows, or of each target; a target of weight zero is not scored.
     multioutput : {"raw_values", "uniform_average"}, optional
-        One score per output, or (the default) their mean. An output that is observed
-        in fewer than two rows has no score; it is NaN, and left out of the mean.
+        One score per output, or (the default) their mean. An output that is observed in
+        fewer than two rows has no score: it is NaN, and left out of the mean.
     task : array (n_samples,), optional
-        For data in long form, one target a row: the task of each row. There is one
-        score per task, in the order of the sorted ids, as if each were an output.
+        For data in long form, with one target in each row: the task of each row. There
+        is one score per task, in the order of the sorted ids, as if each task were an
+        output.
 
     Returns
     -------
@@ -160,8 +161,8 @@ def _r2(
 ) -> Any:
     """Return the R^2 of one output, or of each column, as scikit-learn's.
 
-    Without its checks: a search scores thousands of predictions, and they cost more
-    than the score.
+    It leaves out scikit-learn's checks: a search scores thousands of predictions, and
+    checks cost more than the score.
     """
     error = (y_true - y_pred) ** 2
     spread = (y_true - np.average(y_true, axis=0, weights=sample_weight)) ** 2
@@ -185,11 +186,11 @@ def averaged(
     needs: str = "observed targets or more",
     of_columns: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Any:
-    """Score each output on its observed rows, at least so many, and average.
+    """Score each output on its observed rows, at least ``least``, and average.
 
-    An output whose score is NaN has none, and is left out of the mean. If all are, the
-    error says what they would need. Where there are neither weights nor missing targets
-    all columns are scored at once by the function for that, if there is one.
+    An output whose score is NaN is left out of the mean. If all scores are NaN, the
+    error says what outputs need. Without weights and missing targets, all columns are
+    scored at once by ``of_columns``, if it is given.
     """
     targets = _numbers(y_true, "y_true", finite="allow-nan")
     predictions = _numbers(y_pred, "y_pred", finite=True)
@@ -229,13 +230,13 @@ def averaged(
 def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
     """Check an array of numbers.
 
-    One of finite floats passes as it is: to find out what else it might be costs a
-    search more than the score.
+    An array of finite floats is returned as it is: all other checks would cost a search
+    more than the score.
     """
     floats = type(values) is np.ndarray and values.dtype == np.float64
     if floats and values.ndim in (1, 2) and values.size and np.isfinite(values).all():
         return values
-    # differences of integers wrap around, and of truth values there are none
+    # differences of integers wrap around, and booleans have none
     kinds = [np.float64, np.float32]
     found: np.ndarray = checked_numbers(
         values, name, dtype=kinds, ensure_all_finite=finite
@@ -244,7 +245,7 @@ def _numbers(values: Any, name: str, *, finite: bool | str) -> np.ndarray:
 
 
 def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
-    """Return the observed rows of each output, and the column they are in."""
+    """Return the observed rows of each output, and its column."""
     if task is None:
         return [(np.flatnonzero(rows), j) for j, rows in enumerate(observed.T)]
     ids = column_or_1d(task, input_name="task")
@@ -261,7 +262,7 @@ def _outputs(observed: np.ndarray, task: Any) -> list[tuple[np.ndarray, int]]:
 
 
 def _checked_weights(sample_weight: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return weights of that shape, from those of rows or of targets."""
+    """Return weights of the given shape, from those of rows or of targets."""
     refuse_negative_weights(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
     if weights.shape == (shape[0],):

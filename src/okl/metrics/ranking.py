@@ -1,7 +1,8 @@
-"""Scores of probabilities: the rank of the truth, and what a right to refuse is worth.
+"""Scores of probabilities: the rank of the truth, and the cost with some rows rejected.
 
-A classifier that knows when it does not know makes fewer errors on the rows that it
-answers. The reject curve says how many, for every share of rows that is answered.
+A classifier whose probabilities show where it is unsure makes fewer errors if it does
+not answer the rows where it is. The reject curve shows how many, for every share of
+rows that is answered.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from okl.trees import ClassTree, check_class_tree
 
 
 class RejectCurve(NamedTuple):
-    """What answers cost, the surest first.
+    """The cost of answers, added up from the surest row on.
 
     Attributes
     ----------
     answered : array (n_points,)
         The share of rows that are answered, increasing from 0 to 1.
     costs : array (n_points,)
-        The sum of what these answers cost, over the number of *all* rows: from 0 to the
-        mean cost of all answers.
+        The total cost of these answers, divided by the number of *all* rows: from 0 to
+        the mean cost of all answers.
     thresholds : array (n_points,)
-        The ``reject`` of `okl.decisions.decide` that answers these rows: the largest
-        expected cost among them; -inf for none.
+        The ``reject`` of `okl.decisions.decide` with which these rows are answered: the
+        largest expected cost among them; -inf for no rows.
     """
 
     answered: np.ndarray
@@ -63,13 +64,13 @@ def mean_reciprocal_rank(
     y_true : array (n_samples,)
         Classes.
     y_proba : array (n_samples, n_classes)
-        Probabilities, or other scores, the larger the likelier. Of two classes the
-        column of the second is enough, as scikit-learn's scorers pass it.
+        Probabilities, or other scores that are larger for likelier classes. For two
+        classes the column of the second is enough, as scikit-learn's scorers pass it.
     labels : array (n_classes,), optional
         The classes in the order of the columns, such as ``classes_``; None for those of
         the tree, or, without a tree, for those of ``y_true``.
     tree : ClassTree, optional
-        Says that labels of two names are one class.
+        With it labels that are different names of one node are equal.
     sample_weight : array (n_samples,), optional
         Weights w of the rows.
 
@@ -81,8 +82,8 @@ def mean_reciprocal_rank(
     Raises
     ------
     ValueError
-        If shapes differ, the number of columns is not that of the classes, or their
-        order may be another than that of the tree.
+        If shapes differ, if the number of columns is not that of the classes, or if the
+        columns may have another order than the tree.
 
     Examples
     --------
@@ -107,12 +108,12 @@ def reject_curve(
     decision: Any = "accuracy",
     sample_weight: Any = None,
 ) -> RejectCurve:
-    """Return what answers cost when the least sure ones are not given.
+    """Return the cost of answers when the least sure ones are not given.
 
-    Rows are answered by the rule of least expected cost, in the order of what that is.
-    At k answers the curve is the cost of these over the number of all rows, so that its
-    right end is the mean cost, the error for ``"accuracy"``. Seeger (2006), footnote
-    11. Rows that are as sure as each other are answered together.
+    The answer of a row is the class of least expected cost, and rows are answered in
+    the order of that cost. At k answers the curve is their total cost divided by the
+    number of all rows: its right end is the mean cost, for ``"accuracy"`` the error.
+    Seeger (2006), footnote 11. Rows of the same expected cost are answered together.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def reject_curve(
     y_proba : array (n_samples, n_classes)
         Probabilities.
     decision : {"accuracy", "taxo", "parent"} or array, default="accuracy"
-        What answers cost, as in `okl.decisions.decide`.
+        The cost of answers, as in `okl.decisions.decide`.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def reject_curve(
     weights = np.ones(len(paid)) if weights is None else weights
     order = np.argsort(found.expected_costs, kind="stable")
     sure = found.expected_costs[order]
-    last = np.append(sure[1:] > sure[:-1], True)  # of those that are as sure
+    last = np.append(sure[1:] > sure[:-1], True)  # the last row of each expected cost
     total = weights.sum()
     answered = np.cumsum(weights[order])[last] / total
     costs = np.cumsum((weights * paid)[order])[last] / total
@@ -161,8 +162,8 @@ def reject_curve_area(
 ) -> float:
     """Return the area under the reject curve; less is better.
 
-    Linear between the points of `reject_curve`. With answers in a random order it is
-    half the mean cost.
+    The curve is linear between the points of `reject_curve`. For answers in a random
+    order the area is half the mean cost.
 
     Parameters and errors as in `reject_curve`.
 
@@ -213,8 +214,8 @@ def _leaves(tree: ClassTree, y_true: np.ndarray) -> np.ndarray:
     Raises
     ------
     ValueError
-        If labels call them otherwise and so may have sorted them otherwise: a model
-        fitted to such labels has its columns in their order.
+        If labels use the other names of nodes, whose sorted order differs: a model
+        fitted to such labels has its columns in that order.
     """
     others = tree.node_names.both(tree.leaves)[1]
     sorted_alike = np.array_equal(np.argsort(others), np.arange(tree.n_classes))
@@ -232,7 +233,7 @@ def _leaves(tree: ClassTree, y_true: np.ndarray) -> np.ndarray:
 def _columns(
     y_true: np.ndarray, classes: np.ndarray, tree: ClassTree | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which labels are among the classes, and in which column; else any."""
+    """Return which labels are among the classes, and their columns, else any."""
     if tree is not None:
         y_true, classes = tree.node_numbers(y_true), tree.node_numbers(classes)
     order = np.argsort(classes)

@@ -1,8 +1,9 @@
-"""Scorers for searches, of scores that take missing targets.
+"""Scorers for searches, with scores that allow missing targets.
 
-scikit-learn's scorers refuse NaN among the targets, and a search then has NaN for a
-score. These are made by the same `sklearn.metrics.make_scorer`, of the functions of
-this package, and are passed as objects: ``GridSearchCV(..., scoring=r2_scorer)``.
+scikit-learn's scorers refuse NaN among the targets, and a search then has NaN as its
+scores. These scorers are made by the same `sklearn.metrics.make_scorer` from the
+functions of this package, and are passed as objects: ``GridSearchCV(...,
+scoring=r2_scorer)``.
 """
 
 from __future__ import annotations

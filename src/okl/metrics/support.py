@@ -1,9 +1,9 @@
-"""Whether the right pairs of outputs are found to be related.
+"""Scores of the relations found: which pairs of outputs are related.
 
-The *support* of an output kernel L are the pairs i < j with L_ij != 0. Where the true
-support is known, as in a simulation, finding it is a binary classification of the
-pairs: its precision, recall and F1 are those of scikit-learn. The diagonal has no part
-in it.
+The *support* of an output kernel L is the set of pairs i < j with L_ij != 0. Where the
+true support is known, as in a simulation, an estimate of it is a binary classification
+of the pairs, and its precision, recall and F1 are scikit-learn's. The diagonal does not
+count.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def support_precision_score(
         The estimated output kernel.
     threshold : float, default=0.0
         Entries of `estimated` whose absolute value is at most this fraction of the
-        largest off the diagonal count as zero; with 0, exact zeros only. A matrix put
-        together from its eigenvectors has rounding for zeros: 1e-10 tells them apart.
+        largest off the diagonal count as zero; with 0, only exact zeros do. A matrix
+        computed from its eigenvectors has rounding instead of zeros: use 1e-10 for it.
     zero_division : {"warn", 0.0, 1.0, np.nan}, default="warn"
         What to return if no relation is estimated; "warn" is 0.0 and a warning, as in
         `sklearn.metrics.precision_score`.
