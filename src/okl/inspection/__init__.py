@@ -1,7 +1,7 @@
-"""What a fitted model says, and how sure that is.
+"""How sure the output kernel of a fitted model is.
 
-`output_kernel_stability` fits a model again to resampled rows, and says how far the
-entries of its output kernel move, and which relations keep their sign.
+`output_kernel_stability` fits a model again to resampled rows. It returns how much the
+entries of the output kernel vary, and which relations have a sure sign.
 """
 
 from okl.inspection.entry_estimates import EntryEstimates

@@ -1,10 +1,11 @@
-"""The entries of a matrix that was estimated, and how far they move.
+"""The entries of an estimated matrix, with standard errors and intervals.
 
-Refits to resampled rows say how large the standard error of an entry is, not where the
-entry is: a copy of a row brings its noise a second time, a row less its signal once
-less, so that refits as a whole lie beside the fit to all rows. An interval is therefore
-that of the fit, plus and minus a quantile of Student's distribution times the standard
-error, which is itself estimated from few refits.
+Refits to resampled rows are used for the standard error of an entry only, not for its
+value: a copy of a row brings its noise a second time, a row that is left out takes its
+signal away, so that all refits together are biased relative to the fit to all rows. An
+interval is therefore the entry of the fit to all rows, plus and minus a quantile of
+Student's distribution times the standard error: of Student's, as the standard error is
+estimated from few refits.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ class EntryEstimates:
     Attributes
     ----------
     estimate : ndarray of shape (n_outputs, n_outputs)
-        Those of the fit to all rows.
+        The entries in the fit to all rows.
     mean : ndarray of shape (n_outputs, n_outputs)
-        The mean over the refits.
+        The means over the refits.
     std : ndarray of shape (n_outputs, n_outputs)
         Standard errors of the estimates.
     lower, upper : ndarray of shape (n_outputs, n_outputs)
-        Intervals around the estimates, of each entry by itself.
+        The ends of intervals around the estimates, for each entry separately.
     draws : ndarray of shape (n_resamples, n_outputs, n_outputs)
-        Those of the refits.
+        The entries in each refit.
     """
 
     estimate: np.ndarray
@@ -57,13 +58,13 @@ class EntryEstimates:
         estimate : array (m, m)
         draws : array (n_resamples, m, m)
         inflation : float
-            What their standard deviation is multiplied by to be the standard error.
+            Factor from the standard deviation of the refits to the standard error.
         level : float
             Coverage of the intervals.
         largest : float
-            What no entry exceeds in absolute value; intervals end there.
+            A bound on the absolute values of entries; intervals are cut to it.
         """
-        # of deviations from the estimate: entries that never move are of no spread
+        # of deviations from the estimate: exactly zero for entries that do not vary
         moved = draws - estimate
         std = inflation * moved.std(axis=0, ddof=1)
         width = student.ppf((1 + level) / 2, len(draws) - 1) * std
@@ -72,11 +73,12 @@ class EntryEstimates:
         return cls(estimate, draws.mean(axis=0), std, lower, upper, draws)
 
     def stable_signs(self, level: float) -> np.ndarray:
-        """Return the entries whose sign is sure, all of them at once (m, m).
+        """Return the entries whose sign is sure, simultaneously (m, m).
 
-        With P pairs of outputs an entry is if it is beyond the quantile of Student's
-        distribution at 1 - (1 - level) / (2 P), after Bonferroni: with probability
-        ``level`` no entry that is zero is among them, however many pairs there are.
+        With P pairs of outputs, the sign of an entry is sure if its absolute value
+        exceeds the standard error times the quantile of Student's distribution at
+        1 - (1 - level) / (2 P) (Bonferroni's correction). With probability ``level`` no
+        entry that is in truth zero is among them, however many pairs there are.
         """
         m, n_resamples = len(self.estimate), len(self.draws)
         n_pairs = m * (m - 1) // 2

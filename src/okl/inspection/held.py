@@ -1,9 +1,9 @@
-"""The estimator to fit again: hyperparameters are those that were chosen, and stay.
+"""The estimator to fit to resamples, with the hyperparameters that were chosen.
 
-A search within every resample would cost as many searches, and its choices would be
-part of what moves. So what stands for a fitted search is the estimator it chose, for
-an estimator that chooses by itself the one of a single fit, and for a pipeline its
-last step, on rows that the steps before it have transformed as they were fitted.
+A search for every resample would be slow, and its choices would add to the variation.
+Hyperparameters are therefore held. A fitted search is replaced by the estimator that it
+chose, an estimator that chooses by cross-validation by the one for a single fit, and a
+pipeline by its last step, on rows that its fitted first steps have transformed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _CHOOSING = OutputKernelRegressorCV, OutputKernelClassifierCV
 
 
 def with_hyperparameters_held(estimator: Any, X: Any) -> tuple[BaseEstimator, Any]:
-    """Return an estimator to fit, at one alpha, and the rows that it takes.
+    """Return an estimator to fit, with one alpha, and the rows to fit it to.
 
     Parameters
     ----------
     estimator : estimator
-        A regressor or classifier of the library; fitted, if it chooses anything; a
-        fitted search over one, or a fitted pipeline that ends in one.
+        A regressor or classifier of the library, fitted if it chooses hyperparameters;
+        a fitted search over one; or a fitted pipeline that ends in one.
     X : array-like
         Rows as ``estimator`` takes them.
 
@@ -43,7 +43,7 @@ def with_hyperparameters_held(estimator: Any, X: Any) -> tuple[BaseEstimator, An
     TypeError
         For another estimator.
     NotFittedError
-        If one that chooses was not fitted.
+        If an estimator that chooses hyperparameters was not fitted.
     """
     if isinstance(estimator, Pipeline):
         check_is_fitted(estimator)
@@ -55,7 +55,7 @@ def with_hyperparameters_held(estimator: Any, X: Any) -> tuple[BaseEstimator, An
         return _as_chosen(estimator), X
     if isinstance(estimator, _SINGLE):
         return clone(estimator), X
-    # an unfitted search says so by itself
+    # an unfitted search has its own error
     if hasattr(estimator, "estimator"):
         check_is_fitted(estimator)
     raise TypeError(

@@ -1,4 +1,4 @@
-"""A fit to resampled rows, and what of the targets every resample must have."""
+"""Fits to resampled rows, and the parts of targets that each resample must contain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def parts_of(
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the strata of rows, and the parts of the targets that each row has.
 
-    Parts are outputs; of classes the classes, of label indicators both values of each.
+    Parts are the outputs; for classes, the classes; for label indicators, both values
+    of each label.
     """
     values = np.asarray(y)
     counted = np.ones(len(values), dtype=bool)
@@ -49,7 +50,7 @@ def parts_of(
 def refit(
     fitted: Callable[[np.ndarray], Any], counts: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """Return `output_kernels_of` what is fitted to rows as often as they count."""
+    """Return `output_kernels_of` a fit in which each row counts as often as given."""
     return output_kernels_of(fitted(counts))
 
 
@@ -61,7 +62,7 @@ def fitted_to(
     task: np.ndarray | None,
     counts: np.ndarray,
 ) -> Any:
-    """Return a clone fitted to rows as often as they count."""
+    """Return a clone fitted to rows, each of which counts as often as given."""
     rows = np.flatnonzero(counts)
     X, y = _safe_split(model, X, y, rows)
     weights: Any = counts[rows].astype(np.float64)
@@ -76,8 +77,8 @@ def fitted_to(
 def output_kernels_of(fitted: Any) -> tuple[np.ndarray, bool]:
     """Return the output kernels of a fit, and whether it failed.
 
-    Output kernels are (n_terms, 2, m, m): of the sum and, if there are several, of each
-    kernel, L in the units of the targets and its correlation.
+    Output kernels are (n_terms, 2, m, m): L in the units of the targets, and its
+    correlation; of the sum first and, if there are several kernels, of each kernel.
     """
     kernels = [fitted.output_kernel_]
     if len(fitted.output_kernels_) > 1:

@@ -1,4 +1,4 @@
-"""How sure the relations of an output kernel are: what was found of all its entries."""
+"""How sure the relations of an output kernel are: estimates of all its entries."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ class OutputKernelStability:
     Attributes
     ----------
     correlation : EntryEstimates
-        Of L_ij / sqrt(L_ii L_jj), which is the same for normalised outputs and in the
-        units of the targets. Each has ``estimate``, ``mean``, ``std``, ``lower``,
-        ``upper`` and ``draws``.
+        Estimates of L_ij / sqrt(L_ii L_jj), which is the same for normalised outputs
+        and in the units of the targets. These and the covariances have ``estimate``,
+        ``mean``, ``std``, ``lower``, ``upper`` and ``draws``.
     covariance : EntryEstimates
-        Of the entries of L, in the units of the targets, as ``output_kernel_``.
+        Estimates of the entries of L, in the units of the targets, as
+        ``output_kernel_``.
     stable : ndarray of bool of shape (n_outputs, n_outputs)
-        The correlations whose sign is sure, all of them at once: with probability
-        ``level`` none of them is in truth zero.
+        The correlations whose sign is sure, simultaneously: with probability ``level``
+        none of them is in truth zero.
     level : float
         The coverage of the intervals, and that probability.
     method : str
         How rows were resampled.
     n_failed : int
-        Refits that ended above their tolerance.
+        Number of refits that ended above their tolerance.
     terms : list of OutputKernelStability
-        Of each of several kernels, the last perhaps a `Row`; of one kernel this one.
-        With several the arrays above are those of the sum of their output kernels.
+        The results for each of several kernels, of which the last may be a `Row`; with
+        one kernel, this object alone. With several kernels the arrays above are for the
+        sum of their output kernels.
     output_names : array (n_outputs,) or None
         The names of the columns of y, the classes or the tasks, if there are any.
     """
@@ -66,15 +68,15 @@ class OutputKernelStability:
         Parameters
         ----------
         estimate : array (2, m, m)
-            L in the units of the targets, and its correlation, of the fit to all rows.
+            L in the units of the targets, and its correlation, in the fit to all rows.
         draws : array (n_resamples, 2, m, m)
-            Those of the refits.
+            The same in each refit.
         inflation : float
             As `EntryEstimates.of` takes it.
         level, method, n_failed, output_names
             The attributes.
         terms : list of OutputKernelStability
-            Of several kernels, whose sum this one is; else empty.
+            The results for each kernel, if there are several; else empty.
         """
         covariance, related = (
             EntryEstimates.of(
@@ -95,7 +97,7 @@ class OutputKernelStability:
         return found
 
     def __repr__(self) -> str:
-        """Say in a line how many relations are stable."""
+        """Return a line that says how many relations are stable."""
         pairs = np.triu_indices(len(self.stable), 1)
         terms = "" if len(self.terms) == 1 else f", {len(self.terms)} kernels"
         return (
@@ -106,7 +108,7 @@ class OutputKernelStability:
         )
 
     def table(self, output_names: Sequence[Any] | None = None) -> dict[str, np.ndarray]:
-        """Return a row for each pair of outputs, and each output with itself.
+        """Return a table with a row for each pair of outputs, and for each output.
 
         Parameters
         ----------
@@ -116,14 +118,14 @@ class OutputKernelStability:
         Returns
         -------
         dict of str to array
-            The columns ``first``, ``second``, ``stable`` and, of ``correlation`` and
-            ``covariance``, the estimate, ``_std``, ``_lower`` and ``_upper``; what
-            ``pandas.DataFrame`` takes.
+            The columns ``first``, ``second``, ``stable``, ``correlation`` and
+            ``covariance``, and the latter two with ``_std``, ``_lower`` and ``_upper``
+            added to their names. `pandas.DataFrame` can be made of it.
 
         Raises
         ------
         ValueError
-            For another number of names.
+            If the number of names is not that of outputs.
         """
         m = len(self.stable)
         names = np.empty(m, dtype=object)

@@ -1,14 +1,14 @@
-"""How often each row counts in each resample.
+"""The resamples: how often each row counts in each of them.
 
 The delete-a-group jackknife leaves out one of K random groups of rows at a time. Its
-refits differ less than fits to other data would: with deviations d_k from their mean
-the variance of the fit to all rows is estimated by (K - 1) / K sum_k d_k^2 [1]_.
-The bootstrap [2]_ draws as many rows as there are, with replacement, and its refits
-spread as fits to other data do.
+refits differ less than fits to other data would: with d_k their deviations from their
+mean, the variance of the fit to all rows is estimated by (K - 1) / K sum_k d_k^2 [1]_.
+The bootstrap [2]_ draws as many rows as there are, with replacement, and the variance
+of its refits is the estimate.
 
 Rows that belong together (groups) are drawn, or left out, together. Rows of different
-strata (tasks, classes) are drawn apart, so that each keeps its share. A resample in
-which nothing is left of an output is drawn again.
+strata (tasks, classes) are drawn separately, so that each stratum keeps its share. A
+resample in which an output has no rows is drawn again.
 
 References
 ----------
@@ -28,13 +28,13 @@ from sklearn.utils.validation import column_or_1d
 
 from okl.numerics.missing import is_missing
 
-# Draws until each part of the targets is in one.
+# Most draws until a resample has each part of the targets.
 _ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """What is drawn: rows, or groups of them.
+    """The units that are drawn: rows, or groups of rows.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Sampling:
     def of(
         cls, n_samples: int, groups: np.ndarray | None, strata: np.ndarray | None
     ) -> Sampling:
-        """Take rows by their stratum, or groups, which may be of several strata."""
+        """Return the units: groups, without strata, or else rows with their strata."""
         if groups is not None:
             codes = np.unique(groups, return_inverse=True)[1]
             return cls(codes, [np.arange(codes.max() + 1)])
@@ -62,7 +62,7 @@ class Sampling:
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of units."""
         return sum(map(len, self.strata))
 
     def bootstrap(self, rng: np.random.RandomState) -> np.ndarray:
@@ -74,10 +74,10 @@ class Sampling:
         return counts[self.codes]
 
     def jackknife(self, n_groups: int, rng: np.random.RandomState) -> np.ndarray:
-        """Return which rows are kept, one group less at a time (n_groups, n_samples).
+        """Return the rows kept without each group in turn (n_groups, n_samples).
 
-        Strata are dealt one after the other, so that groups are of one size and have
-        as many units of each stratum as each other, but for one.
+        The units of one stratum after the other are dealt to the groups in turn: sizes
+        of groups, and their numbers of units of a stratum, differ by at most one.
         """
         order = np.concatenate([rng.permutation(units) for units in self.strata])
         group = np.empty(self.number, dtype=int)
@@ -88,15 +88,15 @@ class Sampling:
 def bootstrap(
     sampling: Sampling, n_resamples: int, seen: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray | None:
-    """Return counts (n_resamples, n_samples), None if a part of Y is always lost.
+    """Return counts (n_resamples, n_samples), None if a part of Y keeps getting lost.
 
     Parameters
     ----------
     sampling : Sampling
     n_resamples : int
     seen : array of bool (n_samples, n_parts)
-        The parts of the targets that each row has, as outputs or classes: every
-        resample has all.
+        The parts of the targets, as outputs or classes, that each row has. Every
+        resample must have all parts.
     rng : RandomState
     """
     drawn = [
@@ -123,8 +123,8 @@ def _complete(draw: Callable[[], np.ndarray], seen: np.ndarray) -> np.ndarray | 
     return None
 
 
-# The ways to resample, and by how much the standard deviation of their refits is to be
-# multiplied, given the number of them, to be the standard error.
+# The ways to resample, and the factor from the standard deviation of the refits to the
+# standard error, as a function of the number of refits.
 METHODS: dict[str, tuple[Callable[..., np.ndarray | None], Callable[[int], float]]] = {
     "jackknife": (jackknife, lambda n: (n - 1) / n**0.5),
     "bootstrap": (bootstrap, lambda n: 1.0),
@@ -144,8 +144,8 @@ def counts_of(
     Raises
     ------
     ValueError
-        If a row has no group, there are not as many rows, or groups, to leave out, or a
-        part of the targets is lost each time.
+        If a row has no group, if there are fewer rows, or groups, than are to be left
+        out, or if a part of the targets is lost in every draw.
     """
     grouped = None if groups is None else column_or_1d(np.asarray(groups))
     missing = [] if grouped is None else [is_missing(one) for one in grouped]

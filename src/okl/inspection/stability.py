@@ -1,4 +1,4 @@
-"""How sure are the relations? Refits to resampled rows, with hyperparameters held."""
+"""How sure the learned relations are, by refits with fixed hyperparameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def output_kernel_stability(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> OutputKernelStability:
-    r"""Estimate how far the entries of a learned output kernel move with the rows.
+    r"""Estimate how much the entries of a learned output kernel depend on the rows.
 
     The estimator is fitted to all rows and to ``n_resamples`` resamples of them. With
     s_ij the standard deviation of an entry over the refits, its standard error is
@@ -54,43 +54,44 @@ def output_kernel_stability(
         \frac{n - 1}{\sqrt n}\, s_{ij} \;\;\text{(jackknife)} \qquad
         s_{ij} \;\;\text{(bootstrap)}, \qquad n = \mathtt{n\_resamples},
 
-    and intervals are the entry, of the fit to all rows, plus and minus a quantile of
-    Student's distribution with n - 1 degrees of freedom times that.
+    and its interval is the entry in the fit to all rows, plus and minus the standard
+    error times a quantile of Student's distribution with n - 1 degrees of freedom.
 
-    Hyperparameters are held: a search stands for the estimator that it chose, with
-    kernel, structure and alpha as they are; a kernel that depends on the rows, as with
-    ``gamma="scale"``, is that of the fit to all of them; and the steps of a pipeline
-    before its last transform as they were fitted. Targets are normalised anew in each
-    refit.
+    Hyperparameters are held. A search is replaced by the estimator that it chose, with
+    its kernel, structure and alpha; a kernel that depends on the rows, as with
+    ``gamma="scale"``, is that of the fit to all rows; and the steps of a pipeline
+    before the last one transform as they were fitted. Targets are normalised anew in
+    each refit.
 
     Parameters
     ----------
     estimator : estimator
         An `OutputKernelRegressor` or `OutputKernelClassifier`, which need not be
-        fitted; or, fitted, one of their ``...CV``, `GradientSearchCV` or a search of
-        scikit-learn, or a pipeline that ends in one of these.
+        fitted. Or, fitted: one of their ``...CV``, a `GradientSearchCV` or a search of
+        scikit-learn over one, or a pipeline that ends in one of these.
     X, y : array-like
-        The rows and targets it is fitted to, as its ``fit`` takes them; targets may be
-        NaN where they were not observed.
+        The rows and targets, as its ``fit`` takes them; targets may be NaN where they
+        were not observed.
     method : {"jackknife", "bootstrap"}, default="jackknife"
-        Whether to leave out one of ``n_resamples`` random groups of rows at a time, or
-        to draw as many rows as there are with replacement; see the notes.
+        ``"jackknife"`` leaves out one of ``n_resamples`` random groups of rows at a
+        time; ``"bootstrap"`` draws as many rows as there are with replacement. See the
+        notes.
     n_resamples : int, default=20
         Number of refits, at least two.
     level : float, default=0.95
         Coverage of the intervals, and the probability that no relation called stable
         is in truth zero.
     sample_weight : array (n_samples,) or (n_samples, n_outputs), default=None
-        As in ``fit``; a row takes its weight with it.
+        As in ``fit``; a row that is drawn keeps its weight.
     task : array (n_samples,), default=None
         For data in long form, the task of each row: rows are drawn within tasks.
     groups : array (n_samples,), default=None
         Rows that belong together (of one person, one day, one place): they are drawn,
-        or left out, together. Without, rows count as independent of each other.
+        or left out, together. None takes rows as independent of each other.
     random_state : int, RandomState instance or None, default=0
-        Of the resamples.
+        Seed of the resamples.
     n_jobs : int, default=None
-        Refits in parallel, by joblib; the result does not depend on it.
+        Number of parallel refits, by joblib; the result does not depend on it.
 
     Returns
     -------
@@ -99,11 +100,12 @@ def output_kernel_stability(
     Raises
     ------
     TypeError
-        For an estimator that cannot be fitted again so.
+        For an estimator that cannot be refitted in this way.
     ValueError
-        For parameters or shapes that cannot be used, one output, an output kernel that
-        is known before the fit, targets of which a resample would always lose an output
-        or class, or the bootstrap with a `Row`, whose value a copied row would share.
+        For invalid parameters or shapes, for a single output, for an output kernel that
+        is known before the fit, for targets with an output or class that is lost in
+        every resample drawn, or for the bootstrap with a `Row`, whose value copies of a
+        row would share.
     MemoryError
         If an array with all entries of all refits does not fit.
 
@@ -114,17 +116,17 @@ def output_kernel_stability(
 
     Notes
     -----
-    What is uncertain is what other rows of the same kind would change: the functions,
-    and the kernel and alpha, are given. So intervals do not know of the shrinkage that
-    alpha brings, nor of the choice of alpha; and two functions that have nothing to do
-    with each other are rarely orthogonal where few columns explain them, which is a
-    relation that is there on these inputs, and stable, but need not be on others. What
-    moves outputs together besides the inputs leaks into the output kernel of a flexible
-    kernel, and is stable as well; ``kernel=[k, Row()]`` tells the two apart.
+    The uncertainty is that of drawing other rows of the same kind, with the functions,
+    the kernel and alpha given. Intervals therefore include neither the shrinkage by
+    alpha nor the choice of alpha. Two unrelated functions are rarely orthogonal where
+    few columns explain them: on these inputs they have a relation, which is stable, but
+    may not have it on others. And what moves outputs together besides the inputs leaks
+    into the output kernel if the kernel is flexible, and is stable as well;
+    ``kernel=[k, Row()]`` separates the two.
 
-    The bootstrap brings copies of rows, whose noise a flexible kernel takes for signal,
-    so that its standard errors are too small there; those of the jackknife are a little
-    too large.
+    A resample of the bootstrap has copies of rows, whose noise a flexible kernel takes
+    for signal: its standard errors are then too small. Those of the jackknife are a
+    little too large.
 
     Examples
     --------
@@ -162,7 +164,7 @@ def output_kernel_stability(
 
     fitted = partial(fitted_to, model, X, y, weights, task)
     first = fitted(np.ones(len(seen), dtype=int))
-    model.kernel = first.kernel_  # a gamma of "scale" is that of all rows
+    model.kernel = first.kernel_  # gamma="scale" stays that of all rows
     estimate, _ = output_kernels_of(first)
     if estimate.shape[-1] == 1:
         raise ValueError(
@@ -192,7 +194,7 @@ def _refits(
     Parameters
     ----------
     fitted : callable
-        From how often each row counts to a fitted estimator.
+        Returns an estimator fitted to rows, given how often each counts.
     counts : array (n_resamples, n_samples)
     estimate : array (n_terms, 2, m, m)
         The output kernels of the fit to all rows.
@@ -208,7 +210,7 @@ def _refits(
         f"The output kernels of {len(counts)} refits with {estimate.shape[-1]} outputs",
         "Use fewer resamples.",
     )
-    with warnings.catch_warnings():  # said once, of the fit to all rows
+    with warnings.catch_warnings():  # warnings were given once, for the fit to all rows
         warnings.simplefilter("ignore")
         refits = Parallel(n_jobs)(delayed(refit)(fitted, count) for count in counts)
     n_failed = sum(failed for _, failed in refits)
