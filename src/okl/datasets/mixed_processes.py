@@ -1,8 +1,7 @@
 """Many noisy time series that are mixtures of a few hidden ones.
 
-The setting in which an output kernel of low rank is true: every series is a
-combination of the same hidden processes, so that what is seen of one says
-something about all others.
+In this setting the true output kernel is of low rank: every series is a combination of
+the same hidden processes, so that values of one are informative about all others.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from okl.kernels import Laplacian
 
 @dataclass(frozen=True)
 class MixedProcesses:
-    """Noisy series at all time points, and which of them are for training.
+    """Noisy series at all time points, with the time points for training.
 
     Attributes
     ----------
@@ -52,11 +51,11 @@ def make_mixed_processes(
     Parameters
     ----------
     n_outputs : int, default=200
-        How many series; 100 000 in experiment 2.
+        Number of series; 100 000 in experiment 2.
     n_processes : int, default=50
-        How many hidden processes.
+        Number of hidden processes.
     n_times : int, default=200
-        How many time points; half of them are for training.
+        Number of time points; half of them are for training.
     gamma : float, default=10.0
         Inverse length scale of the hidden processes.
     random_state : int, RandomState or None, default=None

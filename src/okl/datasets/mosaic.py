@@ -1,9 +1,10 @@
-"""A photograph of which one colour was recorded at each pixel.
+"""A photograph in which only one colour was recorded at each pixel.
 
-Every digital camera has this problem: a sensor sees red, green or blue, and the other
-two colours of its pixel are made up from the neighbours. The colours are three outputs
-of which each row, a pixel, has one observed: data in long form. They rise and fall
-together, at edges above all, which is what there is to learn.
+Every digital camera has this problem: the sensor of a pixel measures red, green or
+blue, and the other two colours have to be computed from neighbouring pixels. The
+colours are three outputs, and each row, a pixel, has one of them observed: data in long
+form. The colours rise and fall together, especially at edges; this relation is what can
+be learned.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CHANNELS = ("red", "green", "blue")
 
 @dataclass(frozen=True)
 class Mosaic:
-    """A picture, and the one value of each pixel that was recorded.
+    """A picture, and the one value that was recorded at each pixel.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class Mosaic:
     y : array (size ** 2,)
         Its value.
     recorded : array of bool (size, size, 3)
-        True at the values in y, one a pixel; False at the two that are hidden.
+        True at the values in y, one for each pixel; False at the two hidden values.
     """
 
     image: np.ndarray
@@ -60,7 +61,7 @@ def load_mosaic(
         Row and column of the upper left pixel, in a photograph of 427 x 640 pixels.
         The default is a red gallery of the pagoda.
     size : int, default=40
-        Pixels a side.
+        Length of a side in pixels.
     random_state : int, RandomState or None, default=None
         Draws the channel of each pixel, as in scikit-learn.
 
@@ -73,7 +74,8 @@ def load_mosaic(
     ValueError
         If the square is not inside the photograph.
     ImportError
-        Without Pillow, which reads it (matplotlib brings it).
+        If Pillow, which reads the photograph, is not installed (matplotlib installs
+        it).
     """
     photograph = load_sample_image("china.jpg")
     height, width, n_channels = photograph.shape

@@ -1,4 +1,4 @@
-"""Classes that were split into several labels by mistake.
+"""Classes of which some were split into several labels by mistake.
 
 Labels of the same class cannot be told apart by the inputs; an output kernel that
 discovers which labels belong together pools their examples.
@@ -30,8 +30,8 @@ def make_split_classes(
     """Draw sim0 to sim3 of Dinuzzo et al. (2011), section 5.1.
 
     Each class is a Gaussian of unit variance; the means are the corners of a
-    simplex with edges of length sqrt(2). The examples of a class get its labels at
-    random.
+    simplex with edges of length sqrt(2). Each example has one of the labels of its
+    class, at random.
 
     Parameters
     ----------

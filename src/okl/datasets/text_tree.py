@@ -1,7 +1,8 @@
 """Documents of classes in a tree, as counts of words.
 
-Texts on one topic share words with texts on related topics, and most words say nothing
-of the topic. Classes have few documents each, as in a patent or library classification.
+Texts on one topic share words with texts on related topics, and most words carry no
+information on the topic. Classes have few documents each, as in a patent or library
+classification.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from sklearn.utils import check_random_state
 
 from okl.trees import ClassTree
 
-# The words of a document that its class, or a node above it, chose; of these words each
-# node has so many.
+# The probability that a word of a document is one of its class or of a node above, and
+# the number of such words of each node.
 _OF_TOPICS, _WORDS_OF_NODE = 0.4, 30
 
 
@@ -32,15 +33,16 @@ def make_text_tree(
     """Draw documents whose classes are the leaves of a tree.
 
     Every node of the tree has words of its own. A word of a document is one of its
-    class, or of a node above that, all equally likely, with probability 0.4; else
-    it is any word, the r-th one with a probability proportional to 1 / r. Parents are
-    drawn for all nodes of a level but the first ones, and classes for all documents, so
-    that some have many and others few.
+    class, or of a node above that, all equally likely, with probability 0.4; else it is
+    any word, the r-th one with a probability proportional to 1 / r. Each node above has
+    at least one child, and each class at least one document; the parents of all further
+    nodes, and the classes of all further documents, are drawn at random, so that some
+    have many and others few.
 
     Parameters
     ----------
     n_samples : int, default=1140
-        Documents; at least as many as classes, each of which has one.
+        Number of documents, at least that of the classes.
     n_nodes : sequence of int, default=(7, 20, 160)
         The number of nodes of each depth from 1, not decreasing; the last are the
         classes. The defaults have the size of section D of the patents in Seeger
@@ -58,7 +60,7 @@ def make_text_tree(
     X : sparse array (n_samples, n_words)
         Counts of words, rows of unit length.
     y : array of str (n_samples,)
-        The full path of each class.
+        The full path of the class of each document.
     class_tree : ClassTree
 
     Raises
