@@ -1,12 +1,12 @@
 """Pictures of fitted estimators, as scikit-learn Display objects.
 
-Each display holds the data of one picture. ``from_estimator`` takes it from a
-fitted estimator and draws it; the constructor takes it as arrays. ``plot`` draws on
+Each display holds the data of one picture. ``from_estimator`` takes the data from a
+fitted estimator and draws the picture; the constructor takes arrays. ``plot`` draws on
 new or given axes and returns the display, whose attributes ending in an underscore
 (``ax_``, ``figure_`` and the artists) can then be restyled.
 
-Importing this package imports neither matplotlib nor networkx: only drawing does.
-They come with ``pip install "okl[plot]"``.
+matplotlib and networkx are imported only when something is drawn. ``pip install
+"okl[plot]"`` installs both.
 """
 
 from okl.plotting.class_tree import ClassTreeDisplay as ClassTreeDisplay

@@ -1,4 +1,4 @@
-"""What the displays of the output kernel share: their data, and where it comes from."""
+"""Base of the displays of the output kernel: their data, and its source."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class OutputDisplay(ABC):
         estimator : estimator
             A fitted estimator, with ``output_kernel_``; or a pipeline that ends in
             one, a search (`GridSearchCV`) or a `TransformedTargetRegressor` over one.
-            Of a regressor, which has ``y_scale_``, it is drawn as that of normalised
-            outputs: a covariance of outputs in different units cannot be compared.
+            For a regressor, which has ``y_scale_``, the output kernel of normalised
+            outputs is drawn: covariances of outputs in different units cannot be
+            compared.
         output_names : sequence of length n_outputs, default=None
-            Names of the outputs. If None, those the estimator knows: the columns of
-            the targets, else the classes when there is one output per class, else
-            numbers.
+            Names of the outputs. If None, those of the estimator: the columns of the
+            targets, else the classes if there is one output per class, else numbers.
         ax : matplotlib Axes, default=None
             Axes to draw on, those of a new figure if None.
         **plot_params : dict
@@ -74,11 +74,11 @@ class OutputDisplay(ABC):
 
 
 def of_normalised_outputs(L: np.ndarray, estimator: Any) -> np.ndarray:
-    """Return an output kernel with the units of the outputs, if any, taken out.
+    """Return an output kernel as that of normalised outputs, if these have scales.
 
-    What is zero up to rounding can then be told by the largest entry.
+    Entries that are zero up to rounding can then be recognised by the largest entry.
     """
-    # of an extension that of the new outputs alone is y_scale_
+    # y_scale_ of an extension is that of the new outputs only
     own = getattr(estimator, "y_scale_", None)
     scale = getattr(estimator, "_scale_of_all", own)
     return L if scale is None else L / np.outer(scale, scale)

@@ -1,17 +1,17 @@
 """Where to put the nodes of one connected component, as points.
 
-Distances in the plane should follow distances in the graph, counted in edges (d_ij).
-Kamada and Kawai's criterion, or stress, says so:
+Distances in the plane should be like distances in the graph, counted in edges (d_ij).
+The criterion is that of Kamada and Kawai, the stress:
 
     sum over i < j of (|x_i - x_j| / d_ij - 1)^2.
 
-Each step of majorization [1]_ decreases it, by solving a linear system whose matrix
-never changes. It takes a fraction of the time of networkx's L-BFGS on the same
-criterion, which was tried first: many seconds for a chain of 250 nodes.
+Each step of majorization [1]_ decreases it, by solving a linear system whose matrix is
+always the same. That takes a fraction of the time of networkx's L-BFGS for the same
+criterion, which takes many seconds for a chain of 250 nodes.
 
-When a component has most of its possible edges, distances are all alike and the
-criterion puts nodes in the middle of edges between others. Such a component goes on a
-circle, where no edge runs behind a third node.
+If a component has most of its possible edges, distances are all alike, and the
+criterion puts nodes in the middle of edges between others. The nodes of such a
+component are put on a circle, where no edge runs behind a third node.
 
 References
 ----------
@@ -27,7 +27,7 @@ import numpy as np
 
 from okl.plotting._drawing import require
 
-N_STEPS = 100  # the drop in stress is over long before
+N_STEPS = 100  # the stress stops decreasing long before
 
 
 def component_layout(graph: Any, nodes: list[int], seed: int) -> np.ndarray:
@@ -62,8 +62,8 @@ def component_layout(graph: Any, nodes: list[int], seed: int) -> np.ndarray:
 def classical_scaling(distances: np.ndarray) -> np.ndarray:
     """Place points in the plane by the leading eigenvectors of their distances.
 
-    A start near the answer: it unfolds long chains, where steps from random positions
-    get stuck.
+    This start is near the optimum: it unfolds long chains, where steps from random
+    positions get stuck.
 
     Parameters
     ----------
@@ -73,13 +73,14 @@ def classical_scaling(distances: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_points, 2)
-        Their positions.
+        The positions of the points.
     """
     squares = distances**2
     squares -= squares.mean(axis=0)
     squares -= squares.mean(axis=1, keepdims=True)
     eigenvalues, vectors = np.linalg.eigh(-squares / 2)
-    # The largest comes last and goes first: pictures are wider than high.
+    # The largest eigenvalue comes last, and is the horizontal axis: pictures are wider
+    # than high.
     return (vectors * np.sqrt(np.maximum(eigenvalues, 0)))[:, :-3:-1]
 
 
@@ -89,7 +90,7 @@ def majorize(positions: np.ndarray, distances: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     positions : ndarray of shape (n_points, 2)
-        Where to start.
+        The start.
     distances : ndarray of shape (n_points, n_points)
         The distances to follow, zero on the diagonal only.
 
@@ -108,6 +109,6 @@ def majorize(positions: np.ndarray, distances: np.ndarray) -> np.ndarray:
 
 
 def _laplacian(weights: np.ndarray) -> np.ndarray:
-    """Laplacian of a weighted graph, whatever the diagonal of the weights."""
+    """Laplacian of a weighted graph; the diagonal of the weights is ignored."""
     weights = weights - np.diag(np.diag(weights))
     return np.diag(weights.sum(axis=1)) - weights

@@ -1,7 +1,7 @@
-"""The optional libraries of drawing, and axes to draw on.
+"""The optional libraries for drawing, and axes to draw on.
 
-matplotlib and networkx are imported when something is drawn, never before, so that
-okl works without them. Whoever lacks one is told the command that installs it.
+matplotlib and networkx are imported when something is drawn, never before, so that okl
+works without them. If one is missing, the error has the command that installs it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# The two ends of matplotlib's "RdBu_r": the graph speaks the colours of the heat map.
+# The two ends of matplotlib's "RdBu_r": the graph has the colours of the heat map.
 DIVERGING = "RdBu_r"
 POSITIVE, NEGATIVE = "#b2182b", "#2166ac"
 
@@ -22,7 +22,7 @@ def require(module: str, caller: str) -> Any:
     module : str
         Name of the module, such as ``"matplotlib.pyplot"``.
     caller : str
-        What needs it, for the message.
+        What needs the library, for the message.
 
     Returns
     -------
@@ -55,8 +55,8 @@ def axes_or_new(
     Returns
     -------
     matplotlib Axes
-        `ax`, or new axes in a figure that makes room for its labels, those of axes
-        with a fixed aspect too.
+        `ax`, or new axes in a figure that makes room for labels, also if the aspect of
+        the axes is fixed.
     """
     plt = require("matplotlib.pyplot", caller)
     if ax is None:

@@ -1,7 +1,7 @@
-"""The fitted estimator inside of what scikit-learn wraps around it.
+"""The fitted estimator inside scikit-learn's pipelines, searches and other wrappers.
 
-A pipeline ends in it, a search refits it as its best, and a regressor of transformed
-targets holds it; each of them may hold another.
+It is the last step of a pipeline, the refitted best estimator of a search, or the
+regressor inside a `TransformedTargetRegressor`; these may be nested.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-# What wrapping estimators call the one that they fitted: searches, transformed targets,
-# and tuned thresholds.
+# The attributes in which wrappers keep the estimator that they fitted: searches,
+# transformed targets, and tuned thresholds.
 _INNER = ("best_estimator_", "regressor_", "estimator_")
 
 
@@ -28,16 +28,16 @@ def fitted_model(
         A fitted estimator of this library, or a `Pipeline` that ends in one, a search
         such as `GridSearchCV`, a `TransformedTargetRegressor`, to any depth.
     attributes : str or sequence of str
-        The fitted attributes that are wanted of it.
+        The fitted attributes that it must have.
     advice : str, optional
-        What to do if it does not have them; None to fit it.
+        What the error advises if it does not have them; None advises to fit it.
 
     Raises
     ------
     NotFittedError
-        If it has not.
+        If it does not have these attributes.
     ValueError
-        If it has not, and a fit, the advice, would not help.
+        If it was fitted without these attributes, and ``advice`` is None.
     """
     inner = _inner(estimator)
     while inner is not None:
@@ -57,11 +57,11 @@ def fitted_model(
 
 
 def _instead(estimator: Any, attributes: str | Sequence[str]) -> str:
-    """Return what can be drawn in its place, if anything."""
+    """Return what can be drawn instead, if anything."""
     extended = getattr(estimator, "estimator", None)
     if hasattr(extended, "fit") and _is_fitted(extended, attributes):
         return "; draw its estimator, which has it"
-    if getattr(estimator, "distribution_", None) is not None:  # of an imputer
+    if getattr(estimator, "distribution_", None) is not None:  # an imputer has it
         return (
             "; without inputs it is a covariance, which "
             "OutputKernelDisplay(imputer.distribution_.covariance).plot() draws"
@@ -72,7 +72,7 @@ def _instead(estimator: Any, attributes: str | Sequence[str]) -> str:
 def _is_fitted(estimator: Any, attributes: str | Sequence[str] | None = None) -> bool:
     try:
         check_is_fitted(estimator, attributes)
-    except (NotFittedError, TypeError):  # or no estimator at all
+    except (NotFittedError, TypeError):  # TypeError: no estimator at all
         return False
     return True
 

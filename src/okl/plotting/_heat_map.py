@@ -1,4 +1,4 @@
-"""What a heat map shows of a matrix: which entries, in which order and colours."""
+"""Which entries of a matrix a heat map shows, in which order and colours."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from scipy.spatial.distance import squareform
 
 from okl.plotting._similarity import similarity
 
-# What relations are measured by at least, relative to the largest diagonal entry.
+# The least limit of the colours, relative to the largest diagonal entry.
 LEAST_RELATION = 0.1
 
 
 def shown_relations(stable: Any, n_outputs: int) -> np.ndarray | None:
-    """Return the entries to colour, those of an output with itself among them.
+    """Return the entries to colour, with the diagonal; None for all.
 
     Raises
     ------
     ValueError
-        Unless `stable` is None or says True or False of each pair of outputs.
+        Unless `stable` is None or an array of bool with an entry for each pair of
+        outputs.
     """
     if stable is None:
         return None
@@ -41,7 +42,7 @@ def side_of(n_outputs: int) -> float:
 
 
 def colour_limit(values: np.ndarray) -> float:
-    """Return where the colours end: at the strongest relation of two outputs.
+    """Return the value where the colours end: that of the strongest relation.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ def colour_limit(values: np.ndarray) -> float:
     Returns
     -------
     float
-        The largest absolute entry off the diagonal, but at least a tenth of the
-        largest on it, beside which weaker ones are pale; 1 where all is zero.
+        The largest absolute entry off the diagonal, but at least a tenth of the largest
+        on it, so that weak relations are pale; 1 if all entries are zero.
     """
     diagonal = np.diag(values)
     strongest = np.abs(values - np.diag(diagonal)).max()
@@ -72,7 +73,7 @@ def closeness_order(L: np.ndarray) -> np.ndarray:
     ndarray of shape (n_outputs,)
         A permutation of the outputs.
     """
-    if len(L) == 1:  # linkage wants two
+    if len(L) == 1:  # linkage needs two
         return np.array([0])
     distances = squareform(1 - similarity(L, "correlation"), checks=False)
     return leaves_list(linkage(distances, method="average", optimal_ordering=True))

@@ -1,15 +1,15 @@
 """Where to put the nodes of a graph so that their labels can be read.
 
-A label is a box, and two boxes must not overlap. So nodes are placed as boxes, in three
-steps, each simple:
+A label is a box, and two boxes must not overlap. Nodes are therefore placed as boxes,
+in three simple steps:
 
 1. the nodes of a connected component are placed as points (`_component_layout.py`);
-2. boxes that overlap are pushed apart, while the component grows a little at each turn,
-   which makes the pushing end;
-3. components, now rectangles, are packed one by one where the whole stays smallest.
+2. boxes that overlap are pushed apart; the component grows a little each time, so that
+this comes to an end; 3. components, now rectangles, are added one by one where the
+whole stays smallest.
 
-Lengths are in points, the unit of fonts: what does not overlap at the size planned here
-does not overlap at any scale.
+Lengths are in points, the unit of fonts: boxes that do not overlap at the size planned
+here do not overlap at any scale.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def layout_components(
     sizes : dict of node to ndarray of shape (2,)
         Width and height of each node.
     gap : float
-        Space between two boxes, where edges are seen.
+        Space between two boxes, in which edges can be seen.
     aspect : float
         The ratio of width to height to aim for.
     seed : int
-        Seed of the order on circles, and of noise where the other layouts start.
+        Seed of the order on circles, and of the noise at the start of other layouts.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def layout_components(
 
 
 def push_apart(centers: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """Move boxes as little as it takes for no two of them to overlap, or about.
+    """Move boxes about as little as possible so that no two of them overlap.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def push_apart(centers: np.ndarray, boxes: np.ndarray) -> np.ndarray:
         The new centers.
     """
     index = np.arange(len(centers))
-    before = np.sign(index[:, np.newaxis] - index)  # parts boxes of equal centers
+    before = np.sign(index[:, np.newaxis] - index)  # separates boxes with equal centers
     reach = (boxes[:, np.newaxis] + boxes) / 2
     while True:
         offset = centers[:, np.newaxis] - centers
@@ -89,7 +89,7 @@ def push_apart(centers: np.ndarray, boxes: np.ndarray) -> np.ndarray:
         colliding = (overlap > 1e-9 * reach).all(axis=2)
         if not colliding.any():
             return centers
-        # Each pair parts along the axis where the way out is shorter.
+        # Each pair is separated along the axis where that is the shorter way.
         sideways = overlap[..., 0] < overlap[..., 1]
         along = np.stack([colliding & sideways, colliding & ~sideways], axis=2)
         direction = np.where(offset == 0, before[..., np.newaxis], np.sign(offset))
@@ -117,7 +117,8 @@ def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:
     for count, current in enumerate(order[1:], start=1):
         low = corners[order[:count]]
         high = low + rectangles[order[:count]]
-        # A corner of the new one touches a corner of an old one, to its right or above.
+        # A corner of the new rectangle touches a corner of an old one, to its right or
+        # above.
         spots = np.vstack(
             [
                 np.column_stack([high[:, 0], low[:, 1]]),
@@ -130,7 +131,7 @@ def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:
         ).all(axis=2)
         spots, ends = spots[~overlaps.any(axis=1)], ends[~overlaps.any(axis=1)]
         width, height = np.maximum(ends, high.max(axis=0)).T
-        # The smallest whole wins; among equals, the spot nearest to the corner.
+        # The smallest whole is chosen; among equals, the spot nearest to the corner.
         size = np.maximum(width / aspect, height)
         nearness = np.maximum(ends[:, 0] / aspect, ends[:, 1])
         corners[current] = spots[np.lexsort([nearness, size])[0]]

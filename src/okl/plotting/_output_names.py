@@ -1,7 +1,7 @@
-"""How the outputs are called in a picture.
+"""The names of outputs in a picture.
 
-A fitted estimator knows its outputs by the columns of the targets when these were a
-DataFrame, by its classes when there is one output per class, and otherwise by number.
+The outputs of a fitted estimator are named by the columns of the targets if these were
+a DataFrame, by the classes if there is one output per class, and otherwise by numbers.
 Names are data, not markup: pictures show them literally, so ``"$"`` is a dollar.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-# Of names in pictures: the usual one, and what may tell apart those it makes equal.
+# Lengths of names in pictures: the usual one, and longer ones for names that it would
+# make equal.
 _LENGTHS = (24, 36, 48, 60)
 
 
@@ -30,9 +31,8 @@ def output_names_of(estimator: Any, n_outputs: int) -> list[str]:
     Returns
     -------
     list of str
-        ``output_names_`` if present, of an extension those of its estimator before
-        them; else ``classes_`` when it holds one label per output; else ``"0", "1",
-        ...``.
+        ``output_names_`` if present, after those of its estimator for an extension;
+        else ``classes_`` if it has one label per output; else ``"0", "1", ...``.
     """
     own = getattr(estimator, "output_names_", None)
     names = getattr(estimator, "_names_of_all", own)
@@ -72,17 +72,17 @@ def check_output_names(output_names: Sequence[Any] | None, n_outputs: int) -> li
 
 
 def shorten_apart(names: Sequence[str]) -> list[str]:
-    """Shorten names, those less that a cut would make equal to another.
+    """Shorten names, less if different names would become equal.
 
     Parameters
     ----------
     names : sequence of str
-        Names of any length; some may be there twice.
+        Names of any length; some may be equal.
 
     Returns
     -------
     list of str
-        Names of at most 24 characters, up to 60 where fewer do not tell them apart.
+        Names of at most 24 characters, or up to 60 where names would else become equal.
     """
     found: dict[str, str] = {}
     alike = set(names)
@@ -94,14 +94,14 @@ def shorten_apart(names: Sequence[str]) -> list[str]:
 
 
 def shorten(name: str, length: int = 24) -> str:
-    """Cut the middle out of a long name, so that both of its ends stay visible.
+    """Cut the middle out of a long name, and keep both ends.
 
     Parameters
     ----------
     name : str
         A name of any length.
     length : int, default=24
-        The longest result.
+        The largest length of the result.
 
     Returns
     -------

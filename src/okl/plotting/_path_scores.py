@@ -1,4 +1,4 @@
-"""What a search tried and found: structures, mean scores, the point chosen."""
+"""What a search tried and found: structures, mean scores and the chosen point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mean_and_standard_error(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     mean : ndarray of shape (...)
         Mean of the scores present, NaN where there is none.
     standard_error : ndarray of shape (...)
-        Its standard error, zero where a single score is present.
+        Standard error of the mean, zero where a single score is present.
     """
     present = np.isfinite(scores)
     count = present.sum(axis=-1)
@@ -32,11 +32,11 @@ def mean_and_standard_error(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def on_most_folds(scores: np.ndarray) -> np.ndarray:
-    """Return the scores without those of alphas that fewer folds tell of than others.
+    """Return the scores without those of alphas that have scores of fewer folds.
 
-    Folds differ in how hard they are, mostly by more than alphas do: the mean over some
-    of them is no point of the curve of all. A structure that was left after the first
-    fold keeps its scores there.
+    Folds mostly differ by more than alphas do: the mean over some folds is no point of
+    the curve of means over all. A structure that was dropped after the first fold keeps
+    its scores there.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def on_most_folds(scores: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of the same shape
-        With NaN in their place.
+        The scores, with NaN for those left out.
     """
     counts = folds_present(scores)
     whole = counts == counts.max(axis=1, initial=0, keepdims=True)
@@ -62,7 +62,7 @@ def structure_labels_of(estimator: Any) -> list[str]:
     """Name the structures that a search compared, in the order of its ``alphas_``.
 
     They are read from ``cv_results_``, as ``structures`` may be None. Its last stage
-    has, for each kernel, every structure at every alpha.
+    has every structure at every alpha for each kernel.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def structure_labels_of(estimator: Any) -> list[str]:
     Returns
     -------
     list of str
-        How each structure prints.
+        The text of each structure.
     """
     table, n_alphas = estimator.cv_results_, estimator.alphas_.shape[1]
     last = table["param_structure"][table["stage"] == 2]
@@ -80,7 +80,7 @@ def structure_labels_of(estimator: Any) -> list[str]:
 
 
 def chosen_point(estimator: Any) -> tuple[int, int]:
-    """Return the structure of the best mean score, and which of its alphas was chosen.
+    """Return the structure with the best mean score, and the position of its alpha.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def chosen_point(estimator: Any) -> tuple[int, int]:
     """
     means = np.mean(estimator.scores_, axis=-1)
     row = int(np.nanargmax(means)) // means.shape[1]
-    # of alphas of outputs the grid has the geometric mean
+    # for an alpha per output the grid has the geometric means
     overall = np.exp(np.mean(np.log(estimator.alpha_)))
     nearest = np.argmin(np.abs(np.log(estimator.alphas_[row] / overall)))
     return row, int(nearest)

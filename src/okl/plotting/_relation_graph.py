@@ -1,9 +1,8 @@
 """The graph of the strongest entries of a similarity matrix.
 
-All entries together make a complete graph, that nobody can read. The strongest ones
-show the structure: the k largest in absolute value, those above a threshold, or both.
-A zero says that two outputs are unrelated: it is never an edge, however many are asked
-for.
+All entries together make a complete graph, which is unreadable. The strongest ones show
+the structure: the k largest in absolute value, those above a threshold, or both. A zero
+means that two outputs are unrelated: it is never an edge, whatever k is.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ def relation_graph(values: np.ndarray, pairs: np.ndarray, hide_singletons: bool)
     pairs : ndarray of shape (n_pairs, 2)
         The edges.
     hide_singletons : bool
-        Leave out the outputs without an edge. It is meant to clear the view of the
-        edges, so without any edge all outputs stay.
+        Leave out the outputs without an edge, so that edges are easier to see. If there
+        is no edge at all, all outputs stay.
 
     Returns
     -------

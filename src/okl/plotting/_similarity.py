@@ -1,13 +1,13 @@
 """The output kernel as a similarity between outputs.
 
 The output kernel L is, up to a factor, a prior covariance of the outputs. Its
-correlation, L_ij / sqrt(L_ii L_jj), compares outputs whatever their scale, and is what
-the displays show unless asked for the covariance itself.
+correlation, L_ij / sqrt(L_ii L_jj), compares outputs whatever their scale. Displays
+show it unless the covariance is asked for.
 
 Two outputs whose entry of L is zero are not related, and an output that L sets to zero
-is related to nothing: its correlations are zero, its own included. "Zero" means up to
-round-off (`okl.numerics.correlation`), which would be an edge of a graph, and such a
-variance would be divided into correlations of one.
+is related to nothing: its correlations are zero, its own included. "Zero" means zero up
+to round-off (`okl.numerics.correlation`): otherwise round-off would be an edge of a
+graph, and division by a variance of round-off would give correlations of one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from okl.numerics.correlation import correlation, without_rounding
 from okl.numerics.validation import check_choice
 
-ASYMMETRY = 1e-5  # what rounding may do, relative to the largest entry
+ASYMMETRY = 1e-5  # largest asymmetry by rounding, relative to the largest entry
 KINDS = ("correlation", "covariance")
 
 
@@ -64,7 +64,7 @@ def check_output_kernel(output_kernel: Any) -> np.ndarray:
 
 
 def similarity(L: np.ndarray, kind: str) -> np.ndarray:
-    """Compare outputs two by two.
+    """Return the similarity of each pair of outputs.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Picture of a tree of classes.
 
-The root is on the left, every depth has a column, and every leaf a line of its own, so
-that no two names overlap; a parent is half way between its first and its last child.
-A tree with many classes is high: ``level`` shows the upper part, with the number of
-classes below each node.
+The root is on the left, each depth has a column, and each leaf its own line, so that no
+two names overlap; a parent is half way between its first and its last child. A tree
+with many classes is high: with ``level`` only the upper part is shown, with the number
+of classes below its lowest nodes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CALLER = "ClassTreeDisplay.plot"
 
 
 class ClassTreeDisplay:
-    """A tree of classes, with a value of each node as a colour.
+    """A tree of classes, with a value for each node as a colour.
 
     Parameters
     ----------
@@ -36,22 +36,22 @@ class ClassTreeDisplay:
         A number for each node, such as its variance or the accuracy below it, in the
         order of ``class_tree.names``; NaN for none.
     value_name : str, default="value"
-        What the numbers are.
+        The name of the values.
 
     Attributes
     ----------
     graph_ : networkx.DiGraph
         The nodes shown, by name, with edges from parent to child.
     positions_ : dict of name to ndarray of shape (2,)
-        Where the name of each node begins.
+        The position where the name of each node begins.
     lines_ : matplotlib LineCollection
         The edges.
     texts_ : dict of name to matplotlib Text
         The names.
     points_ : matplotlib PathCollection or None
-        The values.
+        The dots that show the values.
     ax_, figure_ : matplotlib Axes and Figure
-        Where the tree is.
+        The axes and figure of the tree.
 
     Examples
     --------
@@ -82,8 +82,8 @@ class ClassTreeDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted with ``structure=okl.structures.Tree(...)``; or a pipeline that ends
-            in one, or a search over one.
+            An estimator fitted with ``structure=okl.structures.Tree(...)``; or a
+            pipeline that ends in one, or a search over one.
         ax : matplotlib Axes, default=None
             Axes to draw on, those of a new figure if None.
         **plot_params : dict
@@ -109,7 +109,7 @@ class ClassTreeDisplay:
                 "structure=okl.structures.Tree(class_tree)."
             )
         tree = of_trees[0].class_tree
-        # nodes with kernels of their own have variances in terms of their own
+        # nodes with their own kernels have their variances in separate terms
         variances = sum(
             s.known(np.zeros(1)).variances
             for s in of_trees
@@ -168,7 +168,7 @@ class ClassTreeDisplay:
         return self
 
     def _labels(self, nodes: np.ndarray, deepest: int) -> dict[int, str]:
-        """Return the own name of each node, with the classes below where these end."""
+        """Return own names of nodes, with the number of classes below if cut there."""
         tree = self.class_tree
         sizes = tree.below(np.ones((1, tree.n_classes)))[0].astype(int)
         inner = np.setdiff1d(nodes, tree.leaves)
@@ -181,7 +181,7 @@ class ClassTreeDisplay:
         }
 
     def _draw_edges(self, nodes: np.ndarray, places: dict[int, np.ndarray]) -> None:
-        """Draw a line from each parent, with a corner in front of the children."""
+        """Draw a line from each parent to its children, with a corner before these."""
         parents = self.class_tree.parents
         lines = []
         for i in nodes[1:].tolist():
@@ -197,7 +197,7 @@ class ClassTreeDisplay:
     def _draw_values(
         self, nodes: np.ndarray, places: dict[int, np.ndarray], font: float
     ) -> None:
-        """Put a dot in front of each node that has a value, and say what it is."""
+        """Put a dot before each node that has a value, and add the scale of colours."""
         self.points_ = None
         if self.values is None:
             return
@@ -228,7 +228,7 @@ def _layout(
     ----------
     tree : ClassTree
     nodes : array of int
-        Those shown, each after its parent.
+        The nodes shown, each after its parent.
     labels : dict of int to str
 
     Returns

@@ -1,12 +1,13 @@
 """How fast a fit reached its certificate of optimality.
 
-At each iteration the duality gap bounds how far the objective is from its minimum;
-divided by the scale of the objective, it is the number that the solver compares with
+At each iteration the duality gap bounds how far the objective is from its minimum.
+Divided by the scale of the objective, it is the number that the solver compares with
 ``tol``. The picture shows it on a logarithmic axis against iterations or seconds, with
-the tolerance: a straight line down is linear convergence, a dive Newton's.
+the tolerance: a straight line down is linear convergence, a curve that falls ever
+faster that of Newton's method.
 
-At the end round-off can make a computed gap zero or negative. A logarithmic axis would
-lose such points, so they are drawn at the machine epsilon.
+At the end round-off can make a computed gap zero or negative. A logarithmic axis cannot
+show such points: they are drawn at the machine epsilon.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class ConvergenceDisplay:
     ----------
     history : sequence of mappings
         One per iteration, with (at least) the keys ``"relative_gap"`` and
-        ``"seconds"``. The rows of a numpy structured array will do.
+        ``"seconds"``. It may be a NumPy structured array.
     tol : float, default=None
         The tolerance on the relative gap, drawn if given.
     name : str, default=None
@@ -43,7 +44,7 @@ class ConvergenceDisplay:
     tol_line_ : matplotlib Line2D or None
         The tolerance.
     ax_, figure_ : matplotlib Axes and Figure
-        Where the curve is.
+        The axes and figure of the curve.
 
     Examples
     --------
@@ -105,7 +106,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on, those of a new figure if None. Give the axes of another
+            Axes to draw on, those of a new figure if None. Pass the axes of another
             display to compare two fits.
         x : {"iteration", "seconds"}, default="iteration"
             The horizontal axis: iterations counted from one, so that the last is
@@ -136,7 +137,7 @@ class ConvergenceDisplay:
         return self
 
     def _column(self, key: str) -> np.ndarray:
-        """Gather one field of all rows."""
+        """Return one field of all rows."""
         try:
             return np.array([row[key] for row in self.history], dtype=float)
         except (KeyError, ValueError) as error:

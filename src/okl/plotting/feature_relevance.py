@@ -1,8 +1,8 @@
-"""How much each column counts for a model whose kernel was learned.
+"""How much each column matters to a model whose kernel was learned.
 
-A bar is the share of a column in how much predictions change: its mean squared
-derivative times the variance of the column. Two columns that say the same share what
-one of them alone would have.
+A bar is the share of a column in the changes of predictions: the mean squared
+derivative by the column, times its variance. Two columns with the same information
+share the relevance that one of them alone would have.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from okl.plotting._drawing import axes_or_new
 from okl.plotting._fitted import fitted_model
 from okl.plotting._output_names import shorten_apart
 
-# Height of a bar in inches, and of what is around them.
+# Height of a bar in inches, and of everything else.
 _BAR, _AROUND = 0.25, 0.9
 
 
@@ -36,7 +36,7 @@ class FeatureRelevanceDisplay:
     bars_ : matplotlib BarContainer
         The bars, from the bottom up.
     ax_, figure_ : matplotlib Axes and Figure
-        Where they are.
+        The axes and figure of the bars.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class FeatureRelevanceDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on, those of a new figure if None.
         n_features : int, default=20
-            How many columns to show at most, the most relevant ones.
+            The most columns to show, the most relevant ones.
 
         Returns
         -------

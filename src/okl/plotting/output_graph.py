@@ -3,7 +3,7 @@
 A large output kernel is hard to read as a matrix. Following Figure 3 of [1]_, its
 largest off-diagonal entries are drawn as the edges of a graph, and outputs without an
 edge are hidden: groups of related outputs then appear as connected components. A zero
-of the output kernel is no edge, so a sparse one is drawn as it is.
+of the output kernel is never an edge, so that a sparse one is drawn as it is.
 
 References
 ----------
@@ -46,17 +46,17 @@ class OutputGraphDisplay(OutputDisplay):
     edges_ : ndarray of shape (n_edges, 2)
         The outputs i < j of each edge, the strongest edge first.
     weights_ : ndarray of shape (n_edges,)
-        The entries of the matrix that the edges stand for.
+        The entries of the matrix for these edges.
     graph_ : networkx.Graph
         The outputs shown, by number, and the edges with their ``weight``.
     positions_ : dict of int to ndarray of shape (2,)
-        Where each output is.
+        The position of each output.
     lines_ : matplotlib LineCollection
         The edges, in the order of ``edges_``.
     texts_ : dict of int to matplotlib Text
         The names of the outputs.
     ax_, figure_ : matplotlib Axes and Figure
-        Where the graph is.
+        The axes and figure of the graph.
 
     Examples
     --------
@@ -84,13 +84,14 @@ class OutputGraphDisplay(OutputDisplay):
             Axes to draw on, those of a new figure if None. A new figure grows with the
             graph.
         top_k : int, default=None
-            The number of edges, the largest in absolute value; fewer if fewer entries
-            differ from zero. If neither it nor `threshold` is given, as many edges as
-            outputs.
+            The number of edges, those of the largest entries in absolute value; fewer
+            if fewer entries differ from zero. If neither it nor `threshold` is given,
+            it is the number of outputs.
         threshold : float, default=None
             Draw only entries above this in absolute value.
         kind : {"correlation", "covariance"}, default="correlation"
-            Whether entries are divided by the standard deviations of their outputs.
+            Whether entries are divided by the standard deviations of their outputs
+            (correlation) or not.
         hide_singletons : bool, default=True
             Hide outputs without an edge. When there is no edge at all, all outputs are
             shown.
@@ -99,7 +100,7 @@ class OutputGraphDisplay(OutputDisplay):
         stable : array-like of bool of shape (n_outputs, n_outputs), default=None
             The relations that may be edges, such as ``stable`` of
             `okl.inspection.output_kernel_stability`; others are no edges, however
-            strong. All may be if None.
+            strong. If None, all may be edges.
 
         Returns
         -------
@@ -133,7 +134,7 @@ class OutputGraphDisplay(OutputDisplay):
         return self
 
     def _set_limits(self, extent: np.ndarray) -> float:
-        """Fit the axes around the graph, and return the font size that fits there."""
+        """Set the limits of the axes to fit the graph, and return the font size."""
         room = extent + np.array([0, 3 * FONT])  # a line below, for the legend
         self.ax_.set(xlim=(0, room[0]), ylim=(-3 * FONT, extent[1]))
         self.ax_.set_aspect("equal")
@@ -167,7 +168,7 @@ class OutputGraphDisplay(OutputDisplay):
         }
 
     def _draw_legend(self, font: float) -> None:
-        """Say what the colours mean, and how strong the strongest relations are."""
+        """Draw the legend: the meaning of the colours, and the strongest relations."""
         lines = require("matplotlib.lines", "OutputGraphDisplay.plot")
         signs = [
             (f"positive, up to {max(self.weights_, default=0):.2g}", POSITIVE),

@@ -1,15 +1,16 @@
-"""Heat map of the output kernel, related outputs side by side.
+"""Heat map of the output kernel, with related outputs side by side.
 
 The order of the outputs is arbitrary, so a heat map in that order hides its groups.
 Hierarchical clustering (average linkage of the distances 1 - correlation, leaves
 ordered so that neighbours are as close as possible [1]_) brings related outputs
-together, and groups show up as blocks on the diagonal. The order depends on the
-correlation only: the heat maps of correlation and covariance can be compared.
+together, so that groups appear as blocks on the diagonal. The order depends only on the
+correlation: heat maps of correlation and covariance can be compared.
 
-Relations are often much weaker than what is on the diagonal. The colours span what is
-off it, and are those of relations only: the ones on the diagonal of a correlation are
-grey, larger variances on that of a covariance have the last colour. Grey are also
-relations that are said not to be stable (`okl.inspection`); the diagonal is dark then.
+Relations are often much weaker than the entries on the diagonal. The colours therefore
+span the entries off the diagonal. The ones on the diagonal of a correlation are grey;
+variances on the diagonal of a covariance that are larger have the last colour.
+Relations that are given as not stable (`okl.inspection`) are grey as well; the diagonal
+is dark then.
 
 References
 ----------
@@ -36,7 +37,7 @@ from okl.plotting._heat_map import (
 from okl.plotting._output_names import output_names_of, shorten_apart
 from okl.plotting._similarity import similarity
 
-# Greys of what has no colour: unstable relations, and outputs with themselves.
+# Greys of entries without a colour: unstable relations, and the diagonal.
 NEUTRAL, DIAGONAL = "0.8", "0.3"
 SMALLEST_FONT, LARGEST_FONT = 5.0, 10.0
 
@@ -57,14 +58,15 @@ class OutputKernelDisplay(OutputDisplay):
         The output shown in each row.
     im_ : matplotlib AxesImage
         The heat map. Its colours end at the largest entry off the diagonal, or at a
-        tenth of the largest on it where relations are weaker; with
-        ``im_.set_clim(-1, 1)`` two correlations can be compared.
+        tenth of the largest on it if relations are weaker; use ``im_.set_clim(-1, 1)``
+        to compare two correlations.
     colorbar_ : matplotlib Colorbar or None
         The scale of colours.
     ax_, figure_ : matplotlib Axes and Figure
-        Where the heat map is.
+        The axes and figure of the heat map.
     panels_ : list of OutputKernelDisplay
-        After ``from_estimator`` the displays of all kernels, of one this one alone.
+        After ``from_estimator``, the displays of all kernels; with one kernel, only
+        this one.
 
     Examples
     --------
@@ -95,7 +97,7 @@ class OutputKernelDisplay(OutputDisplay):
             Whether entries are divided by the standard deviations of their outputs.
             Outputs of zero variance have correlation zero, even with themselves.
         reorder : bool, default=True
-            Put related outputs side by side, rather than in their own order.
+            Whether to put related outputs side by side, rather than keep their order.
         cmap : str or matplotlib Colormap, default=None
             Diverging colours, whose middle stands for zero; ``"RdBu_r"`` if None.
         colorbar : bool, default=True
@@ -103,7 +105,7 @@ class OutputKernelDisplay(OutputDisplay):
         stable : array-like of bool of shape (n_outputs, n_outputs), default=None
             The relations to show, such as ``stable`` of
             `okl.inspection.output_kernel_stability`; the others are grey. Colours and
-            order are those of all. All are shown if None.
+            order are the same as for all relations. All are shown if None.
 
         Returns
         -------
@@ -129,11 +131,11 @@ class OutputKernelDisplay(OutputDisplay):
         colorbar: bool,
         shown: np.ndarray | None,
     ) -> Self:
-        """Draw on axes, the outputs in this order."""
+        """Draw on axes, with the outputs in the given order."""
         values = similarity(self.output_kernel, kind)
         n_outputs = len(values)
         limit = colour_limit(values)
-        # with itself every output has the correlation one, which relates nothing
+        # the correlation of an output with itself, one, is no relation
         grey = np.eye(n_outputs, dtype=bool) & (kind == "correlation")
         if shown is not None:
             grey |= ~shown
@@ -144,7 +146,7 @@ class OutputKernelDisplay(OutputDisplay):
             vmin=-limit,
             vmax=limit,
         )
-        ax.set_facecolor(NEUTRAL)  # seen where nothing is drawn
+        ax.set_facecolor(NEUTRAL)  # visible where nothing is drawn
         if shown is not None and kind == "correlation":
             self._draw_diagonal(ax)
         self.order_, self.ax_, self.figure_ = order, ax, ax.figure
@@ -161,7 +163,7 @@ class OutputKernelDisplay(OutputDisplay):
         return self
 
     def _draw_diagonal(self, ax: Any) -> None:
-        """Draw outputs with themselves otherwise than what is not stable."""
+        """Draw the diagonal in another grey than unstable relations."""
         apart = ~np.eye(len(self.output_kernel), dtype=bool)
         shade = np.ma.array(np.full(apart.shape, float(DIAGONAL)), mask=apart)
         ax.imshow(shade, cmap="gray", vmin=0.0, vmax=1.0)
@@ -178,25 +180,26 @@ class OutputKernelDisplay(OutputDisplay):
         """Draw the output kernel of a fitted estimator, or that of each of its kernels.
 
         With several kernels, ``kernel=[k1, k2]``, there is a panel for each, side by
-        side and all in the order of the outputs that suits their sum; that of a `Row`,
-        the covariance of what the inputs do not explain, is called so.
+        side, all with the outputs in the order for the sum of output kernels. The title
+        of the panel of a `Row` says that it is the covariance of what the inputs do not
+        explain.
 
         Parameters
         ----------
         estimator, output_names
             As in `OutputGraphDisplay.from_estimator`.
         ax : matplotlib Axes, default=None
-            Axes to draw on, those of a new figure if None; of several kernels a
+            Axes to draw on, those of a new figure if None; with several kernels, a
             sequence with one for each.
         **plot_params : dict
-            The other parameters of ``plot``; of several kernels ``stable`` is a
+            The other parameters of ``plot``; with several kernels, ``stable`` is a
             sequence with one for each.
 
         Returns
         -------
         OutputKernelDisplay
-            The display, drawn; of several kernels that of the first, and ``panels_``
-            has all.
+            The display, drawn; with several kernels that of the first, whose
+            ``panels_`` are those of all.
         """
         model = fitted_model(estimator, "output_kernel_")
         kernels = getattr(model, "output_kernels_", [])
@@ -214,7 +217,7 @@ class OutputKernelDisplay(OutputDisplay):
         return display
 
     def _label_rows_and_columns(self) -> None:
-        """Write as many names as can be read: all of them, or one in every few."""
+        """Write as many names as are readable: all of them, or one in every few."""
         names = shorten_apart([self.output_names[output] for output in self.order_])
         box = self.ax_.get_window_extent()
         inches = min(box.width, box.height) / self.figure_.dpi
@@ -232,7 +235,7 @@ class OutputKernelDisplay(OutputDisplay):
 
 
 def _titles(model: Any) -> list[str]:
-    """Return what the output kernel of each kernel is called."""
+    """Return the title of the output kernel of each kernel."""
     titles = [type(kernel).__name__ for kernel in model.kernel_]
     if hasattr(model, "residual_kernel_"):
         titles[-1] = "not explained by the inputs"
@@ -250,7 +253,7 @@ def _draw_panels(
     colorbar: bool = True,
     stable: Any = None,
 ) -> None:
-    """Draw displays side by side, with the outputs of all in one order."""
+    """Draw displays side by side, with the outputs in the same order."""
     total = np.sum([panel.output_kernel for panel in panels], axis=0)
     order = closeness_order(total) if reorder else np.arange(len(total))
     if ax is None:

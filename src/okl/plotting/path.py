@@ -1,14 +1,14 @@
 """Cross-validated score along the regularization path.
 
 A cross-validated estimator tries every ``alpha`` of a grid, for each structure of the
-output kernel, on each fold. The picture has a curve per structure: the mean over folds,
-in a band of one standard error. It shows whether the best ``alpha`` is inside the grid,
-and whether the structures differ by more than chance.
+output kernel, on each fold. The picture has a curve for each structure: the mean over
+folds, with a band of one standard error. It shows whether the best ``alpha`` is inside
+the grid, and whether the structures differ by more than chance.
 
-Scores may be missing (NaN: a fit that failed, or that a search found not worth it). An
-alpha with scores of fewer folds than others of its structure leaves the curve, as the
-mean over easy folds is none over all. Where a whole structure has scores of some folds
-only, its name says so.
+Scores may be missing (NaN: a fit that failed, or that a search left out). An alpha with
+scores of fewer folds than others of its structure is left out of the curve, as a mean
+over some folds cannot be compared with one over all. If a structure has scores of some
+folds only, its name says so.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class RegularizationPathDisplay:
     alphas : array-like of shape (n_structures, n_alphas)
         Regularization strengths, positive.
     scores : array-like of shape (n_structures, n_alphas, n_folds)
-        The score of each fit on the fold it left out; higher is better.
+        The score of each fit on the fold that it left out; higher is better.
     structure_labels : sequence of length n_structures, default=None
         Names of the curves, ``"structure 0"`` and so on if None.
     chosen : tuple of two ints, default=None
-        Structure and position in its grid of the point to mark, none if None.
+        The point to mark: its structure, and its position in the grid; none if None.
     score_name : str, default="score"
-        What is on the vertical axis.
+        The label of the vertical axis.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class RegularizationPathDisplay:
     chosen_ : matplotlib Line2D or None
         The mark of the chosen point.
     ax_, figure_ : matplotlib Axes and Figure
-        Where the curves are.
+        The axes and figure of the curves.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class RegularizationPathDisplay:
                 f"structure_labels has {len(structure_labels)} names but alphas has "
                 f"{len(self.alphas)} structures; give one name per structure."
             )
-        # The repr of a structure may be cut over several lines.
+        # The repr of a structure may have several lines.
         self.structure_labels = [" ".join(str(s).split()) for s in structure_labels]
         self.chosen = chosen
         self.score_name = score_name
@@ -169,7 +169,7 @@ class RegularizationPathDisplay:
         return self
 
     def _curve_labels(self) -> list[str]:
-        """Return the names of structures, with their folds if these are not all."""
+        """Return the names of structures, with the number of folds if it is reduced."""
         n_folds = self.scores.shape[-1]
         most = folds_present(self.scores).max(axis=1, initial=0)
         return [
