@@ -1,9 +1,9 @@
 """The command line: ``okl fit``, ``okl predict`` and ``okl demo``.
 
-The commands turn tables into models and models into tables; everything they know of
-learning is in the estimators. `okl.cli.commands` only parse arguments: the work is done
-by plain functions that need no command line, `fit_table` in `okl.cli.fit`,
-`predict_table` in `okl.cli.predict`, and `load_model` in `okl.cli.storage`.
+The commands make models from tables, and tables from models; all learning is in the
+estimators. `okl.cli.commands` only parses arguments. The work is done by functions that
+can be called without a command line: `fit_table` in `okl.cli.fit`, `predict_table` in
+`okl.cli.predict`, and `load_model` in `okl.cli.storage`.
 
 The libraries of the command line (typer, pandas, skops, ...) are an extra. They are
 imported when a command runs, so ``import okl`` needs none of them.
@@ -20,17 +20,17 @@ from typing import NoReturn
 def main() -> None:
     """Run the command line; say how to install its libraries if one is missing."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal cannot show must not end in a traceback.
+        # A name that the terminal cannot show must not raise an error.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    # Clean up as after Ctrl-C when a scheduler, or `kill`, ends the process.
+    # If a scheduler or `kill` ends the process, clean up as after Ctrl-C.
     signal.signal(signal.SIGTERM, _stop)
     try:
         from okl.cli.app import app
 
         app()
     except ImportError as error:
-        # A missing part of okl is a broken installation, and its traceback is needed.
+        # If a part of okl is missing the installation is broken: show the traceback.
         if (error.name or "").partition(".")[0] == "okl":
             raise
         reason = " ".join(str(error).split())
@@ -40,5 +40,5 @@ def main() -> None:
 
 
 def _stop(number: int, frame: object) -> NoReturn:
-    """Leave all work, with the exit code that shells give a process so ended."""
+    """Exit with the code that shells give to a process ended by a signal."""
     sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""Columns that an option adds to those of the answers."""
+"""Columns that an option adds to the table of answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_columns(
     Raises
     ------
     UserError
-        Naming the option, if the table has such a column already.
+        If the table already has such a column; the message names the option.
     """
     clash = [name for name in names if name in table]
     if clash:
@@ -35,7 +35,7 @@ def with_deviations(
 ) -> pd.DataFrame:
     """Return a table with a column ``NAME_std`` for each name.
 
-    Without deviations, of zeros.
+    Without deviations these columns are zero.
     """
     if deviations is None:
         deviations = np.zeros((len(table), len(names)))

@@ -1,4 +1,4 @@
-"""What ``okl predict`` can be asked of classes beyond the most probable one."""
+"""What ``okl predict`` can write about classes besides the most probable one."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Asked:
     proba : bool
         Whether each class, or label, gets a column of probabilities.
     level : int or None
-        Whose nodes get a column of probabilities.
+        The level of the tree whose nodes get a column of probabilities.
     decision : str
         ``"accuracy"``, ``"taxo"``, ``"parent"``, or the file of a cost matrix.
     reject : float or None
-        What no answer costs.
+        The cost of giving no answer.
     min_probability : float or None
-        Answer with the deepest node as probable as this.
+        Answer with the deepest node that is at least so probable.
     """
 
     proba: bool = False
@@ -49,16 +49,16 @@ def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Dat
     Parameters
     ----------
     model : TableModel
-        Of classes, or for ``proba`` alone of labels.
+        A model of classes; for ``proba`` alone, it may be one of labels.
     table : DataFrame
-        With the features of the model.
+        A table with the features of the model.
     asked : Asked
 
     Raises
     ------
     UserError
-        If the model has no probabilities, no single target where one is needed, no
-        tree where one is needed, or the options do not fit it.
+        If the model has no probabilities, lacks the single target or the tree that an
+        option needs, or the options do not fit it.
     """
     if not hasattr(model.pipeline[-1], "predict_proba"):
         raise UserError(
@@ -95,7 +95,7 @@ def _of_classes(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Data
         values = node_probabilities(p, classes=classes, tree=tree, level=asked.level)
         answers = with_probabilities(answers, "--level", nodes.tolist(), values)
     if asked.proba:
-        # a class that is a node of the level has its column already
+        # a class that is a node of the level already has a column
         new = np.isin(classes, nodes, invert=True)
         names = classes[new].tolist()
         answers = with_probabilities(answers, "--proba", names, p[:, new])
@@ -103,7 +103,7 @@ def _of_classes(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Data
 
 
 def _check(asked: Asked, tree: ClassTree | None) -> None:
-    """Refuse options that need a tree without one, or do not go together."""
+    """Refuse options that need a tree if there is none, or exclude each other."""
     if asked.min_probability is not None and asked != Asked(
         asked.proba, asked.level, min_probability=asked.min_probability
     ):

@@ -1,4 +1,4 @@
-"""The command line: what holds for all commands, and which there are."""
+"""The command line: its commands, and the options of all of them."""
 
 from __future__ import annotations
 

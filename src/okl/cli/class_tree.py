@@ -15,7 +15,7 @@ from okl.cli.data import Data
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.tables import read_table
 
-# What says that the classes are paths, where else the file of a tree is named.
+# The word that says that the classes are paths; any other is the file of a tree.
 PATHS = "paths"
 _COLUMNS = ["child", "parent"]
 _INTEGER = re.compile(r"-?\d+")
@@ -29,12 +29,12 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
     option : str
         ``"paths"``, or the name of a table with the columns child and parent.
     labels : sequence of str
-        The classes; the paths if they are.
+        The classes, which may be the paths.
 
     Raises
     ------
     UserError
-        If there is no such table, what it says is no tree, or no class is a path.
+        If there is no such table, if it describes no tree, or if no class is a path.
     """
     if option == PATHS:
         with refusing("the classes are no paths of a tree", ValueError, TypeError):
@@ -74,7 +74,7 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
         )
     names = [None if pd.isna(parent) else str(parent) for parent in parents]
     if all(map(_INTEGER.fullmatch, map(str, children))):
-        # pandas writes integers beside a missing one as 3.0
+        # pandas has integers as 3.0 in a column where one is missing
         names = [name and name.removesuffix(".0") for name in names]
     edges = dict(zip(map(str, children), names, strict=True))
     with refusing(f"{path} is no tree", ValueError, TypeError):
@@ -84,15 +84,15 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
 def classes_in_tree(option: str, data: Data) -> tuple[ClassTree, Data]:
     """Return the tree of the option ``--tree``, and the table with its classes.
 
-    Labels may be full paths or the names of leaves. The tree calls its classes as they
-    do, if all do so in one way, and in the table that is returned they are those of the
-    tree.
+    Labels may be full paths or own names of leaves. If all labels are of one of these
+    kinds, the tree uses it for its classes. In the table that is returned, labels are
+    the names that the tree uses.
 
     Raises
     ------
     UserError
         If the target is not one column of classes, there is no such tree, or a label is
-        not in it, or an inner node.
+        not in the tree or an inner node.
     """
     if not data.single_classification or data.ids is not None:
         raise UserError(

@@ -1,8 +1,7 @@
-"""What a report says of classes in a tree.
+"""The part of a report that is about classes in a tree.
 
-How many rows each node has and how many of them are answered below it, the accuracy of
-each level, and which relatives are taken for each other; all of rows that were held
-out.
+For rows that were held out: how many rows each node has and how many of these have an
+answer below it, the accuracy of each level, and which relatives are confused.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class HeldOutClasses:
-    """Classes of rows that were held out, and what was predicted for them.
+    """Classes of rows that were held out, and their predictions.
 
     Attributes
     ----------
@@ -40,7 +39,7 @@ class HeldOutClasses:
     true : array (n_samples,)
         Labels.
     predicted : dict of str to array (n_samples,)
-        By the name of the structure. Rows without a prediction are NaN.
+        Predictions by the name of the structure; NaN for rows without a prediction.
     saved : str
         The name of the structure that is saved.
     """
@@ -59,7 +58,7 @@ class HeldOutClasses:
         return tree.below(of_classes[None, :].astype(float))[0]
 
     def accuracies(self) -> np.ndarray:
-        """Return the share of a node's rows that are answered below it (n_nodes,).
+        """Return the share of each node's rows whose answer is below it (n_nodes,).
 
         NaN for a node without rows.
         """
@@ -71,7 +70,7 @@ class HeldOutClasses:
         for _ in range(tree.depth + 1):
             np.add.at(there, node, 1)
             np.add.at(right, node, tree.depths[node] <= shared)
-            # rows that have come to the root are done
+            # rows that have reached the root are done
             on = node > 0
             node, shared = tree.parents[node[on]], shared[on]
         with np.errstate(invalid="ignore"):
@@ -82,7 +81,7 @@ class HeldOutClasses:
         return self.tree.to_text(self._notes())
 
     def short_drawing(self) -> list[str]:
-        """Return the lines of as many levels as fit a report."""
+        """Return the lines of as many levels as fit into a report."""
         tree, notes = self.tree, self._notes()
         deepest = max(
             level
@@ -117,7 +116,7 @@ class HeldOutClasses:
         return rows
 
     def confusions(self) -> list[str]:
-        """Return the relatives that the saved model takes for each other most."""
+        """Return the relatives that the saved model confuses most often."""
         tree = self.tree
         true, found = self._numbers(self.predicted[self.saved])
         wrong = true != found
@@ -138,7 +137,7 @@ class HeldOutClasses:
         return said
 
     def _pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return truth and answer of the rows that have one, for each predictor."""
+        """Return truth and answer of the rows with an answer, for each predictor."""
         pairs = []
         for found in self.predicted.values():
             known = _known(found)

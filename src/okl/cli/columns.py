@@ -1,11 +1,10 @@
 """What a column holds: numbers, truth values or text.
 
-A model remembers the kind of each of its columns, so that a later table is read in the
-same way: the code "12" of a text column does not turn into a number because the codes
-of the new table all look like numbers. Columns of other kinds (dates, lists, ...) and
-cells without a value are refused by name: how to turn them into numbers is a decision
-that nobody should make silently. An empty cell of a target is another matter: it was
-not observed, and stays so.
+A model stores the kind of each of its columns, so that a later table is read in the
+same way: the code "12" of a text column does not become a number if all codes of the
+new table look like numbers. Columns of other kinds (dates, lists, ...) and empty cells
+are refused, with the name of the column: how to make numbers of them should not be
+decided silently. Empty cells of a target are allowed: such a target was not observed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def kinds_of(table: pd.DataFrame) -> dict[str, Kind]:
     Raises
     ------
     UserError
-        Naming the columns of any other kind.
+        If there are columns of any other kind; the message names them.
     """
     kinds = {name: kind_of(table[name]) for name in table}
     refused = [f"{name} ({table[name].dtype})" for name in table if kinds[name] is None]
@@ -45,14 +44,14 @@ def kinds_of(table: pd.DataFrame) -> dict[str, Kind]:
 
 
 def kind_of(column: pd.Series) -> Kind | None:
-    """Return the kind of a column, None if it is none of the three."""
+    """Return the kind of a column, None if it is none of the three kinds."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "text"
     if types.is_bool_dtype(column):
         return "boolean"
     if types.is_numeric_dtype(column):
         return None if types.is_complex_dtype(column) else "number"
-    # A column of any objects may be text, decimals, or truth values with a missing one.
+    # A column of objects may hold text, decimals, or truth values with missing ones.
     content = types.infer_dtype(column, skipna=True)
     if content == "decimal":  # as databases write them to Parquet
         return "number"
@@ -62,12 +61,12 @@ def kind_of(column: pd.Series) -> Kind | None:
 
 
 def check_there(table: pd.DataFrame, option: str, name: str) -> None:
-    """Refuse the name of a column that an option gives, if there is none.
+    """Refuse the column that an option names, if there is no such column.
 
     Raises
     ------
     UserError
-        With those that there are.
+        The message lists the columns of the table.
     """
     if name not in table:
         raise UserError(
@@ -78,7 +77,7 @@ def check_there(table: pd.DataFrame, option: str, name: str) -> None:
 def check_complete(
     table: pd.DataFrame, names: Iterable[str], may_be_empty: Collection[str] = ()
 ) -> None:
-    """Refuse empty cells and numbers that are infinite or too large, naming columns."""
+    """Refuse empty cells, and infinite or too large numbers; messages name columns."""
     incomplete, large = [], []
     for name in names:
         absent = table[name].isna() & (name not in may_be_empty)
@@ -107,7 +106,7 @@ def plain(
 ) -> pd.DataFrame:
     """Return these columns, in this order, as float64, bool or str.
 
-    Truth values with empty cells, where these may be, are float64 as well: 0, 1 or NaN.
+    Truth values with empty cells, where these are allowed, become float64: 0, 1 or NaN.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from okl.cli.tables import read_table, with_names_as_text
 
 
 def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
-    """Return what each answer costs (n_classes, n_classes), in the order of classes.
+    """Return the costs of answers (n_classes, n_classes), in the order of classes.
 
     Parameters
     ----------

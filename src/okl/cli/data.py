@@ -1,4 +1,4 @@
-"""A table taken apart: features, targets, and the task they pose."""
+"""A table split into features and targets, with the task that these imply."""
 
 from __future__ import annotations
 
@@ -30,24 +30,25 @@ from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
 
 @dataclass(frozen=True)
 class Data:
-    """What is learned from.
+    """The data for a fit.
 
     Attributes
     ----------
     features : DataFrame (n_samples, n_features)
         Columns of float64, bool or str, without missing values.
     y : DataFrame (n_samples, n_targets) or array (n_samples,)
-        Numbers or label indicators, NaN where not observed, or one array of classes.
+        Numbers or label indicators, with NaN where not observed; or an array of
+        classes.
     feature_kinds, target_kinds : dict of str to str
-        What each column holds.
+        The kind of each column.
     task : {"regression", "classification"}
         What is learned.
     reason : str
-        Why this task.
+        The reason why it is this task.
     ids : Ids or None
-        For tables in long form, the column that says what the one target is of.
+        For tables in long form, the column with the task of each row.
     groups : Groups or None
-        Rows that are held out together, where there are such.
+        The rows that are held out together, if there are groups.
     """
 
     features: pd.DataFrame
@@ -73,7 +74,7 @@ class Data:
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many cells of each target are empty, of those that have any."""
+        """The number of empty cells of each target that has some."""
         if self.single_classification:
             return {}
         counts = self.y.isna().sum()
@@ -91,9 +92,9 @@ def take_apart(
 ) -> Data:
     """Split a table into features and the targets that patterns choose.
 
-    With a task column every row has the one target of the task it names, with a group
-    column some rows are held out together. What is in a tree are classes, unless
-    another task was asked for.
+    With a task column the table is in long form: each row has one target, of the task
+    named there. With a group column the rows of a group are held out together. With a
+    tree the target is a class, unless another task was asked for.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def take_apart(
     kinds = kinds_of(table)
     target_kinds = {name: kinds[name] for name in names}
     texts = [name for name, kind in kinds.items() if kind == "text"]
-    # classes may have any names, if it was said that they are classes
+    # if the user said that these are classes, they may have any names
     said = names if task == "classification" else []
     check_text_is_meant(table[[name for name in texts if name not in said]])
     warn_of_many_values(table[[name for name in texts if name not in names]])
@@ -119,7 +120,7 @@ def take_apart(
         task, reason = infer_task(target_kinds)
         if task == "regression" and may_be_classes(table[names]):
             reason += "; for classes: --task classification"
-    # a row without its only class is no example of anything
+    # a row must not lack its class, if that is its only target
     one_class = task == "classification" and len(names) == 1
     table = plain(table, kinds, () if one_class else names)
     targets = table[names]
@@ -143,7 +144,7 @@ def take_apart(
 def _check_number_of_targets(
     names: Sequence[str], table: pd.DataFrame, ids: Ids | None, *, in_tree: bool
 ) -> None:
-    """Refuse more targets than there may be."""
+    """Refuse more targets than are allowed."""
     if in_tree and len(names) > 1:
         raise UserError(
             f"--tree is for one target that is a class, got {listing(names)}; give one "
@@ -168,7 +169,7 @@ def _set_aside(
     task_column: str | None,
     group_column: str | None,
 ) -> tuple[pd.DataFrame, Ids | None, Groups | None]:
-    """Take the columns of tasks and groups out of a table, for they are no features."""
+    """Take the columns of tasks and groups out of a table, as they are no features."""
     ids = groups = None
     if group_column is not None:
         groups = Groups.of(table, group_column)

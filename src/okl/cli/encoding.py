@@ -1,9 +1,9 @@
-"""Text files are UTF-8, the one encoding that holds every name.
+"""Text files must be UTF-8, the encoding that can represent every name.
 
-Spreadsheets also write UTF-16 and Latin-1 (or its variant Windows-1252). Read as UTF-8
-they fail at some byte or, worse, turn into other names, so such a file is refused with
-the encoding it seems to have and what to do. So is a file with NUL characters: NumPy
-drops them from the end of a name, which is then another.
+Spreadsheets also write UTF-16 and Latin-1 (or its variant Windows-1252). Read as UTF-8,
+such files fail at some byte or, worse, give other names. They are refused, with the
+encoding that they seem to have and what to do. Files with NUL characters are refused as
+well: NumPy drops these from the end of a name, which is then another name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from okl.cli.errors import UserError
 
-# The first bytes that name an encoding. Those of UTF-32 begin like those of UTF-16.
+# The first bytes that mark an encoding. The mark of UTF-32 begins with that of UTF-16.
 _MARKS = {
     BOM_UTF32_LE: "UTF-32",
     BOM_UTF32_BE: "UTF-32",
@@ -29,7 +29,7 @@ def check_encoding(path: Path, lines: Iterable[bytes]) -> None:
     Raises
     ------
     UserError
-        Naming the line, and the encoding that the file seems to have.
+        The message names the line, and the encoding that the file seems to have.
     """
     for number, line in enumerate(lines, 1):
         where = "in its first line, the names" if number == 1 else f"in line {number}"
@@ -52,7 +52,7 @@ def _check_beginning(path: Path, line: bytes) -> None:
     for mark, encoding in _MARKS.items():
         if line.startswith(mark):
             raise _to_convert(path, f"is {encoding}, as its first bytes say", encoding)
-    # Without a mark, every other byte of a text in a Latin alphabet is zero.
+    # UTF-16 without a mark: every other byte of a text in a Latin alphabet is zero.
     for start, encoding in enumerate(["UTF-16BE", "UTF-16LE"]):
         others, zeros = line[1 - start : 64 : 2], line[start:64:2]
         if zeros and set(zeros) == {0} and 0 not in others:

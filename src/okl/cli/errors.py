@@ -1,10 +1,11 @@
-"""What the user got wrong, as opposed to what the program got wrong.
+"""Errors of the user, as opposed to errors of the program.
 
 A `UserError` is one line: what came, what was expected, what to do. The command line
 prints it and exits with code 2. Any other exception is a bug, and keeps its traceback.
 
-Messages quote names and cells of tables, which may hold anything, the escape codes
-that colour a terminal or hide its lines included. They are shown, not obeyed.
+Messages quote names and cells of tables, which may contain anything, such as escape
+codes that colour a terminal or hide its lines. These codes are spelt out, so that they
+have no effect.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _LONGEST = 300  # characters of another library's message
-# Control codes, separators of lines, marks that turn the direction of writing, and
-# halves of characters, which no file can hold.
+# Control codes, line separators, marks that change the direction of writing, and
+# surrogates, which no file can hold.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class UserError(Exception):
-    """Something that the user can mend; its text is the line that is printed."""
+    """An error that the user can correct; its text is the line that is printed."""
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def refusing(prefix: str, *kinds: type[Exception]) -> Iterator[None]:
         yield
     except kinds as error:
         reason = one_line(error) or type(error).__name__
-        if len(reason) > _LONGEST:  # lists of all possibilities, for example
+        if len(reason) > _LONGEST:  # for example lists of all possibilities
             reason = f"{reason[: _LONGEST // 2]} ... {reason[-_LONGEST // 2 :]}"
         raise UserError(f"{prefix}: {reason}") from error
 
@@ -46,9 +47,9 @@ def one_line(text: object) -> str:
 
 
 def listing(names: Iterable[object], most: int = 12) -> str:
-    """Join names for a message, not more than can be read.
+    """Join names for a message, at most ``most`` of them.
 
-    Those that blanks begin or end, or that are empty, are in quotes.
+    Names that are empty, or begin or end with blanks, are in quotes.
     """
     texts = [shown(name) for name in names]
     texts = [text if text and text == text.strip() else f"'{text}'" for text in texts]

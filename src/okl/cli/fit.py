@@ -39,16 +39,16 @@ from okl.selection.folds import N_FOLDS
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit gives, beside its files.
+    """The result of a fit, besides its files.
 
     Attributes
     ----------
     data : Data
-        The table, taken apart.
+        The table, split into features and targets.
     outcome : Outcome
         The structures compared, each fitted on all rows.
     kept : Candidate
-        The one that is saved.
+        The candidate that is saved.
     models : list of TableModel
         One per candidate of the outcome.
     report : str
@@ -89,32 +89,33 @@ def fit_table(
     targets : sequence of str
         Names of columns, or patterns.
     out : Path
-        The folder; it appears when everything is complete.
+        The folder; it is created when everything is complete.
     task : {"regression", "classification"}, optional
         Inferred from the targets if None.
     task_column : str, optional
-        For a table in long form, with one target: the column that says which task, or
-        output, it is of.
+        For a table in long form: the column with the task, or output, of the target of
+        each row.
     group_column : str, optional
-        Rows with the same value there are held out together; it is no feature.
+        A column; rows with the same value in it are held out together. It is no
+        feature.
     structures, kernels, assignments
-        What the options ``--structure``, ``--kernel`` and ``--set`` say.
+        The values of the options ``--structure``, ``--kernel`` and ``--set``.
     loss, alpha_per_output
-        What ``--loss`` and ``--alpha-per-output`` say.
+        The values of ``--loss`` and ``--alpha-per-output``.
     tree : str, optional
         For one target of classes that are the leaves of a tree: a table with the
         columns child and parent, or ``"paths"`` where the classes are paths. Structures
         are then compared with that of the tree, and the loss is softmax unless another
         is set.
     n_folds : int, optional
-        Folds of the cross-validation; by default 5 where structures are compared, and
-        rows are left out one by one to compare kernels, where that is exact.
+        Number of folds. By default structures are compared on 5 folds; kernels are
+        compared by leaving rows out one by one, where that is exact.
     stability : int, optional
-        Into how many parts rows are divided, to fit the saved model, or the best that
-        relates outputs, without each of them and say how sure the relations are; not
-        done if None.
+        The number of parts of the rows. The saved model, or else the best one that
+        relates outputs, is fitted again without each of them, which shows how sure the
+        relations are. None for no such fits.
     note : callable
-        Takes a line to show before the work begins.
+        Called with a line to show before the work begins.
 
     Returns
     -------
@@ -123,7 +124,7 @@ def fit_table(
     Raises
     ------
     UserError
-        For anything that the user can mend; then nothing is written.
+        For anything that the user can correct; then nothing is written.
     """
     in_tree = tree is not None
     settings = parse_settings(
@@ -173,9 +174,9 @@ def fit_table(
 def _set_tree(
     settings: Settings, class_tree: ClassTree, data: Data, note: Callable[[str], None]
 ) -> None:
-    """Give the tree of the classes to its structure, and no intercept to unseen ones.
+    """Set the tree of the structure; without intercept if classes have no rows.
 
-    With an intercept a class without rows would be impossible.
+    With an intercept a class without rows would have the probability zero.
     """
     settings.structures[0].set_params(class_tree=class_tree)
     unseen = set(class_tree.classes_.tolist()) - set(data.y.tolist())
@@ -189,7 +190,7 @@ def _set_tree(
 def _say_what_is_fitted(
     data: Data, search: Any, n_folds: int | None, note: Callable[[str], None]
 ) -> None:
-    """Note the task, and folds and targets if they are fewer than usual."""
+    """Note the task, the folds if they are few, and missing targets."""
     note(f"task: {data.task} ({data.reason})")
     few = N_FOLDS if n_folds else len(default_folds(data, search.random_state))
     if few < N_FOLDS:
@@ -208,10 +209,10 @@ def _read(
     *,
     in_tree: bool,
 ) -> pd.DataFrame:
-    """Read a table, the ids of tasks and groups and classes as they are written."""
+    """Read a table, with ids of tasks, groups and classes as they are written."""
     table = read_table(path)
     aside, classes = (task_column, group_column), []
-    # one that is set aside is refused, with what to do, where the table is taken apart
+    # a target that is set aside is refused later, where the table is split
     if (in_tree or task == "classification") and not set(aside) & set(targets):
         classes = choose_targets([name for name in table if name not in aside], targets)
     ids = [name for name in table if name == task_column]

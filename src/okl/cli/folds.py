@@ -1,7 +1,7 @@
-"""What a table is divided into, to hold rows out.
+"""The folds of a table, to hold rows out.
 
-Folds are shuffled with a seed, because tables are often sorted, and rows of one group
-are in the same one.
+Folds are shuffled with a seed, because tables are often sorted. Rows of one group are
+in the same fold.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from okl.cli.data import Data
 from okl.cli.errors import UserError, refusing
 from okl.selection.folds import Folds, rows_of, splitter_of
 
-# Rows of the smallest table, and of the most frequent class.
+# The fewest rows of a table, and of its most frequent class.
 _FEWEST, _FEWEST_OF_A_CLASS = 4, 2
 
 
 def default_folds(data: Data, seed: int | None) -> Folds:
-    """Return five folds, or fewer with few rows, or groups.
+    """Return five folds, or fewer if there are few rows or groups.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def default_folds(data: Data, seed: int | None) -> Folds:
     usual = splitter_of(None, data.y, stratify=stratify, random_state=0).get_n_splits()
     if data.groups is None:
         return folds_of(data, usual, seed)
-    # groups whose classes differ, or without targets, may leave a fold with nothing
+    # if groups have different classes, or no targets, a fold may have no targets
     for n_folds in range(min(usual, data.groups.n_groups), 1, -1):
         found = folds_of(data, n_folds, seed)
         if not _lack_targets(found, data):
@@ -46,12 +46,12 @@ def default_folds(data: Data, seed: int | None) -> Folds:
 
 
 def given_folds(data: Data, n_folds: int, seed: int | None) -> Folds:
-    """Return so many folds.
+    """Return ``n_folds`` folds.
 
     Raises
     ------
     UserError
-        If the table does not have so many.
+        If the table cannot be divided into so many.
     """
     found = folds_of(data, n_folds, seed)
     if data.groups is not None and _lack_targets(found, data):
@@ -63,12 +63,12 @@ def given_folds(data: Data, n_folds: int, seed: int | None) -> Folds:
 
 
 def _lack_targets(folds: Folds, data: Data) -> bool:
-    """Tell whether there is a fold of which no row has a target."""
+    """Tell whether there is a fold in which no row has a target."""
     return not all(np.any(data.observed[test]) for _, test in folds)
 
 
 def folds_of(data: Data, n_folds: int, seed: int | None) -> Folds:
-    """Return the folds: shuffled, and stratified where there is one class a row.
+    """Return the folds: shuffled, and stratified if each row has one class.
 
     Rows of one group are in the same fold.
     """

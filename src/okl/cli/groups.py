@@ -1,7 +1,8 @@
 """Rows that belong together: those of one patient, one site, one film.
 
-They are more alike than new rows will be. Held out apart, each would be predicted from
-the others of its group, and scores would be too good; so they are held out together.
+Such rows are more alike than new rows will be. If they were held out separately, each
+would be predicted from the others of its group, and scores would be too good. They are
+therefore held out together.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Groups:
     Attributes
     ----------
     name : str
-        That of the column.
+        The name of the column.
     values : array of int (n_samples,)
         The number of the group of each row.
     """
@@ -34,12 +35,12 @@ class Groups:
 
     @classmethod
     def of(cls, table: pd.DataFrame, name: str) -> Groups:
-        """Find the column.
+        """Return the groups in a column.
 
         Raises
         ------
         UserError
-            If it is not there, not complete, or the same in each row.
+            If there is no such column, it has empty cells, or all its values are equal.
         """
         check_there(table, "--group-column", name)
         empty = int(table[name].isna().sum())
@@ -65,7 +66,7 @@ class Groups:
 
     @property
     def n_groups(self) -> int:
-        """How many there are."""
+        """The number of groups."""
         return int(self.values.max()) + 1
 
     def sums(self, rows: np.ndarray) -> np.ndarray:
@@ -75,12 +76,12 @@ class Groups:
         return sums
 
     def check_classes(self, classes: np.ndarray) -> None:
-        """Refuse classes of which each is in one group only.
+        """Refuse classes if each of them is in one group only.
 
         Raises
         ------
         UserError
-            As none could be recognised in a group that is held out.
+            In that case no class could be recognised in a group that is held out.
         """
         pairs = pd.DataFrame({"group": self.values, "class": classes}).drop_duplicates()
         if len(pairs) == pairs["class"].nunique():

@@ -38,23 +38,23 @@ def impute_table(
     patterns : sequence of str
         Names of the columns to fill, or patterns.
     out : Path
-        The table to write, with all columns, its format told by its name.
+        The table to write, with all columns; its name determines the format.
     inputs : bool
-        Whether the other columns explain the targets.
+        Whether the targets are predicted from the other columns as well.
     std : bool
         Whether to add a column with the standard deviations of each target.
     note : callable
-        Takes a line about what is filled, before the work begins.
+        Called with a line about what is filled, before the work begins.
 
     Returns
     -------
     int
-        How many cells were filled.
+        The number of cells that were filled.
 
     Raises
     ------
     UserError
-        For anything that the user can mend; then nothing is written.
+        For anything that the user can correct; then nothing is written.
     """
     format_of(out)
     if out.resolve() == table_path.resolve():
@@ -65,7 +65,7 @@ def impute_table(
         check_observed(table[names])
         targets = _numbers(table[names])
         if std:
-            with_deviations(table, names)  # a clash of names, before any work
+            with_deviations(table, names)  # refuse clashing names first
         features = table.drop(columns=names) if inputs else table[[]]
         encoded = None
         if features.shape[1]:
@@ -91,7 +91,7 @@ def _with_filled(
     empty: pd.DataFrame,
     filled: np.ndarray | pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the table with its empty cells filled, all others as they are written."""
+    """Return the table with empty cells filled, and all others as they are written."""
     names = list(empty)
     numbers = pd.DataFrame(np.asarray(filled), columns=names, index=table.index)
     cells = None if format_of(out) == ".parquet" else read_cells(source)
@@ -102,7 +102,7 @@ def _with_filled(
 
 
 def _numbers(targets: pd.DataFrame) -> pd.DataFrame:
-    """Return targets as numbers, NaN where a cell is empty; refuse all others."""
+    """Return targets as numbers, NaN where a cell is empty; refuse other targets."""
     kinds = kinds_of(targets)
     wrong = [f"{name} ({kind})" for name, kind in kinds.items() if kind != "number"]
     check_text_is_meant(targets[[n for n, kind in kinds.items() if kind == "text"]])

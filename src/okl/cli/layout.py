@@ -1,4 +1,4 @@
-"""How a page of text is laid out: sections, pairs, columns."""
+"""The layout of a page of text: sections, pairs, columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def section(title: str, lines: Iterable[str], underline: str = "-") -> str:
 
 
 def pairs(pairs: dict[str, str]) -> list[str]:
-    """Return a line for each name and what it is, folded where it is long."""
+    """Return a line for each name with its text; long texts are wrapped."""
     width = max(map(len, pairs)) + 2
     margin = " " * width
     return [

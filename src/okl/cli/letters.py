@@ -1,6 +1,7 @@
-"""Letters of names that the font of the pictures does not have.
+"""One warning for letters of names that are missing in the font of the pictures.
 
-Matplotlib warns of each of them, in each picture; one sentence says what to do.
+Matplotlib warns of each such letter, in each picture. Here one sentence says what to
+do.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _OF_MATPLOTLIB = "Glyph "
 
 @contextmanager
 def missing_letters_said_once() -> Iterator[None]:
-    """Warn once of letters that are missing, and as usual of all else."""
+    """Warn once of missing letters, and as usual of anything else."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

@@ -1,4 +1,4 @@
-"""Tables in long form: a column names the task that each row's one target is of."""
+"""Tables in long form: one target in each row, and a column with its task."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Ids:
     Attributes
     ----------
     name : str
-        That of the column.
+        The name of the column.
     kind : str
-        What it holds; a later table is read in the same way.
+        The kind of the column; a later table is read in the same way.
     values : array (n_samples,)
-        Whole numbers where it holds only these.
+        The tasks; integers if the column has only whole numbers.
     """
 
     name: str
@@ -31,12 +31,13 @@ class Ids:
 
     @classmethod
     def of(cls, table: pd.DataFrame, name: str) -> Ids:
-        """Find the column.
+        """Return the tasks in a column.
 
         Raises
         ------
         UserError
-            If it is not there, not complete, or another task in each row.
+            If there is no such column, it has empty cells, or no two rows have the same
+            task.
         """
         check_there(table, "--task-column", name)
         (kind,) = kinds_of(table[[name]]).values()
@@ -56,7 +57,7 @@ def ids_in(table: pd.DataFrame, name: str, kind: Kind) -> np.ndarray:
     Raises
     ------
     UserError
-        If the column is not there, not complete, or of another kind.
+        If there is no such column, it has empty cells, or it is of another kind.
     """
     values = plain(table, {name: kind})[name].to_numpy()
     if kind == "number" and np.all(values == np.round(values)):

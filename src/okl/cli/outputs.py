@@ -1,11 +1,13 @@
 """The held-out score of each output: a mean may hide one that is not predicted at all.
 
 The model is fitted again to the training part of each fold, and all held-out
-predictions are scored together: R^2 of each target or task, the accuracy of each label
-or task of classes, and of each class the fraction of its rows that were recognised.
+predictions are scored together: by R^2 for each target or task of numbers, by accuracy
+for each label or task of classes, and for each class by the fraction of its rows that
+were recognised.
 
-What relating the outputs changes is said of the error of each, squared or the number of
-wrong answers, relative to that of independent outputs on the same rows.
+The effect of relating the outputs is the change of the error of each output, the
+squared error or the number of wrong answers, relative to that of independent outputs on
+the same rows.
 """
 
 from __future__ import annotations
@@ -27,22 +29,22 @@ from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.metrics import r2_score
 
-# Outputs that the report has room for.
+# The most outputs that the report lists.
 _MOST_OUTPUTS = 20
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an error is more than another, relative to that.
+    """The relative difference of an error from another one.
 
     Attributes
     ----------
     relative : array (n_outputs,)
-        The ratio of the mean errors, less one; NaN where the other is zero.
+        The ratio of the mean errors, minus one; NaN where the other error is zero.
     error : array (n_outputs,)
-        Its standard error, rows or groups taken for independent of each other.
+        Standard error of that, with rows or groups taken as independent.
     over : str
-        Which of these.
+        Whether rows or groups are taken as independent.
     """
 
     relative: np.ndarray
@@ -53,7 +55,7 @@ class Change:
     def of(
         cls, errors: np.ndarray, others: np.ndarray, groups: Groups | None = None
     ) -> Change:
-        """Compare the errors of rows (n_samples, n_outputs), NaN where there is none.
+        """Compare the errors of rows (n_samples, n_outputs), NaN where one is missing.
 
         The standard error is that of a ratio of means, to first order [1]_.
 
@@ -76,7 +78,7 @@ class Change:
             return cls(ratio - 1, np.sqrt(spread) / n / other, over)
 
     def of_output(self, j: int) -> str:
-        """Write the change of an output."""
+        """Return the change of an output as text."""
         if np.isnan(self.relative[j]):
             return "-"
         return f"{self.relative[j]:+.1%} ± {self.error[j]:.1%}"
@@ -89,13 +91,13 @@ class ComparedOutputs:
     Attributes
     ----------
     outputs : sequence of str
-        Names.
+        Names of the outputs.
     scores : dict of str to array (n_outputs,)
         Held-out scores by the name of the structure, identity first.
     change : Change or None
-        Of the error from identity to the other, if there is another.
+        The change of the error from identity to the other candidate, if there is one.
     score_name, error_name : str
-        What they are.
+        The names of the score and of the error.
     """
 
     outputs: Sequence[str]
@@ -112,7 +114,7 @@ class ComparedOutputs:
         predictions: Mapping[Candidate, Any],
         outputs: Sequence[str],
     ) -> ComparedOutputs:
-        """Score what was predicted by identity, and by another candidate if any."""
+        """Score the predictions of identity, and of another candidate if any."""
         ids = outcome.ids
         scores = {
             label(candidate.structure): scores_of_outputs(data, found, ids, outputs)
@@ -135,7 +137,7 @@ class ComparedOutputs:
         Parameters
         ----------
         alphas : array (n_outputs,) or ()
-            Shown if there is one for each output.
+            The alphas, shown if there is one for each output.
         """
         columns = list(self.scores.values())
         own = columns[-1]
@@ -178,9 +180,9 @@ class ComparedOutputs:
 def held_out_predictions(
     data: Data, X: np.ndarray, outcome: Outcome, candidate: Candidate
 ) -> Any:
-    """Return what is predicted for each row where it is held out, as y.
+    """Return the prediction of each row where it is held out, in the form of y.
 
-    NaN where it could not be, as for a task that was not there in the fit.
+    It is NaN where there is none, as for a task without rows in the fit.
     """
     predictions = np.full(np.shape(data.y), np.nan, dtype=object)
     for train, test in outcome.folds:
@@ -188,7 +190,7 @@ def held_out_predictions(
         ids = {name: values[train] for name, values in outcome.ids.items()}
         try:
             model = clone(candidate.model).fit(X[train], y, **ids)
-        except ValueError:  # a fold without any target of an output, or task
+        except ValueError:  # the training rows have no target of an output, or task
             continue
         known = test
         if ids:
@@ -202,7 +204,7 @@ def held_out_predictions(
 
 
 def name_of_scores(data: Data) -> str:
-    """Say what they are."""
+    """Return the name of the scores of outputs."""
     if data.task == "regression":
         return "R^2"
     of_classes = data.single_classification and data.ids is None
@@ -214,8 +216,8 @@ def scores_of_outputs(
 ) -> np.ndarray:
     """Return the scores (n_outputs,), in the order of the outputs' names.
 
-    NaN for an output that was observed, or predicted, too rarely. Classes and tasks are
-    told by these names.
+    NaN for an output that was observed, or predicted, too rarely. The names of classes
+    and tasks are those in the data.
     """
     errors = errors_of_outputs(data, predictions, ids, outputs)
     counts = (~np.isnan(errors)).sum(axis=0)
@@ -238,8 +240,8 @@ def errors_of_outputs(
 ) -> np.ndarray:
     """Return squared errors, or one for a wrong answer, of rows (n_samples, n_outputs).
 
-    NaN where there is no target, or no prediction, of the output. A row of a class, or
-    task, is one of that output alone.
+    NaN where the output has no target, or no prediction. With classes, or tasks, each
+    row belongs to one output only.
     """
     output_of_row = ids.get("task")
     if data.single_classification:

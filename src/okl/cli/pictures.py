@@ -1,6 +1,6 @@
 """The pictures of a fit, as files: output kernel, its strongest relations, the search.
 
-They are drawn without a screen.
+No screen is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from okl.plotting import (
 )
 
 _DPI = 150
-# Nodes of a tree that can be read in one picture.
+# The most nodes of a tree that are readable in one picture.
 _MOST_NODES = 300
 
 
@@ -61,9 +61,9 @@ def draw(
     score_name: str,
     stability: OutputKernelStability | None = None,
 ) -> list[Relation]:
-    """Write the pictures; return the relations drawn, the strongest first.
+    """Write the pictures; return the relations drawn, with the strongest first.
 
-    Relations that are not stable are grey in the heat map, where that is known.
+    With ``stability``, relations that are not stable are grey in the heat map.
     """
     matplotlib.use("agg")
     model, candidates = kept.model, outcome.candidates
@@ -102,7 +102,7 @@ def _how_sure(stability: OutputKernelStability | None, i: int, j: int) -> Any:
 
 @missing_letters_said_once()
 def draw_class_tree(folder: Path, classes: HeldOutClasses) -> None:
-    """Write the tree as text, and a picture of as many levels as can be read."""
+    """Write the tree as text, and a picture of as many levels as are readable."""
     (folder / "class_tree.txt").write_text(classes.drawing() + "\n", encoding="utf-8")
     tree = classes.tree
     sizes = np.cumsum(np.bincount(tree.depths))
@@ -114,7 +114,7 @@ def draw_class_tree(folder: Path, classes: HeldOutClasses) -> None:
 
 
 def _show_best_scores(path: Any) -> None:
-    """Cut off scores far below the best, which would hide all differences."""
+    """Cut off scores far below the best, as they would hide all differences."""
     means, n_folds = path.scores.mean(axis=-1), path.scores.shape[-1]
     best = np.unravel_index(np.nanargmax(means), means.shape)
     error = path.scores[best].std(ddof=1) / n_folds**0.5

@@ -35,24 +35,24 @@ def predict_table(
         A table with the columns of features of the fit, in any order. Targets and
         other columns are not used.
     out : Path
-        The table to write, its format told by its name.
+        The table to write; its name determines the format.
     std : bool
         Whether to add the standard deviations of the targets of new rows.
     asked : Asked
-        What more, or what else, to say of classes.
+        The options for classes.
     note : callable
-        Takes a line about columns that the model does not know.
+        Called with a line about columns that the model does not have.
 
     Returns
     -------
     DataFrame
-        One column per target, with ``std`` one ``NAME_std`` for each, and one per
-        probability that was asked for; rows in the order of the table.
+        One column for each target; with ``std`` one ``NAME_std`` for each; and one for
+        each probability that was asked for. Rows are in the order of the table.
 
     Raises
     ------
     UserError
-        For anything that the user can mend; then nothing is written.
+        For anything that the user can correct; then nothing is written.
     """
     format_of(out)
     if out.resolve() in (model_path.resolve(), table_path.resolve()):

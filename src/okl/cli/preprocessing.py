@@ -1,8 +1,8 @@
-"""From columns of a table to the numbers a kernel compares.
+"""From the columns of a table to the numbers that a kernel compares.
 
 Numbers are standardised, so that no column counts more because of its unit. Text and
-truth values become one column of zeros and ones per value; a value that was not there
-during the fit becomes zeros. Nothing is dropped.
+truth values become one column of zeros and ones for each value; a value that did not
+occur in the fit becomes zeros. No value is dropped.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ def encoder_for(kinds: Mapping[str, Kind]) -> ColumnTransformer:
 
 
 def encoded_names(encoder: ColumnTransformer) -> list[str]:
-    """Name the columns of numbers: after their column, and its value if one-hot."""
+    """Return names of encoded columns: the column, with the value if one-hot."""
     names = encoder.get_feature_names_out()
     return [name.partition("__")[2] for name in names]
 
 
 def warn_of_new_values(encoder: ColumnTransformer, table: pd.DataFrame) -> None:
-    """Warn of values of text that were not there during the fit.
+    """Warn of values of text that did not occur in the fit.
 
     Parameters
     ----------
     encoder : ColumnTransformer
-        That of the fit.
+        The encoder of the fit.
     table : DataFrame
-        With the columns of the fit.
+        A table with the columns of the fit.
     """
     one_hot = encoder.named_transformers_.get("values")
     if one_hot is None:

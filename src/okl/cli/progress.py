@@ -1,7 +1,7 @@
 """A progress bar on stderr for the folds of the cross-validation.
 
-scikit-learn's own `sklearn.callback.ProgressBar` writes to stdout, which belongs to
-the report; this callback is the same idea on the other stream.
+scikit-learn's own `sklearn.callback.ProgressBar` writes to stdout, which is for the
+report; this callback does the same on stderr.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 class FoldProgress:
     """Count the subtasks of a fit: folds and the final fit.
 
-    The bar shows on a terminal only, and is gone when the fit ends.
+    The bar is shown on a terminal only, and disappears when the fit ends.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the bar behind when the estimator is sent to other processes."""
+        """Return no state: the bar is not sent to other processes."""
         return {}
 
     def setup(self, estimator: Any, context: Any) -> None:

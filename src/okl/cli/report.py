@@ -1,8 +1,8 @@
 """The report of a fit: one page of text.
 
-What was learned from, what was searched, how the structures compare, whether learning
-the relations paid, how close to optimal the saved model provably is, and which outputs
-it relates most.
+It says what the data were, what was searched, how the structures compare, whether
+learning the relations improved predictions, how close to optimal the saved model
+provably is, and which outputs it relates most.
 """
 
 from __future__ import annotations
@@ -60,23 +60,23 @@ def write_report(
     Parameters
     ----------
     source : str
-        Where the table came from.
+        The file of the table.
     data : Data
-        What was learned from.
+        The data of the fit.
     outcome : Outcome
-        What the search found.
+        The result of the search.
     kept : Candidate
-        The one that is saved.
+        The candidate that is saved.
     encoded : sequence of str
-        Names of the columns that the kernel sees.
+        Names of the encoded columns, which the kernel takes.
     outputs : sequence of str
         Names of the outputs.
     compared : ComparedOutputs
         The held-out scores of each output.
     relations : sequence of Relation
-        The strongest first.
+        The relations, the strongest first.
     score_name : str
-        What the scores are.
+        The name of the scores.
     sureness : Sureness, optional
         How sure the relations are, if that was asked for.
     classes : HeldOutClasses, optional
@@ -142,7 +142,7 @@ def _describe(
 
 
 def _relevances(search: Any, encoded: Sequence[str]) -> dict[str, str]:
-    """Say how much each column counts, where the kernel was learned."""
+    """Say how much each column counts, if the kernel was learned."""
     shares = getattr(search, "feature_relevances_", None)
     if shares is None:
         return {}
@@ -171,7 +171,7 @@ def _of_kind(kinds: dict[str, Kind], kind: str) -> list[str]:
 
 
 def kernel_label(kernel: Any) -> str:
-    """Write a kernel in a line, its numbers to three digits, arrays as their length."""
+    """Return a kernel as a line, with numbers of three digits, lengths of arrays."""
     with np.printoptions(threshold=10**9):
         text = one_line(kernel.__repr__(N_CHAR_MAX=10**9))
     text = re.sub(
@@ -196,7 +196,7 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
             ]
         )
     one_kernel = len({row[1] for row in rows[1:]}) == 1
-    if one_kernel:  # named above
+    if one_kernel:  # the kernel is named above
         rows = [[*row[:1], *row[2:]] for row in rows]
     own = "alpha" if one_kernel else "kernel and alpha"
     return [
@@ -209,7 +209,7 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
 
 
 def _at_best_the_mean(outcome: Outcome, kept: Candidate) -> list[str]:
-    """Say where a score of R^2 shows no prediction at all."""
+    """Say if a score of R^2 shows that predictions are no better than the mean."""
     is_r2 = is_regressor(outcome.search) and outcome.search.scoring in (None, "r2")
     if not is_r2 or kept.score > 0:
         return []

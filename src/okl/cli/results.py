@@ -1,4 +1,4 @@
-"""What a fit writes beside its model: the output kernel, pictures and the report."""
+"""What a fit writes besides its model: the output kernel, pictures and the report."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def write_results(
     ----------
     folder : Path
     source : str
-        Where the table came from.
+        The file of the table.
     data : Data
-        What was learned from.
+        The data of the fit.
     X : array (n_samples, n_columns)
-        Its features, encoded.
+        The encoded features.
     outcome : Outcome
-        What the search found.
+        The result of the search.
     kept : Candidate
-        The one that is saved.
+        The candidate that is saved.
     model : TableModel
-        As it is saved.
+        The model that is saved.
     stability : int or None
-        Into how many parts rows are divided to say how sure relations are.
+        Number of parts of the rows for fits that show how sure relations are.
     note : callable
-        Takes a line to show before more work begins.
+        Called with a line to show before more work begins.
     """
     outputs, score_name = _output_names(data, outcome, kept), _score_name(data, outcome)
     write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
     related, tree = to_compare(outcome), model.class_tree
     pair = dict.fromkeys([outcome.baseline, related])
-    # of classes in a tree the accuracies of levels are those of all
+    # for classes in a tree the report has the accuracies of all candidates
     predicted = pair if tree is None else outcome.candidates
     held_out = {c: held_out_predictions(data, X, outcome, c) for c in predicted}
     classes = None
@@ -93,7 +93,7 @@ def write_results(
 
 
 def _output_names(data: Data, outcome: Outcome, kept: Candidate) -> list[str]:
-    """Name the outputs: tasks, targets, or classes; of one for two the second."""
+    """Return the names of outputs: tasks, targets or classes (of two, the second)."""
     if data.ids is not None:
         return [str(name) for name in outcome.search.output_names_]
     if not data.single_classification:
@@ -103,7 +103,7 @@ def _output_names(data: Data, outcome: Outcome, kept: Candidate) -> list[str]:
 
 
 def _score_name(data: Data, outcome: Outcome) -> str:
-    """Say what the scores of the search are."""
+    """Return the name of the scores of the search."""
     if outcome.search.scoring is not None:
         return str(outcome.search.scoring)
     if by_likelihood(outcome):

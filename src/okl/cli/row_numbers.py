@@ -1,8 +1,8 @@
-"""Columns that number the rows, and that nobody meant to learn from.
+"""Columns that only number the rows, and should not be learned from.
 
-pandas' ``to_csv`` writes the labels of the rows first, in a column without a name. Read
-again it is a column of numbers like any other, and the order of the rows becomes
-something that predicts. So it is with numbers that a table calls an id.
+pandas' ``to_csv`` writes the labels of the rows first, in a column without a name. When
+the file is read it is a column of numbers like any other, and predictions would depend
+on the order of the rows. The same holds for numbers in a column named as an id.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import warnings
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
-_UNNAMED = "Unnamed: "  # what pandas calls a column without a name
+_UNNAMED = "Unnamed: "  # the name that pandas gives to a column without one
 _ID = re.compile(r"(.*[_ .-])?(?i:id|index)|.*[a-z](Id|ID|Index)")
 
 
 def warn_of_row_numbers(table: pd.DataFrame) -> None:
-    """Warn of whole numbers, all different, without a name or with that of an id."""
+    """Warn of columns of different whole numbers without a name, or named as an id."""
     for name, cells in table.items():
         if not (is_integer_dtype(cells) and cells.is_unique):
             continue

@@ -1,9 +1,10 @@
-"""Every structure with its own best kernel and alpha, compared on the same folds.
+"""The search: each structure with its own best kernel and alpha, on the same folds.
 
-Beside the structures asked for, ``identity`` (outputs that share nothing) is always
-searched, on the same folds with the same kernels and as many alphas: the difference to
-it says whether learning the relations paid. Each structure is then fitted on all rows
-with the kernel of its best mean score, at the alpha that the search would choose.
+Besides the structures asked for, ``identity`` (independent outputs) is always searched,
+on the same folds with the same kernels and as many alphas: the difference to it shows
+whether learning the relations improved predictions. Each structure is then fitted on
+all rows with the kernel of its best mean score, at the alpha that the search would
+choose.
 
 Targets are normalised by the estimators; predictions are in the units of the table.
 """
@@ -52,13 +53,14 @@ class Candidate:
     structure : Structure
         The structure.
     alphas : array (n_alphas,)
-        The grid with the kernel; of alphas of outputs their geometric means.
+        The grid of alphas with this kernel; geometric means if outputs have their own.
     path : array (n_alphas, n_folds)
-        The held-out scores there.
+        The held-out scores at these alphas.
     column : int
-        Which alpha was chosen.
+        The position of the alpha that was chosen.
     model : OutputKernelRegressor or OutputKernelClassifier
-        Fitted on all rows; its probabilities are at the temperature of the alpha.
+        The model fitted on all rows; its probabilities have the temperature of the
+        alpha.
     """
 
     structure: Structure
@@ -69,7 +71,7 @@ class Candidate:
 
     @property
     def alpha(self) -> float:
-        """The alpha, or the geometric mean of those of outputs."""
+        """The alpha, or the geometric mean of the alphas of outputs."""
         return float(self.alphas[self.column])
 
     @property
@@ -85,7 +87,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the search found.
+    """The result of the search.
 
     Attributes
     ----------
@@ -96,7 +98,7 @@ class Outcome:
     ids : dict of str to array
         The task of each row, for tables in long form.
     folds : list of pairs of arrays
-        Row numbers to train on and to test: what the structures were compared on.
+        Numbers of the rows to train on and to test, on which structures were compared.
     """
 
     search: Any
@@ -116,7 +118,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     Raises
     ------
     UserError
-        For parameters that are of no use to the task.
+        For parameters that do not apply to the task.
     """
     open_tasks = data.ids is not None and not settings.structures
     open_tasks = open_tasks and settings.kernels is None
@@ -138,16 +140,17 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
         folds = default_folds(data, seed)
     else:
         folds = given_folds(data, n_folds, seed)
-    # without a number of folds kernels are compared by leave-one-out where that is
-    # exact and rows are of no group, but structures on folds: pair by pair
+    # without a number of folds kernels are compared by leave-one-out, where that is
+    # exact and there are no groups, but structures on folds, so that differences are
+    # paired
     given = all("known" in structure.capabilities for structure in structures)
     given = given or n_folds is not None or data.groups is not None
-    given = given or seed is None  # nobody could draw the same folds again
+    given = given or seed is None  # without a seed, folds cannot be redrawn
     # a structure that is left out could not be compared
     parameters = dict(settings.search)
     if parameters.get("search", "staged") == "staged":
         parameters["search"] = "compare"
-    # as the estimator does where no structure is named
+    # as the estimator does if no structure is named
     if open_tasks and not regression and parameters.get("fit_intercept", True) is True:
         parameters["fit_intercept"] = "shared"
     return estimator(
@@ -159,7 +162,7 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
 
 
 def forecast(data: Data, X: np.ndarray, search: Any) -> Forecast:
-    """Say roughly how long the search takes, before the fits that follow it.
+    """Return a forecast of the time of the search, without the fits after it.
 
     Raises
     ------
@@ -188,7 +191,7 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
         ]
     folds = search.cv
     if folds is None:
-        # as the estimator does: rows without a target are in none
+        # as in the estimator: rows without a target are in no fold
         folds = split(
             None,
             X,
@@ -202,7 +205,7 @@ def search_structures(data: Data, X: np.ndarray, search: Any) -> Outcome:
 
 
 def _refused() -> AbstractContextManager[None]:
-    """Turn what the estimators refuse, before they start to work, into a UserError."""
+    """Turn errors of the estimators about their arguments into a `UserError`."""
     return refusing("cannot fit", ValueError, TypeError, MemoryError)
 
 
@@ -216,7 +219,7 @@ def _candidate(
     """Fit a structure with the kernel of its best mean score, at its alpha."""
     table = search.cv_results_
     last = np.flatnonzero(table["stage"] == 2)
-    # of each kernel every structure, of each structure every alpha
+    # for each kernel every structure, for each structure every alpha
     shape = (-1, len(search.structures), search.alphas_.shape[1])
     of_structure = last.reshape(shape)[:, row, :]
     means = table["mean_test_score"][of_structure]
@@ -229,7 +232,7 @@ def _candidate(
     )
     structure = search.structures[row]
     parameters = search.get_params(deep=False)
-    if parameters["fit_intercept"] == "shared":  # those are in the kernel
+    if parameters["fit_intercept"] == "shared":  # shared intercepts are in the kernel
         parameters["fit_intercept"] = False
     kind = (
         OutputKernelRegressor
@@ -247,7 +250,7 @@ def _candidate(
     )
     if "temperature" in table:
         model.set_params(temperature=table["temperature"][places[column]])
-    elif hasattr(search, "temperature_"):  # the one that was set
+    elif hasattr(search, "temperature_"):  # the temperature that was set
         model.set_params(temperature=search.temperature_)
     model.fit(X, y, **ids)
     return Candidate(structure, overall, path, column, model)

@@ -1,12 +1,12 @@
 """From words on the command line to kernels, structures and search parameters.
 
-``--kernel`` and ``--structure`` are names of `okl.kernels` and `okl.structures`, or
-``--kernel auto`` for one that is learned, ``--kernel short_list`` for seven that are
-not;
-``--set name=value`` sets any of their parameters, or one of the search, by
-scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
-``loss__delta=2``, ``alphas=10``. A value is read as a Python literal, and as text if it
-is none. What is said twice must be the same, an option and ``--set`` included.
+``--kernel`` and ``--structure`` take names of `okl.kernels` and `okl.structures`;
+``--kernel auto`` is a learned kernel, ``--kernel short_list`` seven fixed ones; ``--set
+name=value`` sets any of their parameters, or one of the search, by scikit-learn's
+nested names: ``kernel__gamma=0.1``, ``structure__rank=3``, ``loss__delta=2``,
+``alphas=10``. A value is read as a Python literal, or as text if it is none. A
+parameter that is given twice, also by an option and ``--set``, must have the same
+value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from okl.losses import LOSSES, Loss, as_loss
 from okl.parameters.component import required_parameters
 from okl.structures import STRUCTURES, Structure, Tree
 
-# Parameters of estimators that an option has to say.
+# Parameters of estimators that only an option can set.
 _OPTIONS = {
     "kernel": "--kernel",
     "kernels": "--kernel",
@@ -44,9 +44,9 @@ class Settings:
     Attributes
     ----------
     kernels : list of Kernel or "auto", "short_list", or None
-        Those to choose from, each once; None for one that is learned.
+        The kernels to choose from, each once; None for one that is learned.
     structures : list of Structure
-        Those asked for, each once.
+        The structures asked for, each once.
     search : dict
         Other parameters of the estimators that choose by cross-validation. The loss is
         an object where one of its parameters was set.
@@ -73,8 +73,8 @@ def parse_settings(
 ) -> Settings:
     """Build the settings; refuse unknown names, listing the known ones.
 
-    Where classes are in a tree its structure comes first; the tree itself is read with
-    the classes.
+    With classes in a tree, the structure of the tree comes first; the tree itself is
+    read together with the classes.
     """
     options: dict[str, tuple[str, Any]] = {}
     if loss is not None:
@@ -85,14 +85,14 @@ def parse_settings(
     if in_tree:
         values.setdefault("loss", "softmax")
     if not kernels and any(name.startswith("kernel__") for name in values):
-        kernels = ["rbf"]  # a parameter of the kernel that nobody named
+        kernels = ["rbf"]  # a parameter of a kernel, but no kernel was named
     of_tree = [_unset(Tree)] if in_tree else []
     named = [
         _unset(STRUCTURES[_known(name, STRUCTURES, "--structure")])
         for name in dict.fromkeys(structures)
     ]
     settings = Settings(_kernels(kernels), [*of_tree, *named], {})
-    # a loss before its parameters
+    # the loss is set before its parameters
     for name in sorted(values, key=lambda name: "__" in name):
         _set(settings, name, values[name])
     for structure in named:
@@ -101,7 +101,7 @@ def parse_settings(
 
 
 def _kernels(names: Sequence[str]) -> list[Any] | str | None:
-    """Return what is to be tried, as the estimators take it."""
+    """Return the kernels to try, as the estimators take them."""
     known = {AUTO: None, SHORT_LIST: None, **KERNELS}
     named = [_known(name, known, "--kernel") for name in dict.fromkeys(names)]
     if SHORT_LIST not in named:
@@ -114,12 +114,12 @@ def _kernels(names: Sequence[str]) -> list[Any] | str | None:
 
 
 def _unset(cls: type[Structure]) -> Structure:
-    """Build a structure; parameters without a default are None until they are set."""
+    """Return a structure; parameters without a default are None until they are set."""
     return cls(**dict.fromkeys(required_parameters(cls)))
 
 
 def _check_set(structure: Structure) -> None:
-    """Refuse a structure with a parameter that nobody has set."""
+    """Refuse a structure with a parameter that needs a value and has none."""
     needed = required_parameters(type(structure))
     missing = [name for name in needed if getattr(structure, name) is None]
     if missing:
@@ -128,9 +128,9 @@ def _check_set(structure: Structure) -> None:
 
 
 def label(structure: Structure) -> str:
-    """Return a structure as the command line calls it: ``low_rank(rank=3)``."""
+    """Return a structure in the words of the command line: ``low_rank(rank=3)``."""
     arguments = repr(structure).removeprefix(type(structure).__name__)
-    arguments = _TREE.sub("", arguments)  # of which there is one
+    arguments = _TREE.sub("", arguments)  # there is only one tree
     name = structure.name or type(structure).__name__.lower()
     return f"{name}{arguments.removesuffix('()')}"
 
@@ -143,8 +143,8 @@ def _said_once(
     Raises
     ------
     UserError
-        If there are two of one parameter, in options or assignments; if an option has
-        to say it.
+        If a parameter has two values, in options or assignments, or if only an option
+        can set it.
     """
     said = dict(options)
     for assignment in assignments:
@@ -194,7 +194,7 @@ def _set(settings: Settings, name: str, value: Any) -> None:
 
 
 def _loss_to_set(settings: Settings, name: str) -> Loss:
-    """Return the loss of the search, an object from now on."""
+    """Return the loss of the search, made an object if it was a name."""
     loss = settings.search.get("loss")
     if loss is None:
         parameter = name.partition("__")[2]

@@ -1,9 +1,9 @@
 """Write results whole, or not at all.
 
-Results are written into a hidden folder beside their destination and moved there when
-all of them are complete. Whatever goes wrong before that, an error, a full disk or
-Ctrl-C, leaves the destination as it was. The hidden folder is made first of all: a
-destination that cannot be written is known before any work.
+Results are written into a hidden folder next to their destination, and moved there when
+all of them are complete. If anything goes wrong before, an error, a full disk or
+Ctrl-C, the destination stays as it was. The hidden folder is created first, so that a
+destination that cannot be written is refused before any work.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from okl.cli.errors import UserError, refusing
 from okl.cli.workspace import workspace
 
 # A full disk, a quota, a limit on the size of files (ulimit -f), a broken disk, and one
-# that became read-only. Any other error of a file is no matter of the destination.
+# that became read-only. All other errors of files have nothing to do with the
+# destination.
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
 @contextmanager
 def staged_folder(destination: Path, may_be: Iterable[str] = ()) -> Iterator[Path]:
-    """Yield an empty folder; its files end up in the destination, if all goes well.
+    """Yield an empty folder; its files are moved to the destination if all goes well.
 
-    A new folder appears at once, complete. In one that exists, files of the same
-    names are replaced one by one, and the others stay, but for those that ``may_be``
-    among the results and are not: where files are replaced they are of results before.
+    A new destination is created complete, in one step. In one that exists, files of the
+    same names are replaced one by one, and others stay. But where files are replaced,
+    those whose names ``may_be`` of results and are not among these are removed: they
+    are of earlier results.
     """
     destination = destination.absolute()
     with _workspace(destination, destination) as files:

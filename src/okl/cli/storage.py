@@ -1,9 +1,9 @@
 """The file of a model: the pipeline, and the columns it was fitted to.
 
-The format is skops: an archive of arrays and descriptions, not of code. Only types on
-a list are built from it (scikit-learn's estimators, NumPy arrays, and okl's own
-components, named below one by one), so that a file from elsewhere can be opened
-without risk.
+The format is skops: an archive of arrays and descriptions, not of code. Only objects of
+types on a list are created from it (scikit-learn's estimators, NumPy arrays, and okl's
+own components, which are listed below), so that a file from an unknown source can be
+opened without risk.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
 from okl.structures import STRUCTURES, Tree
 from okl.trees import Levels, NodeNames
 
-# Of the files that `save_model` writes; one more whenever an older file would be read
-# wrongly, or not at all. The first format had no number.
+# The format of the files that `save_model` writes. It is increased whenever older files
+# would be read wrongly, or not at all. The first format had no number.
 FORMAT = 4
 
 
 @dataclass(frozen=True)
 class TableModel:
-    """A model of tables.
+    """A model that is fitted to a table and predicts for tables.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class TableModel:
         From the columns of features, as `okl.cli.columns.plain` returns them, to
         predictions in the units of the table, or labels.
     features, targets : dict of str to str
-        The columns and what they hold, in order.
+        The names of the columns and their kinds, in order.
     task_column : tuple of two str, or None
-        For a model of tables in long form, the column of the tasks and what it holds.
+        For tables in long form, the column of the tasks and its kind.
     class_tree : ClassTree or None
-        What the classes are leaves of.
+        The tree whose leaves are the classes.
     format : int
-        That of the file.
+        The format of the file.
     """
 
     pipeline: Pipeline
@@ -71,19 +71,19 @@ class TableModel:
     targets: dict[str, Kind]
     task_column: tuple[str, Kind] | None = None
     class_tree: ClassTree | None = None
-    # not a class attribute, which a model read from an older file would have as well
+    # not a class attribute: a model read from an older file would then have it as well
     format: int = field(default_factory=lambda: FORMAT)
 
     def predict(self, table: pd.DataFrame, *, std: bool = False) -> pd.DataFrame:
         """Predict the targets of each row of a table that has all features.
 
-        With ``std`` the standard deviations of new targets are in columns of their own.
+        With ``std`` further columns have the standard deviations of new targets.
 
         Raises
         ------
         UserError
-            If a column of features is missing or unlike the one of the fit, a task was
-            not there in the fit, or there are no standard deviations.
+            If a column of features is missing or not of the kind in the fit, if a task
+            did not occur in the fit, or if there are no standard deviations.
         """
         if std:
             self.check_std()
@@ -105,12 +105,12 @@ class TableModel:
         return predicted
 
     def check_std(self) -> None:
-        """Refuse standard deviations where there are none.
+        """Refuse standard deviations if the model has none.
 
         Raises
         ------
         UserError
-            Of classes, and of another loss than the squared one.
+            For classes, and for another loss than the squared one.
         """
         if not is_regressor(self.pipeline):
             raise UserError(
@@ -129,8 +129,8 @@ class TableModel:
         Raises
         ------
         UserError
-            If a column of features is missing or unlike the one of the fit, or a task
-            was not there in the fit.
+            If a column of features is missing or not of the kind in the fit, or if a
+            task did not occur in the fit.
         """
         features, asked = self._features_of(table), self._tasks_of(table)
         with refusing("cannot predict", ValueError):
@@ -138,7 +138,7 @@ class TableModel:
         return probabilities
 
     def _tasks_of(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Return the task of each row, to be passed on, if the model has tasks."""
+        """Return the task of each row as an argument, if the model has tasks."""
         if self.task_column is None:
             return {}
         ids, known = ids_in(table, *self.task_column), self.pipeline[-1].output_names_
@@ -153,7 +153,7 @@ class TableModel:
         return {"task": ids}
 
     def _features_of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of features, as those of the fit were."""
+        """Return the columns of features, in the form of those of the fit."""
         features = plain(table, self.features)
         warn_of_new_values(self.pipeline[0], features)
         return features
@@ -170,8 +170,8 @@ def load_model(path: Path) -> TableModel:
     Raises
     ------
     UserError
-        If there is no such file, it is damaged, it is of another version of okl, or it
-        holds anything else.
+        If there is no such file, if it is damaged or of another version of okl, or if
+        it contains anything else.
     """
     if not path.is_file():
         hint = "it is a folder" if path.is_dir() else "there is no such file"
@@ -179,7 +179,7 @@ def load_model(path: Path) -> TableModel:
             f"cannot read the model {path}: {hint}. Give the model.skops that okl fit "
             "wrote."
         )
-    # A file from elsewhere may be wrong in any way, so any exception means that.
+    # A file may be wrong in any way, so that any exception is an error of the file.
     with refusing(f"{path} is no complete model of okl fit", Exception):
         foreign = set(skops.io.get_untrusted_types(file=path)) - trusted_types()
         formerly_ours = {name for name in foreign if name.startswith("okl.")}
@@ -205,7 +205,7 @@ def trusted_types() -> set[str]:
     """Return the full names of okl's types that a model may hold."""
     types: Iterable[type] = [
         *KERNELS.values(),
-        # of which a kernel that was learned is made
+        # the parts of a learned kernel
         *(Columns, Constant, Product, Sum),
         *STRUCTURES.values(),
         *LOSSES.values(),

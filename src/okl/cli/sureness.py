@@ -1,7 +1,7 @@
-"""How sure are the relations? An answer that has to be asked for.
+"""How sure the relations are, computed if the user asks for it.
 
-It takes a fit for each part of the rows that is left out. The relations are those of
-the saved model, or where it has none of the best that was compared with it.
+It takes one fit for each part of the rows that is left out. The relations are those of
+the saved model or, if that has none, of the best model that it was compared with.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FEWEST = 2
 
 
 def check_resamples(n_resamples: int | None, data: Data) -> None:
-    """Raise UserError, before any work, if there can be no such parts of the rows."""
+    """Raise `UserError`, before any work, if rows cannot be divided into such parts."""
     if n_resamples is None:
         return
     most, of = len(data.features), "rows of the table"
@@ -68,13 +68,13 @@ class Sureness:
     ----------
     stability : OutputKernelStability or None
     candidate : Candidate
-        Whose relations they are.
+        The candidate that has the relations.
     saved : bool
-        Whether it is the saved one.
+        Whether that candidate is the saved one.
     reason : str
-        Why there is none.
+        The reason why ``stability`` is None.
     parts : str
-        What is left out: rows, or groups of them.
+        What is left out: rows, or groups of rows.
     """
 
     stability: OutputKernelStability | None
@@ -97,7 +97,7 @@ class Sureness:
     ) -> Sureness:
         """Fit a model again to parts of the rows, in parallel with ``n_jobs``.
 
-        What is found to be impossible here does not undo the fit.
+        If that is impossible the reason is stored, and the fit stays as it is.
         """
         name = label(candidate.structure)
         if len(candidate.model.output_kernel_) == 1:
@@ -124,22 +124,22 @@ class Sureness:
 
     @property
     def files(self) -> dict[str, str]:
-        """The file that `write` writes, if it does."""
+        """The file that `write` writes, if any, with its description."""
         return {FILE: "how sure each relation is"} if self.stability else {}
 
     @property
     def drawn(self) -> OutputKernelStability | None:
-        """What the pictures of the saved model show."""
+        """The stability for the pictures of the saved model, if it is of that model."""
         return self.stability if self.saved else None
 
     def write(self, outputs: Sequence[str], path: Path) -> None:
-        """Write a row for each pair of outputs, and each output with itself."""
+        """Write a table with a row for each pair of outputs, and for each output."""
         if self.stability is None:
             return
         write_table(pd.DataFrame(self.stability.table(outputs)), path)
 
     def lines(self) -> list[str]:
-        """Say it in words."""
+        """Return sentences that say how sure the relations are."""
         if self.stability is None:
             return [self.reason]
         found = self.stability

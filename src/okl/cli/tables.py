@@ -1,13 +1,13 @@
-"""Tables as files: CSV, TSV and Parquet, told apart by their names.
+"""Tables as files: CSV, TSV and Parquet, recognised by the names of files.
 
-A table has named columns and at least one row. CSV knows no types, so they are read
-from the cells: a column of numbers is numbers, one of True and False is truth values,
-any other is text. Whoever knows better says which columns are text, or names, which are
-text where a number would not be written as they are: "007" is then no 7.
+A table has named columns and at least one row. CSV has no types. They are inferred from
+the cells: a column of numbers is read as numbers, one of True and False as truth
+values, any other as text. A caller can name columns that are text, or that hold names:
+names are text if they are not written as numbers are, so that "007" does not become 7.
 
-What is written may be opened in a spreadsheet, which runs text such as ``=A1`` as a
-formula, wherever the name or the class of that text came from. In CSV and TSV such text
-is written with an apostrophe before it, which spreadsheets take for "this is text".
+A table that is written may be opened in a spreadsheet, which runs text such as ``=A1``
+as a formula, although it may be a name or class from an unknown source. In CSV and TSV
+such text is written with an apostrophe before it, by which spreadsheets recognise text.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _SEPARATORS = {
     ".tsv.gz": "\t",
     ".parquet": None,
 }
-# Text that a spreadsheet runs: a sign alone, or a number, is none. The wide signs are
-# those of East Asian keyboards.
+# Text that a spreadsheet runs; a sign alone, or a number, is not run. The wide signs
+# are those of East Asian keyboards.
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
-# What no whole number is written as, or what has more digits than a number keeps.
+# Codes: not written as whole numbers are, or with more digits than a float keeps.
 _CODE = re.compile(r"\+.*|-?0\d.*|-?\d{16,}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-# What pandas, pyarrow and gzip raise for files that are not what their names say.
+# Errors of pandas, pyarrow and gzip for files whose content does not fit their names.
 _UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
 
 
@@ -66,17 +66,17 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
     path : Path
         A file with one of the known endings.
     text_columns : iterable of str
-        Columns of a CSV file whose cells are text whatever they look like.
+        Columns of a CSV file that are read as text, whatever the cells look like.
 
     Returns
     -------
     DataFrame
-        With string column names, all different, and at least one row.
+        A table with different strings as column names, and at least one row.
 
     Raises
     ------
     UserError
-        If there is no such file, or it is not such a table.
+        If there is no such file, or if it is not such a table.
     """
     suffix = format_of(path)
     if not path.is_file():
@@ -98,7 +98,7 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
 def read_cells(path: Path) -> pd.DataFrame | None:
     """Return the cells of a text table as they are written; None for Parquet.
 
-    Parameters and errors are those of `read_table`, which was done before.
+    Parameters and errors are those of `read_table`, which must be called before.
     """
     suffix = format_of(path)
     if suffix == ".parquet":
@@ -116,12 +116,12 @@ def with_names_as_text(
     table : DataFrame
         What `read_table` returned.
     path : Path
-        Where it is from.
+        The file of the table.
     names : sequence of str
-        Columns of ids or classes. One of numbers stays so, unless a cell begins with a
-        zero or a plus sign, or has more digits than a number keeps.
+        Columns of ids or classes. A column of numbers stays one, unless a cell begins
+        with a zero or a plus sign, or has more digits than a float keeps.
     texts : sequence of str
-        Columns that are text whatever they look like.
+        Columns that are text, whatever the cells look like.
     """
     numbers = [name for name in names if kind_of(table[name]) in ("number", None)]
     cells = read_cells(path) if numbers or texts else None
@@ -135,7 +135,7 @@ def with_names_as_text(
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table, without row labels, in the format its name tells."""
+    """Write a table, without row labels, in the format of the file's name."""
     suffix = format_of(path)
     if suffix == ".parquet":
         table.to_parquet(path, engine="pyarrow", index=False)
@@ -144,13 +144,13 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def write_matrix(matrix: np.ndarray, names: Sequence[str], path: Path) -> None:
-    """Write a square matrix as CSV, its rows and columns named."""
+    """Write a square matrix as CSV, with names of rows and columns."""
     labels = [as_text(name) for name in names]
     pd.DataFrame(matrix, index=labels, columns=labels).to_csv(path)
 
 
 def as_text(cell: Any) -> Any:
-    """Return a cell such that no spreadsheet takes it for a formula."""
+    """Return a cell that no spreadsheet takes for a formula."""
     if not isinstance(cell, str) or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
         return cell
     return f"'{cell}"
@@ -159,7 +159,8 @@ def as_text(cell: Any) -> Any:
 def _inert(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose names and cells no spreadsheet takes for formulas."""
     texts = table.select_dtypes(exclude=["number", "bool", "datetime", "datetimetz"])
-    # as objects: of whole numbers beside an empty cell `map` would make decimals
+    # as objects: `map` would make floats of whole numbers in a column with an empty
+    # cell
     cells = {
         name: pd.Series([as_text(one) for one in texts[name]], table.index, object)
         for name in texts
@@ -177,18 +178,19 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
         "compression": "gzip" if compressed else None,
         "index_col": False,
     }
-    # pandas renames the second of two columns of one name, so their names are read as
-    # if they were cells. Columns without a name are numbered, and may be several.
+    # pandas renames the second of two columns with the same name, so that names are
+    # read as if they were cells. Columns without a name are numbered: there may be
+    # several.
     names = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **how)
     _check_names(path, list(filter(None, names.iloc[0])))
     _check_separator(path, names.iloc[0].tolist())
     with warnings.catch_warnings():
-        # Cells beyond the header would be left out, with no more than this warning.
+        # pandas only warns of cells beyond the header, and leaves them out.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             table = pd.read_csv(
                 path,
-                low_memory=False,  # one type for the whole of a column
+                low_memory=False,  # one type for all of a column
                 **how,
                 **types_of,
             )
@@ -204,7 +206,7 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
-    """Refuse names that do not tell the columns apart."""
+    """Refuse names that do not distinguish the columns."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise UserError(
@@ -220,7 +222,7 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
 
 
 def _check_separator(path: Path, names: Sequence[str]) -> None:
-    """Refuse a single name that is several, with another separator between them."""
+    """Refuse a single name that consists of several, with another separator."""
     for separator, other in {";": "semicolons", "\t": "tabs", ",": "commas"}.items():
         if len(names) == 1 and separator in names[0]:
             raise UserError(
@@ -232,7 +234,7 @@ def _check_separator(path: Path, names: Sequence[str]) -> None:
 
 
 def _with_named_index(table: pd.DataFrame) -> pd.DataFrame:
-    """Return row labels with a name as columns: none is dropped silently."""
+    """Return a table with named row labels as columns, so that none is dropped."""
     unnamed = [level for level, name in enumerate(table.index.names) if name is None]
     table = table.reset_index(level=unnamed, drop=True)
     return table if isinstance(table.index, pd.RangeIndex) else table.reset_index()

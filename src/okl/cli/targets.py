@@ -1,9 +1,10 @@
-"""The columns to predict: which they are, and whether they pose classes or numbers.
+"""The columns to predict: which they are, and whether they are classes or numbers.
 
 Numbers are predicted as numbers (regression). One column of text or truth values is
-predicted as classes, several columns of truth values, or of zeros and ones if so
-asked, as labels of which a row may have any number (multilabel classification). Empty
-cells of numbers and labels are targets that were not observed.
+predicted as classes. Several columns of truth values, or of zeros and ones if
+classification is asked for, are predicted as labels, of which a row may have any number
+(multilabel classification). Empty cells of numbers and labels are targets that were not
+observed.
 """
 
 from __future__ import annotations
@@ -20,15 +21,14 @@ from okl.cli.columns import Kind
 from okl.cli.errors import UserError, listing
 
 Task = Literal["regression", "classification"]
-# Whole numbers are perhaps codes of classes if they are few, in as many rows each.
+# Whole numbers may be codes of classes if they have few values, in so many rows each.
 _FEW_VALUES, _ROWS_EACH = 10, 5
 
 
 def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the columns that are named, or match a pattern such as ``"y_*"``.
+    """Return the columns that are named, or that match a pattern such as ``"y_*"``.
 
-    They come in the order of the table. A name that is itself a column is not a
-    pattern.
+    They are in the order of the table. The name of a column is not taken as a pattern.
     """
     chosen: set[str] = set()
     for pattern in patterns:
@@ -44,7 +44,7 @@ def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]
 
 
 def warn_of_no_target(name: str, option: str, patterns: Sequence[str]) -> None:
-    """Warn of a column that another option names, and a pattern matches as well."""
+    """Warn of a column that another option names, if a pattern matches it too."""
     for pattern in patterns:
         if fnmatchcase(name, pattern):
             warnings.warn(
@@ -65,12 +65,12 @@ def check_observed(targets: pd.DataFrame) -> None:
 
 
 def are_zeros_and_ones(targets: pd.DataFrame) -> pd.Series:
-    """Tell of each target whether it has no other values."""
+    """Tell for each target whether it has no values but zero and one."""
     return (targets.isin([0, 1]) | targets.isna()).all()
 
 
 def may_be_classes(targets: pd.DataFrame) -> bool:
-    """Tell whether numbers may be codes: zeros and ones, or few whole ones in one."""
+    """Tell whether numbers may be codes: 0 and 1, or few integers in one column."""
     if are_zeros_and_ones(targets).all():
         return True
     n_values = targets.nunique().max()
@@ -96,7 +96,7 @@ def infer_task(kinds: Mapping[str, Kind]) -> tuple[Task, str]:
 
 
 def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
-    """Refuse targets that do not pose the task, naming them."""
+    """Refuse targets that do not fit the task, naming them."""
     if task == "regression":
         wrong = [name for name, kind in kinds.items() if kind != "number"]
         expected = "regression expects numbers"
@@ -112,7 +112,7 @@ def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> 
 
 
 def check_class_sizes(classes: pd.Series, *, of_tasks: bool) -> None:
-    """Refuse more than two classes of a row each, or of rows that are of tasks."""
+    """Refuse more than two classes if each has one row, or if rows belong to tasks."""
     n_classes = classes.nunique()
     if n_classes <= 2:
         return
@@ -131,7 +131,7 @@ def check_class_sizes(classes: pd.Series, *, of_tasks: bool) -> None:
 
 
 def coded(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> Any:
-    """Return y as the estimators take it: a DataFrame, or an array of classes."""
+    """Return y for the estimators: a DataFrame, or an array of classes."""
     if task == "regression":
         return targets
     if len(kinds) > 1:

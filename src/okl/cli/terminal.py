@@ -1,8 +1,8 @@
-"""What a command says, and where: the terminal as users see it.
+"""The output of commands, on stdout and stderr.
 
-Results go to stdout, notes, warnings and errors to stderr. A `UserError` is one line,
-and exit code 2; so are too little memory and numbers that no float can hold, wherever
-they come up.
+Results go to stdout, notes, warnings and errors to stderr. A `UserError` is printed as
+one line, with exit code 2. So are errors for too little memory and for numbers that no
+float can hold, wherever they occur.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from okl.cli.errors import UserError, one_line, refusing
 
 
 def note(text: object) -> None:
-    """Print a line beside the results."""
+    """Print a line to stderr, apart from the results."""
     typer.echo(f"okl: {one_line(text)}", err=True)
 
 
 def say(text: str) -> None:
-    """Print a result; a full disk behind stdout is no bug of ours."""
+    """Print a result; a full disk behind stdout is a `UserError`."""
     try:
         typer.echo(text)
     except OSError as error:
-        if error.errno == errno.EPIPE:  # the reader has seen enough; typer knows
+        if error.errno == errno.EPIPE:  # the reader closed the pipe; typer handles it
             raise
-        # What waits in the buffer must not fail once more when the process ends.
+        # The rest of the buffer must not fail again when the process ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise UserError(
             f"cannot print: {error.strerror}. Files that were written are complete."
@@ -42,7 +42,7 @@ def say(text: str) -> None:
 
 
 def destination(text: str) -> Path:
-    """Read --out. An empty one, of a variable that is not set, is not this folder."""
+    """Return --out as a path; if it is empty, as from a variable not set, refuse it."""
     if not text.strip():
         raise UserError("--out is empty; give a name, or . for the current folder.")
     return Path(text)
@@ -50,7 +50,7 @@ def destination(text: str) -> Path:
 
 @contextmanager
 def refusals_and_warnings() -> Iterator[None]:
-    """Print what the user got wrong, and warnings, as one line each, none twice."""
+    """Print errors of the user, and warnings, as one line each, and only once."""
     said: set[str] = set()
 
     def show(message: Any, *args: Any, **kwargs: Any) -> None:
@@ -60,7 +60,8 @@ def refusals_and_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        # of scikit-learn, about folds of targets that were said to be classes
+        # a warning of scikit-learn about folds of targets that the user declared
+        # classes
         warnings.filterwarnings("ignore", "The number of unique classes is greater")
         try:
             with (

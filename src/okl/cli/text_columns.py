@@ -1,14 +1,14 @@
-"""Columns of text that were perhaps not meant as text.
+"""Checks for columns of text that were perhaps not meant as text.
 
-A model sees text as one column of zeros and ones per value, so that a single stray cell
-turns a column of numbers into as many columns as it has values, and a column of dates
-into one per day. Nothing fails, and nothing is learned. Where the cells of a column are
-almost all numbers, or dates, the table is refused; where the guess is less sure, or the
-values of a text hardly repeat, there is a warning.
+A model takes text as one column of zeros and ones for each value. A single stray cell
+therefore turns a column of numbers into as many columns as it has values; a column of
+dates becomes one for each day. There would be no error, but nothing would be learned.
+If almost all cells of a column are numbers, or dates, the table is refused. If that is
+less sure, or if the values of a text hardly repeat, there is a warning.
 
-Codes such as 7, 12 and 12b are text, and look like numbers as well. More than one in
-ten of them usually has a letter, and the letters differ, while strays are few, or all
-the same word for a value that is not known.
+Codes such as 7, 12 and 12b are text, although most look like numbers. Usually more than
+one in ten of them has a letter, and the letters differ. Stray cells are fewer, or are
+all the same word for an unknown value.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from pandas.tseries.api import guess_datetime_format
 from okl.cli.errors import UserError, listing, shown
 
 _ALMOST_ALL, _MOST = 0.9, 0.5  # shares of cells
-_LOOKED_AT = 100  # different cells, for dates
+_LOOKED_AT = 100  # the number of different cells that are tested for dates
 _LONGEST = 30  # characters of a cell that is quoted
 
 _WITH_COMMA = r"\d+(\.\d{3})*,\d+|\d{1,3}(,\d{3})+(\.\d+)?"
 # 12 %, $5, -1,234.50 €
 _WITH_SIGN = rf"[+-]?[$€£¥]?\s?[+-]?({_WITH_COMMA}|\d+\.?\d*|\.\d+)\s?[%$€£¥]?"
 
-# A text with many values: one in each row, more than this, each in few rows on average,
-# or very many.
+# A text has many values if each row has another one, if it has more than _MANY with few
+# rows for each on average, or more than _VERY_MANY.
 _MANY, _ROWS_EACH, _VERY_MANY = 20, 5, 200
 
 
 def check_text_is_meant(table: pd.DataFrame) -> None:
     """Refuse columns of text that are numbers or dates in almost all cells.
 
-    Columns of categories (from Parquet) are what someone declared them to be, and text
-    whose cells all look like numbers was declared text as well.
+    Columns of categories (from Parquet) were declared to be such, and text whose cells
+    all look like numbers was declared to be text.
 
     Raises
     ------
     UserError
-        Naming the columns, the first cell that is no number, and its row.
+        The message names the columns, the first cell that is no number, and its row.
     """
     numbers, signs, dates = [], [], []
     for name, cells in _texts(table):
@@ -71,7 +71,7 @@ def check_text_is_meant(table: pd.DataFrame) -> None:
 
 
 def warn_of_many_values(table: pd.DataFrame) -> None:
-    """Warn of columns of text whose values are many, and of few rows each."""
+    """Warn of columns of text with many values, or with few rows for each value."""
     for name, cells in _texts(table):
         n_values, n_rows = cells.nunique(), len(table)
         few_rows_each = n_values > _MANY and n_rows < _ROWS_EACH * n_values
@@ -86,7 +86,7 @@ def warn_of_many_values(table: pd.DataFrame) -> None:
 
 
 def _refuse(numbers: list[str], signs: list[str], dates: list[str]) -> None:
-    """Refuse columns, described, if there are any."""
+    """Refuse the columns described, if there are any."""
     if numbers:
         raise UserError(
             f"there is text among the numbers of {listing(numbers)}; rows count from 1 "
@@ -108,7 +108,7 @@ def _refuse(numbers: list[str], signs: list[str], dates: list[str]) -> None:
 
 
 def strays(column: pd.Series) -> str:
-    """Describe the cells of a column that are no numbers: the first, and how many."""
+    """Describe the cells of a column that are no numbers: the first, and the number."""
     positions = (~_are_numbers(column) & column.notna()).to_numpy().nonzero()[0]
     if not len(positions):
         return "numbers written as text"
@@ -138,7 +138,7 @@ def _are_dates(cells: pd.Series) -> bool:
     """Tell whether almost all cells name a day or a month of some year."""
     looked_at = cells.astype(str).str.strip().drop_duplicates().head(_LOOKED_AT)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of words that might be time zones
+        warnings.simplefilter("ignore")  # warnings of words that might be time zones
         found = [guess_datetime_format(cell) is not None for cell in looked_at]
     return sum(found) >= _ALMOST_ALL * len(found)
 

@@ -1,18 +1,18 @@
-"""Did learning the relations pay? The answer that the held-out scores allow.
+"""Whether learning the relations improved predictions, by the held-out scores.
 
 A learned structure is compared with identity fold by fold, each with its own best
-kernel and alpha: both saw the same rows, so the difference varies less than the scores.
-A difference is called one if it is beyond two standard errors, and larger than a
-hundredth of what identity leaves to explain, since many folds would make even an effect
-significant that nobody could use. The standard error takes the folds for independent,
-which they are not quite, since they share training rows.
+kernel and alpha: both have the same rows, so that the difference varies less than the
+scores. A difference counts if it is larger than two standard errors, and larger than a
+hundredth of what identity leaves to explain: with many folds even a useless effect
+would be significant. The standard error takes folds as independent; they are not quite,
+as they share training rows.
 
-The model to keep is the best of the structures that paid, and independent outputs where
-none did.
+The model to keep is the best of the structures that improved predictions, or
+independent outputs if none did.
 
-The scores are those of predictions from inputs alone. Relations tell more where other
-outputs of a row are known, which a fit of the same table cannot show: the verdict says
-so.
+The scores are those of predictions from inputs alone. Relations are worth more where
+other outputs of a row are known. A fit to the same table cannot show that; the verdict
+mentions it.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ class Estimate:
 
 
 def gain(candidate: Candidate, baseline: Candidate) -> Estimate:
-    """Return what a candidate scores more than identity, fold by fold."""
+    """Return the difference of the scores of a candidate and identity, by folds."""
     return Estimate.of(candidate.scores - baseline.scores)
 
 
 def by_likelihood(outcome: Outcome) -> bool:
-    """Tell whether the scores are log likelihoods: those of losses that have them."""
+    """Tell whether the scores are log likelihoods, as for losses with probabilities."""
     return outcome.search.scoring is None and hasattr(outcome.search, "predict_proba")
 
 
 def left_to_explain(outcome: Outcome) -> float:
-    """Return what identity falls short of the best possible score.
+    """Return how far the score of identity is below the best possible one.
 
-    That is one for fractions such as R^2 and the accuracy, zero for log likelihoods and
-    negative errors.
+    The best possible score is one for fractions such as R^2 and the accuracy, and zero
+    for log likelihoods and negative errors.
     """
     scoring = outcome.search.scoring
     negative = isinstance(scoring, str) and scoring.startswith("neg_")
@@ -78,10 +78,10 @@ def answer(candidate: Candidate, outcome: Outcome) -> Answer:
 
 
 def to_keep(outcome: Outcome) -> Candidate:
-    """Return the best structure that paid, identity where none did.
+    """Return the best structure that improved predictions, identity if none did.
 
-    One output has no relations that could. Where there are classes without rows, of
-    which identity knows nothing, that is the best that predicts them.
+    A single output has no relations. If there are classes without rows, which identity
+    cannot predict, it is the best structure that can.
     """
     if knows_more(outcome):
         return max(knows_more(outcome), key=lambda c: c.score)
@@ -107,10 +107,10 @@ def related(outcome: Outcome) -> list[Candidate]:
 
 
 def to_compare(outcome: Outcome) -> Candidate:
-    """Return what identity is compared with output by output.
+    """Return the candidate that is compared with identity, output by output.
 
-    That is the saved model, or the best that relates outputs where none is saved:
-    relations may pay for some outputs and cost others.
+    That is the saved model or, if that is identity, the best one that relates outputs:
+    relations may improve some outputs and impair others.
     """
     kept = to_keep(outcome)
     if kept is not outcome.baseline:
@@ -179,9 +179,9 @@ def _sentence(candidate: Candidate, outcome: Outcome) -> str:
 
 
 def with_error(estimate: Estimate, *, signed: bool = False) -> str:
-    """Write a mean and its standard error, to digits that show the error.
+    """Return a mean and its standard error as text, with enough digits for the error.
 
-    Four digits after the point, more where the error is smaller.
+    These are four digits after the point, more if the error is small.
     """
     digits = 4
     if 0 < estimate.error < 1e-3:

@@ -1,12 +1,12 @@
 """The hidden folder where results are written until they are complete.
 
-It is called ``.okl-`` and eight random characters, and is gone when the work ends, in
-whatever way Python sees. A process that is killed outright (SIGKILL, a power cut)
-leaves its folder behind. The next one that works in the same place removes it.
+Its name is ``.okl-`` and eight random characters. It is removed when the work ends,
+also by an error or Ctrl-C. A process that is killed (SIGKILL, a power cut) leaves its
+folder behind, and the next process that works in the same place removes it.
 
-So that nobody removes what a running fit needs, each process holds a lock on a file in
-its folder. The system releases the lock when the process ends: a folder whose lock is
-free has lost its process. Where there are no such locks (Windows, some network file
+To protect the folder of a running fit, each process holds a lock on a file in its
+folder. The system releases the lock when the process ends: if the lock of a folder is
+free, its process has ended. Where there are no such locks (Windows, some network file
 systems), a folder counts as left behind when nothing in it has changed for a day.
 """
 
@@ -36,14 +36,14 @@ _DAY = 24 * 3600
 
 @contextmanager
 def workspace(home: Path) -> Iterator[Path]:
-    """Yield an empty folder in a folder that exists; both are removed in the end."""
+    """Yield an empty folder inside a new workspace in ``home``, removed at the end."""
     remove_abandoned(home)
     with TemporaryDirectory(prefix=_PREFIX, dir=home) as name:
         # Temporary folders are private; one inside has the usual permissions.
         files = Path(name) / "files"
         files.mkdir()
         with (Path(name) / "lock").open("w") as lock:
-            # Without a lock, the day counts.
+            # Without locks, the age of a folder counts.
             with suppress(OSError):
                 _locked(lock)
             yield files
@@ -52,8 +52,8 @@ def workspace(home: Path) -> Iterator[Path]:
 def remove_abandoned(home: Path) -> None:
     """Remove the folders in a folder that killed processes left there.
 
-    Only folders of this user that have the name and the content of a workspace are
-    looked at. One that cannot be removed stays: it is in nobody's way.
+    Only folders of this user with the name and the content of a workspace are
+    considered. One that cannot be removed stays; it does no harm.
     """
     with suppress(OSError):
         for folder in home.iterdir():
@@ -70,7 +70,7 @@ def _is_abandoned(folder: Path) -> bool:
         if not {path.name for path in folder.iterdir()} <= _CONTENT:
             return False
         changed = max(path.lstat().st_mtime for path in [folder, *folder.rglob("*")])
-    except OSError:  # gone meanwhile
+    except OSError:  # removed meanwhile
         return False
     age = time.time() - changed
     try:

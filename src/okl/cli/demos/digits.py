@@ -1,7 +1,7 @@
 """``okl demo digits``: the digits of scikit-learn, where relations do not pay.
 
 1000 of the 1797 images (8 x 8 pixels, ten classes) are written to a table and fitted
-exactly as ``okl fit`` would; the others are predicted, by every structure that was
+exactly as ``okl fit`` would do it. The others are predicted by every structure that was
 compared.
 """
 

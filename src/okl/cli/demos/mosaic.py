@@ -1,8 +1,8 @@
 """``okl demo``: three colours from one, or what relations are worth.
 
-A photograph of which one random colour was recorded at each pixel is data in long form:
-a row is a pixel, its task the channel. Independent channels know a third of the pixels
-each; related ones know from every pixel how bright it is.
+A photograph in which one random colour was recorded at each pixel is data in long form:
+a row is a pixel, and its task is the channel. Independent channels have a third of the
+pixels each; related channels learn from every pixel how bright it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from okl.datasets import Mosaic, load_mosaic
 from okl.datasets.mosaic import CHANNELS
 
 SIZE = 40
-# Upper left pixels of the squares, parts of the pagoda; the first is drawn.
+# Upper left pixels of the squares, which are parts of the pagoda; the first is drawn.
 CORNERS = ((280, 300), (110, 280), (85, 155), (160, 160))
 
 
@@ -47,12 +47,12 @@ def run_mosaic(
     out : Path
         The folder; it appears when everything is complete.
     size : int, default=40
-        Pixels a side.
+        Length of a side in pixels.
     corners : sequence of pairs of ints
-        The squares, two at least. What is related is chosen on the first, what is
-        independent on each.
+        The squares, at least two. The model with relations is chosen on the first
+        square, the independent one on each square.
     note : callable
-        Takes a line to show before each part of the work.
+        Called with a line to show before each part of the work.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def table_of(mosaic: Mosaic, entries: np.ndarray) -> pd.DataFrame:
     Parameters
     ----------
     mosaic : Mosaic
-        With the true values.
+        The mosaic with the true values.
     entries : array of bool (size, size, 3)
         Which.
     """

@@ -1,4 +1,4 @@
-"""The report of the mosaic: what was compared, whether it paid, and how by hand."""
+"""The report of the mosaic: what was compared, the verdict, and commands for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FILES = {
     "report.txt": "this report",
 }
 _WIDTH = 80
-# Per cent of the error: a smaller change is no gain, however certain.
+# Per cent of the error: a smaller change does not count, however certain.
 _SMALLEST_CHANGE = 1.0
 # How parameters of kernels depend on the unit of the columns.
 _POWERS = {"length_scale": 1, "gamma": -2}
@@ -48,12 +48,12 @@ def write_report(
     mosaic : Mosaic
         The first square.
     models : mapping of str to OutputKernelRegressorCV
-        The best of each family there.
+        The best model of each family on that square.
     chosen : str
         The family of learned relations with the best held-out score.
     errors : mapping of str to sequence of float
-        Of each family, and of ``"interpolation"``: on the first square, and on all
-        others where the family was tried there.
+        The errors of each family, and of ``"interpolation"``: on the first square, and
+        on all others if the family was tried there.
     """
     sections = [
         _titled(
@@ -73,9 +73,9 @@ def write_report(
 
 
 def verdict(chosen: str, errors: Mapping[str, Sequence[float]]) -> list[str]:
-    """Say whether relations pay: errors against independent channels, square by square.
+    """Say whether relations pay, by errors relative to independent channels by square.
 
-    A change counts if it is beyond two standard errors, and one per cent.
+    A change counts if it is larger than two standard errors, and than one per cent.
     """
     independent = np.array(errors["identity"])
     changes = {
@@ -103,7 +103,7 @@ def verdict(chosen: str, errors: Mapping[str, Sequence[float]]) -> list[str]:
 def by_hand(model: OutputKernelRegressorCV, mosaic: Mosaic, out: Path) -> list[str]:
     """Return the commands that do the same with the tables.
 
-    They standardise columns: lengths are in standard deviations there.
+    The commands standardise columns: lengths are then in standard deviations.
     """
     kernel: Any = model.kernel_
     unit = float(mosaic.X[:, 0].std())
@@ -137,7 +137,7 @@ def _comparison(
     chosen: str,
     errors: Mapping[str, Sequence[float]],
 ) -> list[str]:
-    """Say what was compared on the first square, a line each."""
+    """Return a line for each model that was compared on the first square."""
     size, n_hidden = len(mosaic.image), int((~mosaic.recorded).sum())
     how = {"interpolation": "linear, each channel by itself"} | {
         name: f"{label(model.structure_)}, {one_line(model.kernel_)}, "

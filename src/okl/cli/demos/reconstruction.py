@@ -1,8 +1,9 @@
 """From the one recorded colour of each pixel to all three, with and without relations.
 
-Channels may be unrelated, all alike, or related as is learned: a family of structures
-each. Of every family the kernel, the structure and alpha are those that predict a
-quarter of the recorded values best, held out. Hidden values are for the error alone.
+Channels may be independent, all alike, or have learned relations: a family of
+structures for each case. In each family the kernel, the structure and alpha are those
+that predict a held-out quarter of the recorded values best. Hidden values are used only
+for the error.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ KERNELS: tuple[Kernel, ...] = (
 
 @dataclass(frozen=True)
 class Family:
-    """What to choose from.
+    """The structures and alphas to choose from.
 
     Attributes
     ----------
     structures : sequence of Structure
-        What may be said of the relations.
+        The structures.
     alphas : sequence of float
-        The strengths of the regularisation.
+        The strengths of regularisation.
     """
 
     structures: Sequence[Structure]
@@ -46,8 +47,8 @@ class Family:
 
 
 # The values have no noise, so that alpha may be small where the size of L is bounded.
-# Nearby colours differ little from grey: their average weighs 1, what clusters differ
-# from it 10 or 30, and what channels differ within a cluster ten times that.
+# Colours differ little from grey: the weight of the average of channels is 1, that of
+# clusters around it 10 or 30, and that of channels within a cluster ten times that.
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "identity": Family([Identity()], [1.0, 0.3, 0.1, 0.03, 0.01, 0.003]),
@@ -119,7 +120,7 @@ def predicted(
 
 
 def interpolated(mosaic: Mosaic) -> np.ndarray:
-    """Interpolate each channel linearly; outside its outermost pixels, the nearest."""
+    """Interpolate each channel linearly, or by the nearest pixel outside its pixels."""
     picture = np.empty((len(mosaic.y), len(CHANNELS)))
     for column, channel in enumerate(CHANNELS):
         own = mosaic.task == channel
