@@ -1,12 +1,12 @@
 """From words on the command line to kernels, structures and search parameters.
 
 ``--kernel`` and ``--structure`` take names of `okl.kernels` and `okl.structures`;
-``--kernel auto`` is a learned kernel, ``--kernel short_list`` seven fixed ones; ``--set
-name=value`` sets any of their parameters, or one of the search, by scikit-learn's
-nested names: ``kernel__gamma=0.1``, ``structure__rank=3``, ``loss__delta=2``,
-``alphas=10``. A value is read as a Python literal, or as text if it is none. A
-parameter that is given twice, also by an option and ``--set``, must have the same
-value.
+``--kernel auto`` is a learned kernel, ``--kernel short_list`` seven fixed ones;
+``--set name=value`` sets any of their parameters, or one of the search, by
+scikit-learn's nested names: ``kernel__gamma=0.1``, ``structure__rank=3``,
+``loss__delta=2``, ``alphas=10``. A value is read as a Python literal, or as text if it
+is none. A parameter that is given twice, also by an option and ``--set``, must have the
+same value.
 """
 
 from __future__ import annotations

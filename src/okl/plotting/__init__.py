@@ -5,8 +5,8 @@ fitted estimator and draws the picture; the constructor takes arrays. ``plot`` d
 new or given axes and returns the display, whose attributes ending in an underscore
 (``ax_``, ``figure_`` and the artists) can then be restyled.
 
-matplotlib and networkx are imported only when something is drawn. ``pip install
-"okl[plot]"`` installs both.
+matplotlib and networkx are imported only when something is drawn. Both come with
+``pip install "okl[plot]"``.
 """
 
 from okl.plotting.class_tree import ClassTreeDisplay as ClassTreeDisplay

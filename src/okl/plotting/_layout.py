@@ -5,8 +5,8 @@ in three simple steps:
 
 1. the nodes of a connected component are placed as points (`_component_layout.py`);
 2. boxes that overlap are pushed apart; the component grows a little each time, so that
-this comes to an end; 3. components, now rectangles, are added one by one where the
-whole stays smallest.
+   this comes to an end;
+3. components, now rectangles, are added one by one where the whole stays smallest.
 
 Lengths are in points, the unit of fonts: boxes that do not overlap at the size planned
 here do not overlap at any scale.

@@ -53,7 +53,7 @@ class Mean(Given):
 
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return ``(I + gamma U) / (1 + gamma)``, without an inverse."""
-        spread = 1 / (1 + float(self.gamma))  # that of the average is 1
+        spread = 1 / (1 + float(self.gamma))  # eigenvalue of L; 1 for the average
         average = (1 - spread) / n_outputs
         return spread * np.eye(n_outputs) + average
 

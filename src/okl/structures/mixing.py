@@ -33,9 +33,9 @@ class Mixing(Given):
     with alpha and the kernel. It is for many classes with few examples each: `LowRank`
     learns L from the training error, this search from the error of rows left out.
 
-    The search has a prior: each entry of B is normal around its start, an entry of B_0,
-    with variance 1 / rank (own / rank if ``own`` is not zero), which is the penalty
-    ``rank ||B - B_0||^2 / 2`` (divided by own). BR with an orthogonal R is the same
+    The search has a prior: each entry of B is normal around its start in B_0, with
+    variance 1 / rank (own / rank if ``own`` is not zero), the penalty ``rank ||B -
+    B_0||^2 / 2`` (over own if that is not zero). BR with an orthogonal R is the same
     model; B = 0 is a stationary point of the search, which is not convex. Where the
     rank is far below what the scores of the classes need, ``own=1.0`` is safer: outputs
     stay nearly independent where the data show no relation.

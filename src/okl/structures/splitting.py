@@ -5,8 +5,9 @@ r"""The structure update by primal-dual splitting, for any penalty with a proxim
 Algorithm 2 of Ciliberto et al. (2015), after Vu (2013) and Condat (2013). With
 M = Q^(-1/2) the first term is tr (M L M)^-1 / 2, whose proximal map is one cubic
 equation for each eigenvalue; h has its own. Two things are not as printed there. The
-printed dual step lacks a factor, and diverges: by Moreau's identity it is D <- P -
-prox(sigma P) / sigma. And lambda and eps do not belong in front of tr (M L M)^-1.
+printed dual step lacks a factor, and diverges: by Moreau's identity it is
+D <- P - prox(sigma P) / sigma. And lambda and eps do not belong in front of
+tr (M L M)^-1.
 
 Only the proximal map of h is needed. This makes it a way to try a penalty that has no
 update of its own, and the reference for `Sparse.update`. It takes thousands of

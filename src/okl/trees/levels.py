@@ -145,8 +145,7 @@ class Levels:
             The numbers of the leaves.
         passed : callable, optional
             ``passed(depth, sums)`` returns what the nodes of a depth add to the sums of
-            their parents; by default their own sums, so that the result is ``rows
-            Phi_L``.
+            their parents; by default their own sums, which gives ``rows Phi_L``.
         """
         found: list[Array] = []
         children: Array | None = None
