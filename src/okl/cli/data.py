@@ -42,7 +42,7 @@ class Data:
     feature_kinds, target_kinds : dict of str to str
         The kind of each column.
     task : {"regression", "classification"}
-        What is learned.
+        The kind of model to fit.
     reason : str
         The reason why it is this task.
     ids : Ids or None

@@ -73,12 +73,12 @@ class Columns(Kernel):
     def hyperparameters(
         self, X: Matrix, weights: np.ndarray | None = None
     ) -> list[Hyperparameter]:
-        """Return those of the kernel on the selected columns."""
+        """Return the parameters of the kernel on the selected columns."""
         inner = self.kernel.hyperparameters(self._select(X), weights)
         return [one.within("kernel") for one in inner]
 
     def value_and_pullback(self, X: Matrix, Z: Matrix | None = None) -> Evaluated:
-        """Return those of the kernel on the selected columns."""
+        """Return the value and pullback of the kernel on the selected columns."""
         others = None if Z is None else self._select(Z)
         K, inner = self.kernel.value_and_pullback(self._select(X), others)
         return K, lambda W: within("kernel", inner(W))

@@ -146,11 +146,11 @@ class _Shifted(NamedTuple):
     Attributes
     ----------
     targets, scores, weights : array
-        Of the likelihood.
+        The arguments of the likelihood.
     exponentials : array (n_samples, n_classes) or None
-        Of the scores, unless one would overflow.
+        Those of the scores, None if one would overflow.
     largest : float
-        Of the absolute values of the scores.
+        The largest absolute value of the scores.
     given : float
         <y, f>, weighted.
     counts : array (n_classes,)

@@ -27,7 +27,7 @@ function                   of the pairs of outputs ...
 `support_f1_score`         the harmonic mean of the two
 ========================== ========================================================
 
-Of classes in a tree, `ClassTreeScorer` has all of these as a scorer:
+For classes in a tree; `ClassTreeScorer` has all of these as a scorer:
 
 ============================== ====================================================
 function                       what it is

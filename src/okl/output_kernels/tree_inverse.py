@@ -27,7 +27,7 @@ def resolvent(
     levels : Levels
         The tree.
     variances : array (n_nodes,)
-        Of its nodes.
+        The variances of its nodes.
     rows : array (n, n_leaves)
     scales : array (n,) or (1,)
         One for each row, or for all, not negative.

@@ -34,11 +34,11 @@ class Mixing(Given):
     learns L from the training error, this search from the error of rows left out.
 
     The search has a prior: each entry of B is normal around its start in B_0, with
-    variance 1 / rank (own / rank if ``own`` is not zero), the penalty ``rank ||B -
-    B_0||^2 / 2`` (over own if that is not zero). BR with an orthogonal R is the same
-    model; B = 0 is a stationary point of the search, which is not convex. Where the
-    rank is far below what the scores of the classes need, ``own=1.0`` is safer: outputs
-    stay nearly independent where the data show no relation.
+    variance 1 / rank (own / rank if ``own`` is not zero), a penalty of
+    ``rank ||B - B_0||^2 / 2`` (over own if that is not zero). BR with an orthogonal R
+    is the same model; B = 0 is a stationary point of the search, which is not convex.
+    Where the rank is far below what the scores of the classes need, ``own=1.0`` is
+    safer: outputs stay nearly independent where the data show no relation.
 
     Where ``own`` is zero, products with L take O(n_outputs rank) a row, and L is not
     formed; a search over B has matrices (n_outputs, n_outputs) in any case.

@@ -1,4 +1,4 @@
-"""The pictures of the mosaic: what is true, what was recorded, what was predicted."""
+"""The pictures of the mosaic: the true one, the recorded values, the predictions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw_row(path: Path, mosaic: Mosaic, pictures: Mapping[str, np.ndarray]) -> 
     Parameters
     ----------
     path : Path
-        Of the PNG file.
+        The PNG file to write.
     mosaic : Mosaic
         The true picture and what was recorded.
     pictures : mapping of str to array (size, size, 3)
