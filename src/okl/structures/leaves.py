@@ -52,7 +52,7 @@ class OfLeaves(Given):
         check_magnitude(variances, "The variances of nodes are up to", "Scale them.")
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the names of all leaves in the form of the labels, and the labels."""
+        """Return all leaves' names as labels write them, and labels as such names."""
         tree = check_class_tree(self.class_tree).called_as(labels)
         return tree.classes_, tree.classes_[tree.class_numbers(labels)]
 
