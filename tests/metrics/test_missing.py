@@ -1,6 +1,7 @@
 """Scores of what was observed, and scorers made of them."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,42 @@ def test_mean_absolute_error(weights):
         ours.mean_absolute_error(Y[:, 0], predictions[:, 0], task=task),
         np.mean([np.abs(Y - predictions)[task == name, 0].mean() for name in "ab"]),
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["r2_score", "mean_squared_error", "mean_absolute_error"]
+)
+@pytest.mark.parametrize("weights", [None, WEIGHTS, 1 - rng.random(Y.shape)])
+@pytest.mark.parametrize("targets", [Y, SEEN])
+def test_outputs_are_scored_on_their_observed_rows(name, weights, targets):
+    predictions = Y + rng.normal(size=Y.shape)
+    expected = []
+    for j, column in enumerate(targets.T):
+        seen = ~np.isnan(column)
+        own = weights if weights is None or weights.ndim == 1 else weights[:, j]
+        expected.append(
+            getattr(theirs, name)(
+                column[seen],
+                predictions[seen, j],
+                sample_weight=None if own is None else own[seen],
+            )
+        )
+    score = partial(getattr(ours, name), targets, predictions, sample_weight=weights)
+    assert_allclose(score(multioutput="raw_values"), expected)
+    assert_allclose(score(), np.mean(expected))
+
+
+def test_an_output_that_is_not_observed_has_no_score():
+    targets = SEEN.copy()
+    targets[:, 1], targets[1:, 2] = np.nan, np.nan
+    targets[0, 2] = 3.0
+    errors = ours.mean_squared_error(targets, Y, multioutput="raw_values")
+    assert np.isnan(errors[1])
+    assert_allclose(errors[2], (3.0 - Y[0, 2]) ** 2)
+    scores = ours.r2_score(targets, Y, multioutput="raw_values")
+    assert np.isnan(scores[1:3]).all()
+    assert_allclose(scores[[0, 3]], 1.0)
+    assert ours.r2_score(targets, Y) == 1.0
 
 
 def test_a_column_is_one_output_with_or_without_its_dimension():

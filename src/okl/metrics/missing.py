@@ -82,8 +82,16 @@ def mean_squared_error(
     -------
     float or array (n_outputs,)
     """
-    score = metrics.mean_squared_error
-    return averaged(score, 1, y_true, y_pred, sample_weight, multioutput, task)
+    return averaged(
+        _squared,
+        1,
+        y_true,
+        y_pred,
+        sample_weight,
+        multioutput,
+        task,
+        of_columns=_squared,
+    )
 
 
 def mean_absolute_error(
@@ -102,8 +110,16 @@ def mean_absolute_error(
     -------
     float or array (n_outputs,)
     """
-    score = metrics.mean_absolute_error
-    return averaged(score, 1, y_true, y_pred, sample_weight, multioutput, task)
+    return averaged(
+        _absolute,
+        1,
+        y_true,
+        y_pred,
+        sample_weight,
+        multioutput,
+        task,
+        of_columns=_absolute,
+    )
 
 
 def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -161,8 +177,8 @@ def _r2(
 ) -> Any:
     """Return the R^2 of one output, or of each column, as scikit-learn's.
 
-    It leaves out scikit-learn's checks: a search scores thousands of predictions, and
-    checks cost more than the score.
+    Like the scores below it leaves out scikit-learn's checks: a search scores thousands
+    of predictions, and checks cost more than the score.
     """
     error = (y_true - y_pred) ** 2
     spread = (y_true - np.average(y_true, axis=0, weights=sample_weight)) ** 2
@@ -175,6 +191,20 @@ def _r2(
     )
 
 
+def _squared(
+    y_true: np.ndarray, y_pred: np.ndarray, *, sample_weight: np.ndarray | None = None
+) -> Any:
+    """Return the mean squared error of one output, or of each column."""
+    return np.average((y_true - y_pred) ** 2, axis=0, weights=sample_weight)
+
+
+def _absolute(
+    y_true: np.ndarray, y_pred: np.ndarray, *, sample_weight: np.ndarray | None = None
+) -> Any:
+    """Return the mean absolute error of one output, or of each column."""
+    return np.average(np.abs(y_true - y_pred), axis=0, weights=sample_weight)
+
+
 def averaged(
     score: Callable[..., float],
     least: int,
@@ -184,13 +214,13 @@ def averaged(
     multioutput: Any,
     task: Any = None,
     needs: str = "observed targets or more",
-    of_columns: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    of_columns: Callable[..., np.ndarray] | None = None,
 ) -> Any:
     """Score each output on its observed rows, at least ``least``, and average.
 
     An output whose score is NaN is left out of the mean. If all scores are NaN, the
-    error says what outputs need. Without weights and missing targets, all columns are
-    scored at once by ``of_columns``, if it is given.
+    error says what outputs need. All columns are scored at once by ``of_columns``, if
+    it is given and targets are not those of tasks; missing ones have weight zero then.
     """
     targets = _numbers(y_true, "y_true", finite="allow-nan")
     predictions = _numbers(y_pred, "y_pred", finite=True)
@@ -205,9 +235,16 @@ def averaged(
     if sample_weight is not None:
         weights = _checked_weights(sample_weight, targets.shape)
         observed &= weights > 0
-    plain = task is None and weights is None and len(targets) >= least
-    if of_columns is not None and plain and observed.all():
-        scores = of_columns(targets, predictions)
+    if of_columns is not None and task is None:
+        counted = np.sum(observed, axis=0) >= least
+        scores = np.full(len(counted), np.nan)
+        if weights is not None or not observed.all():
+            weights = np.where(observed, 1.0 if weights is None else weights, 0.0)
+            targets = np.where(observed, targets, 0.0)
+            weights = weights[:, counted]
+        scores[counted] = of_columns(
+            targets[:, counted], predictions[:, counted], sample_weight=weights
+        )
     else:
         outputs = _outputs(observed, task)
         scores = np.full(len(outputs), np.nan)
