@@ -249,7 +249,7 @@ def test_data_frames_are_read_by_name():
     assert_allclose(model.predict(NEW, given=table), expected)
     with pytest.raises(ValueError, match=r"'d', which is none of.*'a', 'b'"):
         model.predict(NEW, given=table.rename(columns={"c": "d"}))
-    with pytest.raises(ValueError, match="the column 'b' more than once"):
+    with pytest.raises(ValueError, match="2 columns of the name 'b'"):
         model.predict(NEW, given=table.rename(columns={"c": "b"}))
 
 

@@ -16,6 +16,7 @@ from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
 from okl.estimators.known_classes import known_labels, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.labels import label_weights, validated_labels
+from okl.estimators.output_names import in_order_of_fit
 from okl.estimators.probabilities import check_temperature, where_probable
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
@@ -272,7 +273,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             Rows.
         y : array (n_samples,) or (n_samples, n_labels)
             Classes, or label indicators: a row is right if all its labels are that
-            were observed, which are those that are not NaN.
+            were observed, which are those that are not NaN. Columns of a DataFrame
+            are matched with the labels by name.
         sample_weight : array (n_samples,), optional
             Weights of the rows.
         task : array (n_samples,), optional
@@ -280,5 +282,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """
         self._require_task(task)
         predictions = self.predict(X, task=task)
+        if np.ndim(y) == 2:
+            y = in_order_of_fit(self, y)
         y, predictions = reached(self, y, predictions)
         return float(accuracy_score(y, predictions, sample_weight=sample_weight))

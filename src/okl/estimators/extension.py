@@ -31,8 +31,8 @@ from okl.estimators.extension_spread import spreads
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
+from okl.estimators.output_names import set_output_names
 from okl.estimators.shown_attributes import ShownAttributes
-from okl.estimators.targets import set_output_names
 from okl.metrics import r2_score
 
 

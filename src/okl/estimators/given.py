@@ -29,13 +29,6 @@ def given_targets(
         For another shape, columns that are no outputs or come twice, or infinity.
     """
     columns = getattr(given, "columns", None)
-    if columns is not None:
-        asked = [str(column) for column in columns]
-        twice = next((name for name in asked if asked.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(
-                f"given has the column {twice!r} more than once; give each output once."
-            )
     values = checked_numbers(
         given, "given", ensure_min_features=0, ensure_min_samples=0
     )

@@ -15,7 +15,8 @@ from sklearn.utils.validation import column_or_1d
 from okl.coding.labels import Kind
 from okl.coding.tasks import Tasks
 from okl.estimators.long_form import enter_long_form
-from okl.estimators.targets import observed_targets, set_output_names
+from okl.estimators.output_names import set_output_names
+from okl.estimators.targets import observed_targets
 from okl.estimators.weights import checked_weights, combined
 from okl.losses import Loss
 from okl.metrics.indicators import partly_observed, without_objects

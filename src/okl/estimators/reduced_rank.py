@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import validated
-from okl.estimators.targets import set_output_names
+from okl.estimators.output_names import set_output_names
 from okl.numerics.dates import refuse_dates
 from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_count, check_flag, check_not_negative

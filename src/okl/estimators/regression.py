@@ -13,8 +13,9 @@ from okl.estimators.base import OutputKernelModel
 from okl.estimators.calls import checks_its_arguments, spread_asked
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
+from okl.estimators.output_names import in_order_of_fit, set_output_names
 from okl.estimators.process import NoProcessError, Process
-from okl.estimators.targets import TrainingTargets, observed_targets, set_output_names
+from okl.estimators.targets import TrainingTargets, observed_targets
 from okl.estimators.training import (
     Training,
     is_for_one_output,
@@ -109,7 +110,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         X : array, sparse matrix or DataFrame (n_samples, n_features)
             Rows.
         y : array (n_samples, n_outputs) or (n_samples,)
-            Targets; NaN where they were not observed.
+            Targets; NaN where they were not observed. Columns of a DataFrame are
+            matched with the outputs by name.
         sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
             Weights of the rows, or of each target.
         task : array (n_samples,), optional
@@ -119,7 +121,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             score of the target matrix.
         """
         self._require_task(task)
-        return r2_score(y, self.predict(X, task=task), sample_weight=sample_weight)
+        y, predictions = in_order_of_fit(self, y), self.predict(X, task=task)
+        return r2_score(y, predictions, sample_weight=sample_weight)
 
     @property
     def noise_variance_(self) -> Any:

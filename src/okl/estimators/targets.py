@@ -76,15 +76,6 @@ class TrainingTargets:
         )
 
 
-def set_output_names(estimator: Any, y: Any) -> None:
-    """Keep the column names of a DataFrame; forget those of an earlier fit."""
-    columns = getattr(y, "columns", None)
-    if columns is not None and np.ndim(y) == 2:
-        estimator.output_names_ = np.asarray([str(c) for c in columns], dtype=object)
-    else:
-        vars(estimator).pop("output_names_", None)
-
-
 def observed_targets(
     y: np.ndarray,
     sample_weight: Any = None,

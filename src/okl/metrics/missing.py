@@ -22,7 +22,12 @@ from sklearn.utils.validation import (
 from okl.metrics.indicators import partly_observed, without_objects
 from okl.numerics.missing import refuse_masked
 from okl.numerics.numbers import checked_numbers
-from okl.numerics.validation import check_choice, refuse_negative_weights
+from okl.numerics.validation import (
+    LARGEST_WITH_SQUARE,
+    check_choice,
+    check_magnitude,
+    refuse_negative_weights,
+)
 
 
 def r2_score(
@@ -231,6 +236,12 @@ def averaged(
         raise ValueError(f"y_true and y_pred must have the same shape; got {shapes}.")
     check_choice(multioutput, "multioutput", ("raw_values", "uniform_average", None))
     observed = ~np.isnan(targets)
+    check_magnitude(
+        np.where(observed, targets, 0.0),
+        "y_true has entries up to",
+        "Rescale the targets.",
+        largest_size=LARGEST_WITH_SQUARE,
+    )
     weights = None
     if sample_weight is not None:
         weights = _checked_weights(sample_weight, targets.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
     Raises
     ------
     ValueError
-        As `check_array`, with ``name`` in the message; and for dates and masked
-        entries.
+        As `check_array`, with ``name`` in the message; and for dates, masked entries
+        and columns with the same name.
     TypeError
         If ``values`` are no array of numbers.
     """
     refuse_masked(values, name)
     refuse_dates(values, name)
+    _refuse_repeated_names(values, name)
     usual = {"ensure_2d": False, "ensure_all_finite": "allow-nan", "dtype": np.float64}
     try:
         return check_array(nan_for_na(values), input_name=name, **usual | how)
@@ -35,3 +37,16 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         said = str(error).splitlines()[0]  # the next lines show all of a complex array
         raise kind(f"{name} must be an array of numbers: {said}") from error
+
+
+def _refuse_repeated_names(values: Any, name: str) -> None:
+    """Raise ValueError if two columns of a DataFrame have the same name."""
+    columns = getattr(values, "columns", None)
+    if columns is None:
+        return
+    for column, count in Counter(str(column) for column in columns).items():
+        if count > 1:
+            raise ValueError(
+                f"{name} has {count} columns of the name {column!r}; give each column "
+                "a name of its own."
+            )
