@@ -67,7 +67,7 @@ def test_what_is_said_of_columns_names_them(n_iter):
     imputer.fit(pd.DataFrame(Y, columns=["a", "b", "c"]), X=X)
     assert list(imputer.estimator_.output_names_) == ["a", "b", "c"]
     Y[1:, 1] = np.nan
-    with pytest.warns(UserWarning, match=r"no targets of the outputs 'b' \(fold 0\)"):
+    with pytest.warns(UserWarning, match=r"no targets of the output 'b' \(fold 0\)"):
         imputer.fit(pd.DataFrame(Y, columns=["a", "b", "c"]), X=X)
 
 

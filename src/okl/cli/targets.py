@@ -91,7 +91,8 @@ def infer_task(kinds: Mapping[str, Kind]) -> tuple[Task, str]:
     described = listing(f"{name} ({kind})" for name, kind in kinds.items())
     raise UserError(
         f"the targets {described} are neither all numbers nor all truth values, so "
-        "they cannot be learned together; choose others with --target."
+        "they cannot be learned together; choose others with --target, or write labels "
+        "such as yes and no as 1 and 0."
     )
 
 

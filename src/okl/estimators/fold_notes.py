@@ -17,6 +17,8 @@ from okl.trees.names import listed, plain
 
 # Names, or fold numbers, that are listed.
 _MOST = 5
+# One of them, and several.
+_CLASSES = ("class", "classes")
 
 
 def notes_of_classes(
@@ -31,7 +33,7 @@ def notes_of_classes(
         np.setdiff1d(classes, y[np.intersect1d(train, rows)]) for train, _ in folds
     ]
     if not observed.related:
-        yield from _untrained("classes", "rows", lacking)
+        yield from _untrained(_CLASSES, "rows", lacking)
     elif fit_intercept:
         parts = zip(folds, lacking, strict=True)
         lacking = [
@@ -42,7 +44,7 @@ def notes_of_classes(
             "No intercept is fitted there, which would make them impossible: their "
             "relatives predict them. With fit_intercept=False all fits are like that."
         )
-        yield from _untrained("classes", "rows", lacking, end)
+        yield from _untrained(_CLASSES, "rows", lacking, end)
 
 
 def notes_of_outputs(
@@ -52,7 +54,8 @@ def notes_of_outputs(
     lacking = [observed.restrict(train).unobserved() for train, _ in folds]
     if names is not None:
         lacking = [np.asarray(names)[few] for few in lacking]
-    yield from _untrained("outputs", "targets", lacking)
+    kind = ("output", "outputs") if observed.tasks is None else ("task", "tasks")
+    yield from _untrained(kind, "targets", lacking)
 
 
 def _untested(
@@ -79,7 +82,7 @@ def _untested(
 
 
 def _untrained(
-    kind: str,
+    kind: tuple[str, str],
     what: str,
     lacking: list[np.ndarray],
     end: str = "They cannot be learned there: scores are lower than those of a fit to "
@@ -99,7 +102,8 @@ def _untrained(
     more = f" and {len(where) - _MOST} more" if len(where) > _MOST else ""
     yield (
         f"The training part of {sum(len(names) > 0 for names in lacking)} of "
-        f"{len(lacking)} folds has no {what} of the {kind} {', '.join(texts)}{more}. "
+        f"{len(lacking)} folds has no {what} of the {kind[len(where) > 1]} "
+        f"{', '.join(texts)}{more}. "
         f"{end}"
     )
 

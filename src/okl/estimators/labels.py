@@ -92,7 +92,8 @@ def _classification_kind(y: Any) -> tuple[Any, Kind]:
     if kind == "multiclass-multioutput":
         raise ValueError(
             "y has several columns of classes. Give one column of classes, or "
-            "a matrix of zeros and ones with one column per label; several multiclass "
+            "a matrix of zeros and ones with one column per label, such as "
+            "(frame == 'yes').astype(int) of labels that are text; several multiclass "
             "targets need one classifier each."
         )
     labels = column_or_1d(y, warn=True)
