@@ -509,7 +509,7 @@ def test_a_fold_without_a_class_or_an_output_names_it():
     alone = model.set_params(fit_intercept=False)
     with (
         pytest.warns(UserWarning, match=r"the 5 folds: 'c', .* has 1 row "),
-        pytest.warns(UserWarning, match=r"of the classes 'c' \(fold \d\)"),
+        pytest.warns(UserWarning, match=r"of the class 'c' \(fold \d\)"),
     ):
         GradientSearchCV(alone, ["alpha"]).fit(X, labels)
     Y = pd.DataFrame(X[:, :2].copy(), columns=["height", "weight"])

@@ -352,7 +352,7 @@ def test_a_fold_without_an_output_is_noticed():
     X, Y, _ = draw(20, 2)
     Y[5:, 1] = np.nan
     search = OutputKernelRegressorCV("linear", "identity", alphas=ALPHAS, cv=KFold(4))
-    with pytest.warns(UserWarning, match=r"1 of 4 .* outputs 1 \(fold 0\)"):
+    with pytest.warns(UserWarning, match=r"1 of 4 .* output 1 \(fold 0\)"):
         search.fit(X, Y)
     y = np.array([0] * 10 + [1] * 9 + [2])
     search = OutputKernelClassifierCV("linear", "identity", alphas=ALPHAS, cv=KFold(4))
