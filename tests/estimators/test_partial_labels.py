@@ -78,7 +78,7 @@ def test_every_step_has_a_certificate_and_the_whole_a_status():
         model = model_of(fit_intercept=free).fit(X, labels)
         certificate = model.certificate_
         assert certificate.status == "stationary"
-        assert "not convex" in certificate.message
+        assert "non-convex" in certificate.message
         assert certificate.relative_gap <= model.tol
         steps = model.completion_.certificates
         assert len(steps) == len(model.completion_.objectives)

@@ -74,7 +74,7 @@ MISSING = np.where(Y > 0, Y, np.nan)
         (ValueError, r"shape \(8,\), and .* has 8 rows", {"targets": Y[:, 0]}),
         (ValueError, r"shape \(5, 2\), and .* has 8 rows", {"targets": Y[:5]}),
         (ValueError, "floating point .* got int", {"targets": Y.astype(int)}),
-        (ValueError, "a missing target as any number", {"targets": MISSING}),
+        (ValueError, "a missing target any number with weight", {"targets": MISSING}),
         (ValueError, r"\(8, 2\), or \(8, 1\)", {"weights": np.ones(8)}),
     ],
 )

@@ -33,48 +33,49 @@ import numpy as np
 _MESSAGES = {
     "optimal": "The relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}: "
     "no other model has an objective lower by more than that.",
-    "rank_limited": "Stationary under the bound on the rank; without the bound the "
-    "objective could be lower by at most {gap:.2g} of it. A larger rank closes the "
-    "gap.",
+    "rank_limited": "The model is stationary for the rank that is allowed; without the "
+    "bound on the rank the objective could be lower by at most {gap:.2g} of its value. "
+    "A larger rank closes the gap.",
     "unproved": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}: "
-    "the objective could be lower by at most {gap:.2g} of it.",
+    "the objective could be lower by at most {gap:.2g} of its value.",
     "max_iter": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
     "after the {n_iter} iterations that max_iter allows. Increase max_iter, or tol.",
-    "stationary": "Labels that are inner nodes of a tree make the whole problem not "
-    "convex. For the targets that this model expects itself the problem is, and there "
-    "the relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}; a fit from "
-    "another start may end with another model.",
+    "stationary": "Labels that are inner nodes of a tree make the problem non-convex: "
+    "a fit from another start may end with another model. With these labels replaced "
+    "by the class probabilities that this model expects for them, the problem is "
+    "convex, and its relative duality gap {gap:.2g} is within the tolerance {tol:.2g}.",
     "stalled": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
-    "and no step made it smaller: rounding is in the way, and more iterations do not "
-    "help. Choose a larger alpha or tol, or scale the data: standardise the columns of "
-    "X (sklearn.preprocessing.StandardScaler).",
+    "and no step made it smaller: rounding errors prevent further progress, and more "
+    "iterations do not help. Choose a larger alpha or tol, or scale the data: "
+    "standardise the columns of X (sklearn.preprocessing.StandardScaler).",
 }
 # A relative gap up to this may be nothing but the rounding of P and D, however good
 # model and bound are.
 _PRECISION = 1e-12
 _TOO_EXACT = (
-    "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, and the "
-    "tolerance is why: it is below what rounding in double precision permits, and this "
-    "model is as good as can be told. Choose tol=1e-12 or larger."
+    "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, because the "
+    "tolerance is too small: it is below what rounding in double precision permits, "
+    "and this model is as good as can be verified. Choose tol=1e-12 or larger."
 )
 # A relative gap above this is not what rounding leaves.
 _LARGE = 1e-2
 _LOST = (
     "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, and no step "
-    "made it smaller. Rounding alone leaves no gap as large: the steps ended where "
-    "none leads on, as may happen at a small alpha, and more of them do not help. "
-    "Choose a larger alpha, or scale the data: standardise the columns of X "
-    "(sklearn.preprocessing.StandardScaler)."
+    "made it smaller. Rounding alone does not explain a gap this large: the solver is "
+    "stuck at a point that it cannot improve, as may happen at a small alpha, and more "
+    "iterations do not help. Choose a larger alpha, or scale the data: standardise the "
+    "columns of X (sklearn.preprocessing.StandardScaler)."
 )
 # Added where the rank is the largest that is allowed.
 _BOUNDED = (
-    " L has the largest rank that is allowed: that bound as well may keep the gap "
-    "open, however good the model is, and a larger rank closes that part."
+    " The output kernel L has the largest rank that is allowed: this bound may also "
+    "keep the gap open, however good the model is, and a larger rank closes that part "
+    "of the gap."
 )
 _ROUNDED = (
-    "Rounding leaves what this model predicts on the training rows away from the "
-    "optimum by {gap:.2g} of the objective, above the tolerance {tol:.2g}: kernel "
-    "values are too large, or too much alike, for double precision. Standardise the "
+    "Rounding errors keep the predictions of this model on the training rows away from "
+    "the optimum by {gap:.2g} of the objective, above the tolerance {tol:.2g}: kernel "
+    "values are too large, or too similar, for double precision. Standardise the "
     "columns of X (sklearn.preprocessing.StandardScaler), or choose a larger alpha; "
     "more iterations do not help."
 )

@@ -132,7 +132,7 @@ def certify(
         if xp.any(weights < 0):
             raise ValueError(
                 f"weights has a negative entry, {float(xp.min(weights)):.3g}; weights "
-                "must be >= 0, zero for what was not observed."
+                "must be >= 0, and zero for targets that were not observed."
             )
     if loss.coding is not None and "regression" not in loss.capabilities:
         loss.coding.check(Y, weights)
@@ -208,9 +208,9 @@ def output_kernel_of(
     given = [L for L in (output_kernel, factor) if L is not None]
     if len(given) != (0 if "known" in structure.capabilities else 1):
         raise ValueError(
-            "Give exactly one of output_kernel and output_kernel_factor for a learned "
-            f"structure, and none for one that fixes it; got {len(given)} for "
-            f"{structure}."
+            "Pass exactly one of output_kernel and output_kernel_factor if the "
+            "structure learns the output kernel, and neither if it fixes it; got "
+            f"{len(given)} for {structure}."
         )
     if output_kernel is not None:
         matrix = _as_float(output_kernel, "output_kernel")
@@ -254,8 +254,9 @@ def _checked_dual_point(dual_point: Any, Y: Array, loss: Loss) -> Array | None:
         if "smooth" in loss.capabilities:
             return None
         raise ValueError(
-            f"The loss {loss} has kinks, where its gradient implies no dual point: "
-            "give dual_point, for instance dual_point_ of a fitted estimator."
+            f"The loss {loss} is not differentiable everywhere, so its gradient does "
+            "not determine the dual point: pass dual_point, for instance dual_point_ "
+            "of a fitted estimator."
         )
     dual_point = _columns(dual_point, "dual_point")
     if dual_point.shape != Y.shape:
@@ -289,8 +290,8 @@ def _as_float(given: Any, name: str) -> Array:
 def _check_finite(array: Array, name: str) -> None:
     if not namespace(array).all(namespace(array).isfinite(array)):
         raise ValueError(
-            f"{name} has entries that are NaN or infinite; give finite ones, and a "
-            "missing target as any number of weight zero."
+            f"{name} has entries that are NaN or infinite; pass finite values, and for "
+            "a missing target any number with weight zero."
         )
 
 

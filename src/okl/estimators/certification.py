@@ -36,8 +36,8 @@ def certify(*args: Any, **kwargs: Any) -> Certificate:
     if args and not is_model and hasattr(args[0], "fit"):
         raise TypeError(
             f"certify takes a fitted estimator of okl, got {type(args[0]).__name__}. "
-            "Give the best_estimator_ of a search; of a pipeline the last step, with "
-            "the rows that the steps before it make."
+            "For a search pass its best_estimator_; for a pipeline pass its last step, "
+            "and the rows as the steps before it transform them."
         )
     return (certify_model if is_model else certify_arrays)(*args, **kwargs)
 
@@ -229,18 +229,18 @@ def _check_same(
     if not same:
         raise ValueError(
             "certify needs the rows that the model was fitted to, in their order; got "
-            f"{X.shape[0]} rows that are not these."
+            f"{X.shape[0]} rows that differ from those."
         )
     for name in ("classes_", "output_names_"):
         was, now = getattr(model, name, None), getattr(seen, name, None)
         if was is not None and now is not None and not np.array_equal(was, now):
             raise ValueError(
-                f"certify needs the targets of the fit: {name} was {was}, and of these "
-                f"targets it is {now}."
+                f"certify needs the targets of the fit: {name} was {was} in the fit, "
+                f"and is {now} for the targets passed."
             )
     fitted = int(np.prod(model._theta.shape[1:]))
     if n_outputs != fitted:
         raise ValueError(
-            f"certify needs the targets of the fit, which had {fitted} outputs; these "
-            f"have {n_outputs}."
+            f"certify needs the targets of the fit, which had {fitted} outputs; got "
+            f"targets with {n_outputs}."
         )

@@ -25,13 +25,13 @@ from okl.solvers.predictor.added_output import AddedOutput
 
 _MESSAGES = {
     "optimal": "With the fitted estimator kept as it is, the relative duality gap of "
-    "the functions of the new outputs and of what L is extended by is {gap:.2g}, at "
-    "most the tolerance {tol:.2g}. A fit of all outputs together could move the kept "
-    "ones too: joint_certificate says what that could gain.",
+    "what was fitted for the new outputs (their functions and their part of L) is "
+    "{gap:.2g}, at most the tolerance {tol:.2g}. A fit of all outputs together could "
+    "also change the kept ones: joint_certificate says how much that could gain.",
     "unproved": "With the fitted estimator kept as it is, the relative duality gap of "
-    "the functions of the new outputs and of what L is extended by is {gap:.2g}, above "
-    "the tolerance {tol:.2g}. If nothing was changed after the fit, rounding is in the "
-    "way: choose a larger alpha.",
+    "what was fitted for the new outputs (their functions and their part of L) is "
+    "{gap:.2g}, above the tolerance {tol:.2g}. If nothing was changed after the fit, "
+    "rounding errors prevent a smaller gap: choose a larger alpha.",
 }
 
 
@@ -106,7 +106,7 @@ def certify_extension(
         raise ValueError(
             "certify needs the rows and targets that the extension was fitted to, in "
             f"their order; got {given.targets.shape[0]} rows of "
-            f"{given.targets.shape[1]} outputs that are not these."
+            f"{given.targets.shape[1]} outputs that differ from those."
         )
     units, rows = given.units, given.rows
     scores = units.scores(extension.predict(X).reshape(given.targets.shape))
@@ -200,7 +200,7 @@ def _targets(y: Any, shape: tuple[int, int], name: str) -> np.ndarray:
     found = found[:, None] if found.ndim == 1 else found
     if found.shape != shape:
         raise ValueError(
-            f"{name} has the shape {found.shape}; the fit was to {shape}, rows and "
-            "outputs. Give the targets of that fit."
+            f"{name} has the shape {found.shape}; the fit had targets of shape "
+            f"{shape}, (n_samples, n_outputs). Pass the targets of that fit."
         )
     return found

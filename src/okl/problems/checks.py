@@ -44,8 +44,8 @@ def _check_targets(targets: Any, n_samples: int) -> None:
     if len(shape) != 2 or shape[0] != n_samples:
         raise ValueError(
             f"targets have the shape {shape}, and the kernel matrix has {n_samples} "
-            f"rows; expected ({n_samples}, n_outputs): a row for each of them, and one "
-            "column for one output."
+            f"rows; expected ({n_samples}, n_outputs): one row per sample and one "
+            "column per output."
         )
     if not xp.isdtype(targets.dtype, "real floating"):
         raise ValueError(
@@ -55,6 +55,6 @@ def _check_targets(targets: Any, n_samples: int) -> None:
     if not xp.all(xp.isfinite(targets)):
         # a ValueError that searches expect, as numbers of theirs may overflow
         raise np.linalg.LinAlgError(
-            "targets have entries that are NaN or infinite; give finite ones, and a "
-            "missing target as any number of weight zero."
+            "targets have entries that are NaN or infinite; pass finite values, and "
+            "for a missing target any number with weight zero."
         )
